@@ -1,0 +1,61 @@
+"""Models of the API group kudo.dev/v1beta1, the source of the CRDs in `crds/`."""
+
+from kudo.api.base import ApiModel, JsonObject, ObjectMeta, ObjectReference, OwnerReference
+from kudo.api.instance import (
+    Condition,
+    ExecutionStatus,
+    Instance,
+    InstanceSpec,
+    InstanceStatus,
+    LastRun,
+    PhaseStatus,
+    PlanExecution,
+    PlanStatus,
+    StepStatus,
+)
+from kudo.api.operator import Maintainer, Operator, OperatorSpec
+from kudo.api.operatorversion import (
+    OperatorVersion,
+    OperatorVersionSpec,
+    Parameter,
+    Phase,
+    PipeFile,
+    Plan,
+    Step,
+    Task,
+    TaskSpec,
+    default_instance_name,
+    operator_version_name,
+)
+
+__all__ = [
+    "ApiModel",
+    "Condition",
+    "ExecutionStatus",
+    "Instance",
+    "InstanceSpec",
+    "InstanceStatus",
+    "JsonObject",
+    "LastRun",
+    "Maintainer",
+    "ObjectMeta",
+    "ObjectReference",
+    "Operator",
+    "OperatorSpec",
+    "OperatorVersion",
+    "OperatorVersionSpec",
+    "OwnerReference",
+    "Parameter",
+    "Phase",
+    "PhaseStatus",
+    "PipeFile",
+    "Plan",
+    "PlanExecution",
+    "PlanStatus",
+    "Step",
+    "StepStatus",
+    "Task",
+    "TaskSpec",
+    "default_instance_name",
+    "operator_version_name",
+]

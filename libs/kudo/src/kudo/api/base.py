@@ -1,0 +1,85 @@
+"""What all API models share: how they are read from and written to the wire.
+
+Models are read leniently (unknown fields are ignored, as the original does) and written without
+the fields that are unset. Field names are camelCase on the wire, as Kubernetes has them.
+"""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+JsonObject = dict[str, Any]
+
+
+class ApiModel(BaseModel):
+    """Base of every model; instances are immutable values."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        frozen=True,
+    )
+
+    @classmethod
+    def from_wire(cls, data: JsonObject) -> Self:
+        """Read a JSON object as the API server sends it.
+
+        Raises:
+            pydantic.ValidationError: a field has a type that the schema does not allow.
+        """
+        return cls.model_validate(data)
+
+    def to_wire(self) -> JsonObject:
+        """Return the JSON object to send; absent fields are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class ObjectReference(ApiModel):
+    """core/v1 ObjectReference. KUDO itself uses `name` and `namespace` only."""
+
+    api_version: str | None = None
+    field_path: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    resource_version: str | None = None
+    uid: str | None = None
+
+
+class OwnerReference(ApiModel):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(ApiModel):
+    """The part of metav1.ObjectMeta that KUDO decides by."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    finalizers: tuple[str, ...] | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+    @property
+    def deleting(self) -> bool:
+        return self.deletion_timestamp is not None
+
+
+class ApiObject(ApiModel):
+    """An object with the usual envelope."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = ObjectMeta()

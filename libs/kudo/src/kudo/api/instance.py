@@ -1,0 +1,184 @@
+"""The Instance: one installation of an operator, with the run in progress and the last runs."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from kudo.api.base import ApiModel, ApiObject, ObjectReference
+from kudo.names import API_VERSION
+
+
+class ExecutionStatus(StrEnum):
+    """The states of a plan, phase or step, as the original names them."""
+
+    NEVER_RUN = "NEVER_RUN"
+    PENDING = "PENDING"
+    IN_PROGRESS = "IN_PROGRESS"
+    ERROR = "ERROR"
+    """A transient error: it is tried again."""
+    COMPLETE = "COMPLETE"
+    FATAL_ERROR = "FATAL_ERROR"
+
+    @property
+    def terminal(self) -> bool:
+        return self in {ExecutionStatus.COMPLETE, ExecutionStatus.FATAL_ERROR}
+
+    @property
+    def running(self) -> bool:
+        return self in {
+            ExecutionStatus.PENDING,
+            ExecutionStatus.IN_PROGRESS,
+            ExecutionStatus.ERROR,
+        }
+
+
+class PlanExecution(ApiModel):
+    """The scheduled run: which plan, and the identity of this execution of it."""
+
+    plan_name: str | None = Field(None, description="Plan that is scheduled or running.")
+    uid: str | None = Field(
+        None, description="Identity of this execution; a new one restarts the plan."
+    )
+    status: str | None = Field(
+        None,
+        description="Set by admission when a run is scheduled. FATAL_ERROR for the running plan "
+        "and uid cancels it.",
+    )
+    cancelled_by: str | None = Field(None, description="Who cancelled the run.")
+
+
+class InstanceSpec(ApiModel):
+    operator_version: ObjectReference | None = Field(
+        None, description="The OperatorVersion in force; its namespace defaults to the Instance's."
+    )
+    parameters: Mapping[str, str] | None = Field(None, description="Values by parameter name.")
+    plan_execution: PlanExecution | None = Field(
+        None, description="The scheduled run. Set planName to run a plan; empty when idle."
+    )
+
+
+class StepStatus(ApiModel):
+    name: str = ""
+    status: str = Field("", description="State of the step.")
+    message: str | None = Field(None, description="Why the step is in that state.")
+
+
+class PhaseStatus(ApiModel):
+    name: str = ""
+    status: str = Field("", description="State of the phase.")
+    message: str | None = Field(None, description="Why the phase is in that state.")
+    steps: tuple[StepStatus, ...] | None = Field(None, description="State of each step.")
+
+
+class PlanStatus(ApiModel):
+    name: str = ""
+    status: str = Field("", description="State of the last run of the plan.")
+    message: str | None = Field(None, description="Why the plan is in that state.")
+    last_updated_timestamp: str | None = Field(
+        None,
+        description="When the state last changed.",
+        json_schema_extra={"format": "date-time", "nullable": True},
+    )
+    phases: tuple[PhaseStatus, ...] | None = Field(None, description="State of each phase.")
+    uid: str | None = Field(None, description="Identity of the last run of the plan.")
+
+
+class Condition(ApiModel):
+    """metav1.Condition."""
+
+    type: str = Field(
+        description="Type of condition in CamelCase.",
+        json_schema_extra={
+            "maxLength": 316,
+            "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+            r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        },
+    )
+    status: str = Field(
+        description="True, False or Unknown.",
+        json_schema_extra={"enum": ["True", "False", "Unknown"]},
+    )
+    reason: str = Field(
+        description="Why the condition has this status, in one CamelCase word.",
+        json_schema_extra={
+            "minLength": 1,
+            "maxLength": 1024,
+            "pattern": r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+        },
+    )
+    message: str = Field(
+        description="Why the condition has this status, for people.",
+        json_schema_extra={"maxLength": 32768},
+    )
+    last_transition_time: str = Field(
+        description="When the status last changed.", json_schema_extra={"format": "date-time"}
+    )
+    observed_generation: int | None = Field(
+        None,
+        description="Generation of the Instance that the condition speaks of.",
+        json_schema_extra={"format": "int64", "minimum": 0},
+    )
+
+
+class LastRun(ApiModel):
+    """What the last run was started with; changes are judged against it."""
+
+    plan: str | None = Field(None, description="Plan of the run.")
+    uid: str | None = Field(None, description="Identity of the run.")
+    operator_version: ObjectReference | None = Field(
+        None, description="OperatorVersion of the run."
+    )
+    parameters: Mapping[str, str] | None = Field(
+        None, description="A prefix of the SHA-256 of each value that the Instance had set."
+    )
+
+
+class InstanceStatus(ApiModel):
+    plan_status: Mapping[str, PlanStatus] | None = Field(
+        None, description="The last run of each plan, by plan name."
+    )
+    conditions: tuple[Condition, ...] | None = Field(
+        None,
+        description="Conditions of the Instance, Ready among them.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    )
+    observed_generation: int | None = Field(
+        None,
+        description="Generation of the Instance that this status speaks of.",
+        json_schema_extra={"format": "int64", "minimum": 0},
+    )
+    last_run: LastRun | None = Field(None, description="What the last run was started with.")
+
+
+class Instance(ApiObject):
+    """One installation of an operator."""
+
+    api_version: str = API_VERSION
+    kind: str = "Instance"
+    spec: InstanceSpec = InstanceSpec()
+    status: InstanceStatus = InstanceStatus()
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, as messages and logs name an Instance."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        return self.spec.parameters or {}
+
+    @property
+    def scheduled(self) -> PlanExecution:
+        """The scheduled run as stored; empty when there is none."""
+        return self.spec.plan_execution or PlanExecution()
+
+    @property
+    def plan_status(self) -> Mapping[str, PlanStatus]:
+        return self.status.plan_status or {}
+
+    @property
+    def operator_version_key(self) -> tuple[str, str]:
+        """Namespace and name of the OperatorVersion that the spec resolves to."""
+        ref = self.spec.operator_version or ObjectReference()
+        return ref.namespace or self.metadata.namespace, ref.name or ""

@@ -1,0 +1,149 @@
+"""The OperatorVersion: templates, tasks, parameters and plans of one version of an operator."""
+
+from collections.abc import Mapping
+
+from pydantic import Field, JsonValue
+
+from kudo.api.base import ApiModel, ApiObject, ObjectReference
+from kudo.names import API_VERSION
+
+_NULLABLE: dict[str, JsonValue] = {"nullable": True}
+
+
+class PipeFile(ApiModel):
+    """One file that a Pipe task hands on."""
+
+    file: str | None = Field(None, description="Path of the file in the pipe pod.")
+    env_file: str | None = Field(None, description="Path of a file of KEY=VALUE lines.")
+    kind: str | None = Field(None, description="ConfigMap or Secret: what the file becomes.")
+    key: str | None = Field(None, description="Name under which templates find it in .Pipes.")
+
+
+class TaskSpec(ApiModel):
+    """The union of the fields of all kinds of task."""
+
+    resources: tuple[str, ...] | None = Field(
+        None,
+        description="Templates that are applied or deleted, in order (Apply, Delete, Toggle).",
+        json_schema_extra=_NULLABLE,
+    )
+    parameter: str | None = Field(
+        None, description="Boolean parameter that decides between apply and delete (Toggle)."
+    )
+    pod: str | None = Field(None, description="Template of the pod that makes the files (Pipe).")
+    pipe: tuple[PipeFile, ...] | None = Field(
+        None, description="Files that the pod hands on (Pipe).", json_schema_extra=_NULLABLE
+    )
+    package: str | None = Field(None, description="Operator of the child (KudoOperator).")
+    instance_name: str | None = Field(None, description="Name of the child (KudoOperator).")
+    app_version: str | None = Field(None, description="App version of the child (KudoOperator).")
+    operator_version: str | None = Field(
+        None, description="Operator version of the child (KudoOperator)."
+    )
+    parameter_file: str | None = Field(
+        None, description="Template of the child's parameters (KudoOperator)."
+    )
+    want_err: bool | None = Field(None, description="End with an error (Dummy).")
+    fatal: bool | None = Field(None, description="Make that error fatal (Dummy).")
+    done: bool | None = Field(None, description="Be done at once (Dummy).")
+
+
+class Task(ApiModel):
+    name: str = Field("", description="Name by which steps refer to the task.")
+    kind: str = Field("", description="Apply, Delete, Toggle, Pipe, KudoOperator or Dummy.")
+    spec: TaskSpec = Field(TaskSpec(), description="What the task does, by its kind.")
+
+
+class Parameter(ApiModel):
+    """A parameter that Instances of this version may set."""
+
+    name: str = Field("", description="Name by which templates and users refer to it.")
+    display_name: str | None = Field(None, description="Name for people.")
+    description: str | None = Field(None, description="What the parameter is for.")
+    required: bool | None = Field(None, description="Whether it needs a value.")
+    default: str | None = Field(None, description="Its value where the Instance sets none.")
+    trigger: str | None = Field(None, description="Plan that runs when the value changes.")
+    value_type: str | None = Field(
+        None,
+        alias="value-type",
+        description="string, integer, number, boolean, array or map; string if absent.",
+    )
+    immutable: bool | None = Field(
+        None, description="Whether the value may not change once the Instance exists."
+    )
+    enum: tuple[str, ...] | None = Field(None, description="The only values allowed.")
+
+
+class Step(ApiModel):
+    name: str = Field("", description="Name of the step, unique in its phase.")
+    tasks: tuple[str, ...] = Field((), description="Names of the tasks that the step runs.")
+
+
+class Phase(ApiModel):
+    name: str = Field("", description="Name of the phase, unique in its plan.")
+    strategy: str = Field("", description="Whether steps run serial (the default) or parallel.")
+    steps: tuple[Step, ...] = Field((), description="The steps of the phase.")
+
+
+class Plan(ApiModel):
+    strategy: str = Field("", description="Whether phases run serial (the default) or parallel.")
+    phases: tuple[Phase, ...] | None = Field(
+        None, description="The phases of the plan.", json_schema_extra=_NULLABLE
+    )
+
+
+class OperatorVersionSpec(ApiModel):
+    operator: ObjectReference | None = Field(None, description="The Operator this is a version of.")
+    version: str | None = Field(None, description="Version of the package.")
+    app_version: str | None = Field(None, description="Version of the software it runs.")
+    templates: Mapping[str, str] | None = Field(None, description="Template texts by name.")
+    tasks: tuple[Task, ...] | None = Field(None, description="What plans can do.")
+    parameters: tuple[Parameter, ...] | None = Field(None, description="What Instances can set.")
+    plans: Mapping[str, Plan] | None = Field(
+        None, description="The plans by name.", json_schema_extra=_NULLABLE
+    )
+    connection_string: str | None = Field(None, description="Kept for old objects; not used.")
+    upgradable_from: tuple[ObjectReference, ...] | None = Field(
+        None, description="Versions from which an Instance may be upgraded to this one."
+    )
+
+
+class OperatorVersionStatus(ApiModel):
+    pass
+
+
+class OperatorVersion(ApiObject):
+    """One version of an operator."""
+
+    api_version: str = API_VERSION
+    kind: str = "OperatorVersion"
+    spec: OperatorVersionSpec = OperatorVersionSpec()
+    status: OperatorVersionStatus | None = None
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        return self.spec.plans or {}
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.spec.parameters or ()
+
+    @property
+    def operator_name(self) -> str:
+        return (self.spec.operator.name if self.spec.operator else None) or ""
+
+    def parameter(self, name: str) -> Parameter | None:
+        return next((p for p in self.parameters if p.name == name), None)
+
+    def task(self, name: str) -> Task | None:
+        """Return the first task of that name, as the original resolves duplicates."""
+        return next((t for t in self.spec.tasks or () if t.name == name), None)
+
+
+def operator_version_name(operator: str, version: str, app_version: str = "") -> str:
+    """Return the object name that the CLI gives an OperatorVersion."""
+    return "-".join(part for part in (operator, app_version, version) if part)
+
+
+def default_instance_name(operator: str) -> str:
+    return f"{operator}-instance"

@@ -1,0 +1,32 @@
+"""The fixed names of KUDO's API: group, labels, annotations, finalizers, plan names.
+
+They are the contract with existing packages, custom resources and tools of KUDO 0.19; none may
+change.
+"""
+
+from typing import Final
+
+GROUP: Final = "kudo.dev"
+VERSION: Final = "v1beta1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+
+LABEL_HERITAGE: Final = "heritage"
+HERITAGE: Final = "kudo"
+LABEL_OPERATOR: Final = "kudo.dev/operator"
+LABEL_INSTANCE: Final = "kudo.dev/instance"
+
+ANNOTATION_PLAN: Final = "kudo.dev/plan"
+ANNOTATION_PHASE: Final = "kudo.dev/phase"
+ANNOTATION_STEP: Final = "kudo.dev/step"
+ANNOTATION_PLAN_UID: Final = "kudo.dev/last-plan-execution-uid"
+ANNOTATION_OPERATOR_VERSION: Final = "kudo.dev/operator-version"
+
+FINALIZER_CLEANUP: Final = "kudo.dev.instance.cleanup"
+
+FIELD_MANAGER: Final = "kudo"
+EVENT_COMPONENT: Final = "instance-controller"
+
+PLAN_DEPLOY: Final = "deploy"
+PLAN_UPDATE: Final = "update"
+PLAN_UPGRADE: Final = "upgrade"
+PLAN_CLEANUP: Final = "cleanup"
