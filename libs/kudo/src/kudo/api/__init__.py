@@ -1,6 +1,6 @@
 """Models of the API group kudo.dev/v1beta1, the source of the CRDs in `crds/`."""
 
-from kudo.api.base import ApiModel, JsonObject, ObjectMeta, ObjectReference, OwnerReference
+from kudo.api.base import ApiModel, Json, JsonObject, ObjectMeta, ObjectReference, OwnerReference
 from kudo.api.instance import (
     Condition,
     ExecutionStatus,
@@ -35,6 +35,7 @@ __all__ = [
     "Instance",
     "InstanceSpec",
     "InstanceStatus",
+    "Json",
     "JsonObject",
     "LastRun",
     "Maintainer",

@@ -9,6 +9,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+Json = Any
+"""Any JSON value; the one place where a type is left open."""
 JsonObject = dict[str, Any]
 
 
@@ -32,8 +34,8 @@ class ApiModel(BaseModel):
         return cls.model_validate(data)
 
     def to_wire(self) -> JsonObject:
-        """Return the JSON object to send; absent fields are left out."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        """Return the JSON object to send; fields at their default are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
 
 
 class ObjectReference(ApiModel):
@@ -83,3 +85,6 @@ class ApiObject(ApiModel):
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
+
+    def to_wire(self) -> JsonObject:
+        return {"apiVersion": self.api_version, "kind": self.kind} | super().to_wire()

@@ -1,0 +1,78 @@
+# Bare `make` prints what there is. Everything is installed into .venv and a cache of binaries;
+# nothing needs root or Docker.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := libs/gotemplate libs/kubeio libs/kudo libs/serving services/webhook services/reconciler cli tools/cluster
+STAMP := $(VENV)/.installed
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help check-tools setup demo test unit integration lint format crds golden lock e2e faults bench chart docs clean
+
+help: ## print this help
+	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
+	@echo
+	@echo "  make demo    see it work on a real Kubernetes API server, started here"
+	@echo "  make test    run the unit and integration tests"
+	@echo
+	@grep -hE '^[a-z0-9 -]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-26s %s\n", $$1, $$2}'
+
+check-tools:
+	@sh tools/check-tools.sh $(PYTHON)
+
+$(STAMP): requirements/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
+	@$(MAKE) --no-print-directory check-tools
+	@echo "==> installing the Python packages into $(VENV) (once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(addprefix --editable ,$(PACKAGES))
+	@touch $(STAMP)
+
+setup: $(STAMP) ## create .venv and build the local control plane (cached)
+	@$(BIN)/kudo-cluster build
+
+demo: $(STAMP) ## run the main job on a local control plane (KEEP=1 leaves it running)
+	@$(BIN)/python tools/demo/demo.py $(if $(KEEP),--keep)
+
+test: $(STAMP) ## run unit and integration tests
+	@$(BIN)/kudo-cluster build
+	@$(BIN)/python -m pytest tests/unit tests/integration $(PYTEST_ARGS)
+
+unit: $(STAMP) ## run the unit tests alone
+	@$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
+
+integration: $(STAMP) ## run the integration tests alone
+	@$(BIN)/kudo-cluster build
+	@$(BIN)/python -m pytest tests/integration $(PYTEST_ARGS)
+
+lint: $(STAMP) ## check style, types, layers and generated files
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m kudo.api.crds crds --check
+
+format: $(STAMP) ## format the code
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format --quiet .
+
+crds: $(STAMP) ## write crds/ from the models
+	@$(BIN)/python -m kudo.api.crds crds
+
+golden: $(STAMP) ## compare the golden data with real Go (needs Go)
+	@$(BIN)/python tests/golden/generate.py --check
+
+lock: $(STAMP) ## write requirements/dev.txt with the hashes of every file
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
+		--python-version 3.11 requirements/dev.in -o requirements/dev.txt
+
+e2e faults bench chart docs: ## not there yet: each says so and fails
+	@echo "make $@: not there yet. What there is: make demo, make test, make lint." >&2
+	@exit 1
+
+clean: ## remove .venv and what the tools left here (the cache of binaries stays)
+	@rm -rf $(VENV) .kudo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,153 @@
+"""What a request asks for, against what is in force: the input of all admission rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanExecution
+from kudo.fingerprints import fingerprint
+from kudo.names import PLAN_CLEANUP
+from kudo.plans import (
+    IDLE,
+    PlanChoice,
+    active_run,
+    plan_for_parameters,
+    plan_for_upgrade,
+    used_uids,
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A submitted Instance beside the stored one, with the OperatorVersions they resolve to.
+
+    Attributes:
+        old: The stored Instance; only its status counts, a submitted status never does.
+        new: The submitted Instance.
+        old_version: The OperatorVersion of `old`; None if it no longer exists.
+        version: The OperatorVersion of `new`.
+    """
+
+    old: Instance
+    new: Instance
+    old_version: OperatorVersion | None
+    version: OperatorVersion
+
+    @property
+    def deleting(self) -> bool:
+        return self.new.metadata.deleting or self.old.metadata.deleting
+
+    @cached_property
+    def upgrade(self) -> bool:
+        """Whether another OperatorVersion comes into force, by resolved namespace and name."""
+        return self.new.operator_version_key != self.old.operator_version_key
+
+    @cached_property
+    def changed(self) -> dict[str, str]:
+        """Parameters that were added or got another value."""
+        old = self.old.parameters
+        return {n: v for n, v in self.new.parameters.items() if old.get(n) != v}
+
+    @cached_property
+    def removed(self) -> tuple[str, ...]:
+        """Parameters whose key is gone."""
+        return tuple(sorted(self.old.parameters.keys() - self.new.parameters.keys()))
+
+    @cached_property
+    def counted(self) -> tuple[str, ...]:
+        """Changed and removed parameters that can trigger a plan.
+
+        A parameter that only the new version knows is part of the upgrade, not an update; one
+        that the new version does not declare triggers nothing.
+        """
+        names = (*self.changed, *self.removed)
+        return tuple(
+            name
+            for name in sorted(names)
+            if self.version.parameter(name) is not None and not self._only_in_new(name)
+        )
+
+    def _only_in_new(self, name: str) -> bool:
+        if not self.upgrade or name in self.removed:
+            return False
+        return self.old_version is None or self.old_version.parameter(name) is None
+
+    @cached_property
+    def active(self) -> PlanExecution | None:
+        """The run that is in progress, as stored."""
+        return active_run(self.old)
+
+    @cached_property
+    def requested(self) -> PlanExecution:
+        """The planExecution that the request asks for; idle if it repeats an ended run."""
+        submitted = self.new.scheduled
+        if self.active is None and _same_run(submitted, self.old.scheduled):
+            return IDLE
+        return submitted
+
+    @cached_property
+    def restart(self) -> bool:
+        """Whether the running plan is asked for again: same plan, another uid or none."""
+        return (
+            self.active is not None
+            and self.requested.plan_name == self.active.plan_name
+            and (self.requested.uid or "") != (self.active.uid or "")
+        )
+
+    @cached_property
+    def direct(self) -> str | None:
+        """The plan that the request names itself, beside the one that runs."""
+        name = self.requested.plan_name or None
+        if name is None:
+            return None
+        return (
+            name if self.active is None or self.restart or name != self.active.plan_name else None
+        )
+
+    @cached_property
+    def by_upgrade(self) -> PlanChoice:
+        return plan_for_upgrade(self.version) if self.upgrade else PlanChoice()
+
+    @cached_property
+    def by_parameters(self) -> PlanChoice:
+        return plan_for_parameters(self.version, self.counted)
+
+    @cached_property
+    def needed(self) -> str | None:
+        """The plan that the change of version or parameters needs, whatever else was asked."""
+        return self.by_upgrade.plan or self.by_parameters.plan
+
+    @cached_property
+    def carries_own_trigger(self) -> bool:
+        """Whether the request holds just what mutation writes for its change.
+
+        Then it has been through mutation before, and nobody asked for a second plan.
+        """
+        trigger = self.requested
+        return (
+            trigger.plan_name is not None
+            and trigger.plan_name == self.needed
+            and trigger.status == ExecutionStatus.NEVER_RUN
+            and bool(trigger.uid)
+            and trigger.uid not in used_uids(self.old)
+        )
+
+    @property
+    def cleanup_active(self) -> bool:
+        return self.active is not None and self.active.plan_name == PLAN_CLEANUP
+
+    def undoes_violation(self, name: str) -> bool:
+        """Whether the new value of the parameter is the one of the last run.
+
+        Such a change leads back to what runs and is always admitted.
+        """
+        last = self.old.status.last_run
+        if last is None:
+            return False
+        recorded: Mapping[str, str] = last.parameters or {}
+        value = self.new.parameters.get(name)
+        return recorded.get(name) == (None if value is None else fingerprint(value))
+
+
+def _same_run(left: PlanExecution, right: PlanExecution) -> bool:
+    return (left.plan_name or "", left.uid or "") == (right.plan_name or "", right.uid or "")

@@ -1,0 +1,331 @@
+"""Mutating and validating admission of Instances: one rule set, two moments.
+
+* `mutate` judges what was submitted and writes the trigger: the plan that the change runs, with a
+  fresh uid. It is idempotent up to that uid.
+* `validate` judges the final state: it must be one that `mutate` could have produced from the
+  stored one. So the rules hold also where the mutating configuration is missing.
+
+No rule depends on who asks. Only `old_object` is asked for a status: in a mutating hook the
+submitted status is whatever the client sent.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from kudo.admission.change import Change
+from kudo.admission.rules import judge
+from kudo.api import Instance, JsonObject, OperatorVersion, PlanExecution
+from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.parameters import check_value, missing_required
+from kudo.plans import used_uids
+from kudo.problems import InvalidInput, Problem
+
+VersionKey = tuple[str, str]
+"""Namespace and name of an OperatorVersion."""
+Versions = Mapping[VersionKey, OperatorVersion | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The part of an AdmissionRequest that decisions depend on."""
+
+    operation: Literal["CREATE", "UPDATE"]
+    namespace: str
+    name: str
+    object: JsonObject
+    old_object: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to a request.
+
+    Attributes:
+        problems: What forbids it, the deciding one first; empty if it is allowed.
+        warnings: What the client should be told although it is allowed.
+        patch: JSON Patch (RFC 6902) that schedules the plan; empty if nothing is to change.
+        plan: The plan that the patch schedules.
+    """
+
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+    patch: tuple[JsonObject, ...] = ()
+    plan: str | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return not self.problems
+
+    @property
+    def reason(self) -> str:
+        """The deciding reason, or an empty string."""
+        return self.problems[0].reason if self.problems else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A request whose objects have been read."""
+
+    request: Request
+    new: Instance
+    old: Instance | None
+
+    @classmethod
+    def of(cls, request: Request) -> "Review":
+        """Read the objects of the request.
+
+        Raises:
+            InvalidInput: an object does not have the shape of an Instance.
+        """
+        # A submitted status never counts, so it need not even be readable.
+        new = _read({**request.object, "status": {}}, request)
+        old = None if request.old_object is None else _read(request.old_object, request)
+        return cls(request, new, old)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the spec stays as it is: labels, finalizers and the like always pass."""
+        return self.old is not None and self.old.spec == self.new.spec
+
+    def references(self) -> tuple[VersionKey, ...]:
+        """Return the OperatorVersions that the decision needs; none for an unchanged spec."""
+        if self.unchanged:
+            return ()
+        keys = [self.new.operator_version_key]
+        if self.old is not None and self.old.operator_version_key not in keys:
+            keys.append(self.old.operator_version_key)
+        return tuple(keys)
+
+
+def _read(raw: JsonObject, request: Request) -> Instance:
+    metadata = raw.get("metadata") or {}
+    if isinstance(metadata, dict):
+        metadata = {"name": request.name, **metadata, "namespace": request.namespace}
+    try:
+        return Instance.from_wire({**raw, "metadata": metadata})
+    except ValidationError as error:
+        entries = error.errors(include_url=False, include_input=False)
+        raise InvalidInput(_unreadable(request, entry) for entry in entries) from error
+
+
+def _unreadable(request: Request, entry: ErrorDetails) -> Problem:
+    field = ".".join(str(part) for part in entry["loc"])
+    hint = "; put it in quotes" if entry["type"] == "string_type" else ""
+    text = (
+        f"failed to read Instance {request.namespace}/{request.name}: {field}: {entry['msg']}{hint}"
+    )
+    return Problem("InstanceUnreadable", text, field)
+
+
+def mutate(review: Review, versions: Versions, *, fresh_uid: Callable[[], str]) -> Decision:
+    """Judge what was submitted and schedule the plan that it needs."""
+    if review.unchanged:
+        return Decision()
+    version = versions.get(review.new.operator_version_key)
+    if version is None:
+        return Decision(problems=(_missing_version(review),))
+    if review.old is None:
+        return _mutate_create(review, version, fresh_uid)
+    change = _change(review, review.old, version, versions)
+    problems = judge(change, submitted=True)
+    if problems:
+        return _denied(review, problems)
+    return _mutate_update(review, change, fresh_uid)
+
+
+def validate(review: Review, versions: Versions) -> Decision:
+    """Judge the state that would be stored."""
+    if review.unchanged:
+        return Decision()
+    version = versions.get(review.new.operator_version_key)
+    if version is None:
+        return Decision(problems=(_missing_version(review),))
+    if review.old is None:
+        problems = _judge_create(review, version) or _triggered(
+            PLAN_DEPLOY, review.new.scheduled, frozenset()
+        )
+    else:
+        change = _change(review, review.old, version, versions)
+        problems = judge(change, submitted=False) or _final_state(change)
+    return _denied(review, problems) if problems else Decision()
+
+
+def _change(review: Review, old: Instance, version: OperatorVersion, versions: Versions) -> Change:
+    return Change(old, review.new, versions.get(old.operator_version_key), version)
+
+
+def _missing_version(review: Review) -> Problem:
+    namespace, name = review.new.operator_version_key
+    text = f"OperatorVersion {namespace}/{name} does not exist; create it first"
+    if not name:
+        text = "spec.operatorVersion.name is empty; name the OperatorVersion to run"
+    return Problem("OperatorVersionNotFound", text, "spec.operatorVersion.name")
+
+
+# Create
+
+
+def _judge_create(review: Review, version: OperatorVersion) -> tuple[Problem, ...]:
+    if PLAN_DEPLOY not in version.plans:
+        return (
+            Problem(
+                "DeployPlanMissing",
+                f"couldn't find '{PLAN_DEPLOY}' plan in the operatorversion "
+                f"{version.metadata.name}",
+                "spec.operatorVersion",
+            ),
+        )
+    values = _with_immutable_defaults(review.new, version)
+    invalid = (check_value(p, values[p.name]) for p in version.parameters if p.name in values)
+    return (
+        *missing_required(version.parameters, values),
+        *(problem for problem in invalid if problem is not None),
+    )
+
+
+def _with_immutable_defaults(instance: Instance, version: OperatorVersion) -> dict[str, str]:
+    """Return the parameters with the defaults of immutable ones.
+
+    Stored with the Instance, they stay what they are when a later version has other defaults.
+    """
+    defaults = {
+        p.name: p.default for p in version.parameters if p.immutable and p.default is not None
+    }
+    return {**defaults, **instance.parameters}
+
+
+def _mutate_create(
+    review: Review, version: OperatorVersion, fresh_uid: Callable[[], str]
+) -> Decision:
+    problems = _judge_create(review, version)
+    if problems:
+        return _denied(review, problems)
+    patch = _Patch(review.request.object)
+    patch.parameters(_with_immutable_defaults(review.new, version), review.new.parameters)
+    patch.plan_execution(_trigger(PLAN_DEPLOY, fresh_uid))
+    patch.finalizer(wanted=PLAN_CLEANUP in version.plans)
+    undeclared = sorted(n for n in review.new.parameters if version.parameter(n) is None)
+    warnings = tuple(
+        f'parameter "{name}" is not declared by {version.metadata.name} and has no effect'
+        for name in undeclared
+    )
+    return Decision(warnings=warnings, patch=patch.operations(), plan=PLAN_DEPLOY)
+
+
+# Update
+
+
+def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
+    patch = _Patch(review.request.object)
+    if change.deleting:
+        restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
+        if restart:
+            patch.plan_execution(_trigger(restart, fresh_uid))
+        return Decision(patch=patch.operations(), plan=restart)
+    plan = change.needed or change.direct
+    patch.parameters(_kept_parameters(change), change.new.parameters)
+    patch.plan_execution(_trigger(plan, fresh_uid) if plan else _settled(change))
+    patch.finalizer(wanted=PLAN_CLEANUP in change.version.plans)
+    return Decision(warnings=_warnings(change), patch=patch.operations(), plan=plan)
+
+
+def _kept_parameters(change: Change) -> dict[str, str]:
+    """Return the parameters without those that only the old version declares."""
+    if not change.upgrade or change.old_version is None:
+        return dict(change.new.parameters)
+    gone = {p.name for p in change.old_version.parameters} - {
+        p.name for p in change.version.parameters
+    }
+    return {n: v for n, v in change.new.parameters.items() if n not in gone}
+
+
+def _settled(change: Change) -> JsonObject:
+    """Return the planExecution of a request that runs nothing: as stored, or empty."""
+    if change.active is not None or change.new.scheduled.plan_name:
+        return change.old.scheduled.to_wire()
+    return {}
+
+
+def _warnings(change: Change) -> tuple[str, ...]:
+    choice = change.by_parameters
+    if not choice.explicit or not choice.fallback or change.upgrade:
+        return ()
+    text = f"plan '{choice.plan}' of {', '.join(choice.explicit)} runs; nothing else applies the "
+    return (f"{text}change of {', '.join(choice.fallback)}, which has no trigger",)
+
+
+def _final_state(change: Change) -> tuple[Problem, ...]:
+    expected = None if change.deleting else change.needed
+    if expected is None and change.direct is not None:
+        expected = change.direct
+        if change.deleting and not change.restart:
+            return ()
+    if expected is None:
+        return ()
+    return _triggered(expected, change.new.scheduled, used_uids(change.old))
+
+
+def _triggered(plan: str, scheduled: PlanExecution, used: frozenset[str]) -> tuple[Problem, ...]:
+    if scheduled.plan_name == plan and scheduled.uid and scheduled.uid not in used:
+        return ()
+    return (
+        Problem(
+            "MutatingWebhookMissing",
+            f"the change needs plan '{plan}', but no new run of it was scheduled: the mutating "
+            "webhook configuration of KUDO is missing or was passed over; restore it and try again",
+            "spec.planExecution",
+        ),
+    )
+
+
+def _trigger(plan: str, fresh_uid: Callable[[], str]) -> JsonObject:
+    return {"planName": plan, "uid": fresh_uid(), "status": "NEVER_RUN"}
+
+
+def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:
+    """Put the attempt in front of the deciding problem."""
+    verb = "create an" if review.old is None else "update"
+    metadata = review.new.metadata
+    name = metadata.name or "(generated name)"
+    first, *rest = problems
+    text = f"failed to {verb} Instance {metadata.namespace}/{name}: {first.message}"
+    return Decision(problems=(Problem(first.reason, text, first.field), *rest))
+
+
+class _Patch:
+    """Collects JSON Patch operations against the submitted object."""
+
+    def __init__(self, submitted: JsonObject) -> None:
+        self._metadata: JsonObject = submitted.get("metadata") or {}
+        self._operations: list[JsonObject] = []
+        spec = submitted.get("spec")
+        self._spec: JsonObject = spec or {}
+        if spec is None:
+            self._set("/spec", {})
+
+    def plan_execution(self, value: JsonObject) -> None:
+        if (self._spec.get("planExecution") or {}) != value:
+            self._set("/spec/planExecution", value)
+
+    def parameters(self, value: Mapping[str, str], submitted: Mapping[str, str]) -> None:
+        if dict(value) != dict(submitted):
+            self._set("/spec/parameters", dict(value))
+
+    def finalizer(self, *, wanted: bool) -> None:
+        present = list(self._metadata.get("finalizers") or [])
+        if wanted and FINALIZER_CLEANUP not in present:
+            self._set("/metadata/finalizers", [*present, FINALIZER_CLEANUP])
+        elif not wanted and FINALIZER_CLEANUP in present:
+            rest = [name for name in present if name != FINALIZER_CLEANUP]
+            self._set("/metadata/finalizers", rest)
+
+    def operations(self) -> tuple[JsonObject, ...]:
+        return tuple(self._operations)
+
+    def _set(self, path: str, value: object) -> None:
+        # "add" replaces a member that exists, so that one operation serves both cases.
+        self._operations.append({"op": "add", "path": path, "value": value})

@@ -1,0 +1,336 @@
+"""The admission rules: a flat list of small pure functions over one `Change`.
+
+The same rules serve the mutating route, the validating route, the reconciler's own check and the
+command line. Messages begin with what KUDO 0.19 says, since people search for it, and go on with
+what can be done. Codes like D14 are those of the recorded decisions (docs/design/).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from kudo.admission.change import Change
+from kudo.api import Parameter
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.parameters import check_value, missing_required
+from kudo.problems import Problem
+
+Rule = Callable[[Change], Iterable[Problem]]
+
+
+def field_of(name: str) -> str:
+    return f"spec.parameters[{name}]"
+
+
+# Rules on fields: all of them are judged, so that one answer names everything that is wrong.
+
+
+def requested_plan_exists(change: Change) -> Iterator[Problem]:
+    """D01."""
+    name = change.requested.plan_name
+    if name and name not in change.version.plans:
+        known = ", ".join(sorted(change.version.plans)) or "none"
+        yield Problem(
+            "PlanUnknown",
+            f"plan {name} does not exist in {change.version.metadata.name}; its plans are: {known}",
+            "spec.planExecution.planName",
+        )
+
+
+def changed_parameters_are_declared(change: Change) -> Iterator[Problem]:
+    """D02."""
+    known = ", ".join(p.name for p in change.version.parameters) or "none"
+    for name in sorted(change.changed):
+        if change.version.parameter(name) is None:
+            yield Problem(
+                "ParameterUnknown",
+                f'failed to find parameter "{name}" in the OperatorVersion '
+                f"{change.version.metadata.name}; its parameters are: {known}",
+                field_of(name),
+            )
+
+
+def immutable_parameters_stay(change: Change) -> Iterator[Problem]:
+    """D03: neither another value nor removal, also not by an upgrade."""
+    for name in sorted({*change.changed, *change.removed}):
+        if _is_immutable(change, name) and not change.undoes_violation(name):
+            old, new = change.old.parameters.get(name), change.new.parameters.get(name)
+            done = f"changed from '{old or ''}' to '{new}'" if new is not None else "removed"
+            yield Problem(
+                "ParameterImmutable",
+                f"parameter '{name}' is immutable but was {done}; "
+                "create a new Instance to use another value",
+                field_of(name),
+            )
+
+
+def _is_immutable(change: Change, name: str) -> bool:
+    definition = change.version.parameter(name)
+    if definition is None or not definition.immutable:
+        return False
+    if not change.upgrade:
+        return True
+    before = change.old_version.parameter(name) if change.old_version else None
+    return before is not None and bool(before.immutable)
+
+
+def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
+    """D04, D05: what becomes or arrives as immutable must be set in that request."""
+    if not change.upgrade or change.old_version is None:
+        return
+    version = change.version.metadata.name
+    for definition in change.version.parameters:
+        if not definition.immutable or definition.name in change.new.parameters:
+            continue
+        before = change.old_version.parameter(definition.name)
+        if before is None:
+            hint = f" (default would be {definition.default})" if definition.default else ""
+            text = f"was added in operator version {version}, but no value was provided{hint}"
+        elif not before.immutable:
+            text = (
+                f"was changed to immutable in operator version {version} but no value was provided"
+            )
+        else:
+            continue
+        yield Problem(
+            "ImmutableWithoutValue",
+            f"parameter '{definition.name}' {text}; set it in the same request",
+            field_of(definition.name),
+        )
+
+
+def required_parameters_have_a_value(change: Change) -> Iterator[Problem]:
+    """D06, for parameters whose value or definition changed."""
+    judged = tuple(_redefined(change))
+    yield from missing_required(judged, change.new.parameters)
+
+
+def values_are_valid(change: Change) -> Iterator[Problem]:
+    """D07, for parameters whose value or definition changed."""
+    for definition in _redefined(change):
+        value = change.new.parameters.get(definition.name)
+        problem = check_value(definition, value) if value is not None else None
+        if problem is not None:
+            yield problem
+
+
+def _redefined(change: Change) -> Iterator[Parameter]:
+    for definition in change.version.parameters:
+        name = definition.name
+        if name in change.changed or name in change.removed:
+            yield definition
+        elif change.upgrade:
+            before = change.old_version.parameter(name) if change.old_version else None
+            if before != definition:
+                yield definition
+
+
+def triggers_are_clear(change: Change) -> Iterator[Problem]:
+    """D08, D09, D10."""
+    yield from change.by_parameters.problems
+
+
+# Rules on plans: the first that speaks decides, since each explains the request as a whole.
+
+
+def nothing_changes_while_deleting(change: Change) -> Iterator[Problem]:
+    """D11, D12, D13."""
+    if not change.deleting:
+        return
+    wanted = change.requested.plan_name or ""
+    if change.cleanup_active and wanted != PLAN_CLEANUP:
+        yield Problem(
+            "CleanupRunning",
+            "'cleanup' plan can not be cancelled or overridden by another plan since the instance "
+            "is being deleted; give planExecution a new uid to start it again",
+            "spec.planExecution",
+        )
+    elif change.upgrade or change.counted:
+        yield Problem(
+            "InstanceDeleting",
+            "parameter update and/or upgrade is not allowed when an instance is being deleted",
+            "spec",
+        )
+    elif change.direct not in {None, PLAN_CLEANUP}:
+        yield Problem(
+            "InstanceDeleting",
+            "only 'cleanup' plan can be scheduled when an instance is being deleted",
+            "spec.planExecution.planName",
+        )
+
+
+def one_plan_at_a_time(change: Change) -> Iterator[Problem]:
+    """D14, D15, D18: while a plan runs, only the same plan may be asked for."""
+    if change.deleting or change.active is None:
+        return
+    running = change.active.plan_name
+    by_parameters = change.by_parameters.plan
+    if by_parameters and by_parameters != running:
+        text = f"an update would trigger a different plan '{by_parameters}'"
+        text = f"plan '{running}' is scheduled (or running) and {text}"
+    elif change.upgrade:
+        text = (
+            f"upgrade to new OperatorVersion {change.version.metadata.name} while a plan "
+            f"'{running}' is scheduled (or running) is not allowed"
+        )
+    elif change.direct and change.direct != running:
+        text = (
+            f"overriding currently scheduled (or running) plan '{running}' with "
+            f"'{change.direct}' is not supported"
+        )
+    else:
+        return
+    yield Problem("PlanRunning", f"{text}; {_wait_hint(change)}", "spec.planExecution")
+
+
+def a_running_plan_stays_scheduled(change: Change) -> Iterator[Problem]:
+    """D19."""
+    if change.deleting or change.active is None or change.requested.plan_name:
+        return
+    yield Problem(
+        "PlanRunning",
+        f"cancelling currently scheduled (or running) plan '{change.active.plan_name}' by removing "
+        f"planExecution is not supported; {_wait_hint(change)}",
+        "spec.planExecution",
+    )
+
+
+def cancel_is_not_there_yet(change: Change) -> Iterator[Problem]:
+    active = change.active
+    if active is None or change.requested.plan_name != active.plan_name:
+        return
+    if change.restart or change.needed:
+        return
+    if change.requested.status == "FATAL_ERROR" and active.status != "FATAL_ERROR":
+        yield Problem(
+            "CancelNotSupported",
+            f"cancelling the running plan '{active.plan_name}' is not supported by this version; "
+            f"{_wait_hint(change)}",
+            "spec.planExecution.status",
+        )
+
+
+def cleanup_is_not_manual(change: Change) -> Iterator[Problem]:
+    """D21."""
+    if not change.deleting and change.direct == PLAN_CLEANUP:
+        yield Problem(
+            "CleanupNotManual",
+            "only the controller schedules the 'cleanup' plan when the instance is deleted; "
+            f"delete the Instance to run it (kubectl kudo uninstall --instance "
+            f"{change.new.metadata.name} -n {change.new.metadata.namespace})",
+            "spec.planExecution.planName",
+        )
+
+
+def an_upgrade_keeps_the_operator(change: Change) -> Iterator[Problem]:
+    """Another operator is never an upgrade; `upgradableFrom` is honoured where it is set."""
+    if not change.upgrade or change.old_version is None:
+        return
+    before, after = change.old_version.operator_name, change.version.operator_name
+    if before and after and before != after:
+        yield Problem(
+            "OperatorChanged",
+            f"upgrade from operator '{before}' to operator '{after}' is not allowed; "
+            "install the other operator as a new Instance",
+            "spec.operatorVersion",
+        )
+    allowed = [ref.name for ref in change.version.spec.upgradable_from or () if ref.name]
+    if allowed and change.old_version.metadata.name not in allowed:
+        yield Problem(
+            "NotUpgradable",
+            f"{change.version.metadata.name} can be upgraded to from {', '.join(allowed)} only, "
+            f"and {change.old_version.metadata.name} is in force",
+            "spec.operatorVersion",
+        )
+
+
+def an_upgrade_has_a_plan(change: Change) -> Iterator[Problem]:
+    """D22."""
+    yield from change.by_upgrade.problems
+
+
+# Rules that judge what was submitted beside what it triggers: only before mutation can they know.
+
+
+def an_upgrade_comes_alone(change: Change) -> Iterator[Problem]:
+    """D16, D17."""
+    if not change.upgrade or change.active is not None or change.deleting:
+        return
+    name, update = change.version.metadata.name, change.by_parameters.plan
+    if change.direct and not change.carries_own_trigger:
+        yield Problem(
+            "PlanBesideChange",
+            f"upgrade to new OperatorVersion {name} and triggering new plan '{change.direct}' is "
+            "not allowed; upgrade first",
+            "spec.planExecution",
+        )
+    elif update and update != PLAN_DEPLOY:
+        yield Problem(
+            "PlanBesideChange",
+            f"upgrade to new OperatorVersion {name} together with a parameter update triggering "
+            f"'{update}' is not allowed; upgrade first, then change "
+            f"{', '.join(change.counted)}",
+            "spec.parameters",
+        )
+
+
+def an_update_comes_alone(change: Change) -> Iterator[Problem]:
+    """D20."""
+    update = change.by_parameters.plan
+    if change.active is not None or change.deleting or change.carries_own_trigger:
+        return
+    if update and change.direct:
+        yield Problem(
+            "PlanBesideChange",
+            f"triggering one plan '{change.direct}' directly and through parameter update "
+            f"'{update}' is not allowed; send one after the other",
+            "spec.planExecution",
+        )
+
+
+FIELD_RULES: tuple[Rule, ...] = (
+    requested_plan_exists,
+    changed_parameters_are_declared,
+    immutable_parameters_stay,
+    new_immutables_have_a_value,
+    required_parameters_have_a_value,
+    values_are_valid,
+    triggers_are_clear,
+    an_upgrade_keeps_the_operator,
+)
+PLAN_RULES: tuple[Rule, ...] = (
+    nothing_changes_while_deleting,
+    one_plan_at_a_time,
+    an_upgrade_comes_alone,
+    a_running_plan_stays_scheduled,
+    cancel_is_not_there_yet,
+    an_update_comes_alone,
+    cleanup_is_not_manual,
+    an_upgrade_has_a_plan,
+)
+SUBMITTED_ONLY: frozenset[Rule] = frozenset({an_upgrade_comes_alone, an_update_comes_alone})
+"""Rules that cannot be judged once a trigger has been written beside the change."""
+
+
+def judge(change: Change, *, submitted: bool) -> tuple[Problem, ...]:
+    """Return what forbids the change; empty if it is allowed.
+
+    Args:
+        change: The change.
+        submitted: True for what a user sent, False for the state after mutation.
+    """
+    problems = tuple(problem for rule in FIELD_RULES for problem in rule(change))
+    if problems:
+        return problems
+    for rule in PLAN_RULES:
+        if submitted or rule not in SUBMITTED_ONLY:
+            problems = tuple(rule(change))
+            if problems:
+                return problems
+    return ()
+
+
+def _wait_hint(change: Change) -> str:
+    old = change.old.metadata
+    return (
+        "wait until it has ended (kubectl kudo plan status --wait "
+        f"--instance {old.name} -n {old.namespace})"
+    )

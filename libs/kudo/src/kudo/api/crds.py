@@ -1,0 +1,203 @@
+"""The CustomResourceDefinitions of KUDO, generated from the models of this package.
+
+`python -m kudo.api.crds DIRECTORY` writes them; with `--check` it only says which are stale. The
+schemas are structural as Kubernetes requires: no references, no alternatives. They have no
+defaults, and required fields only where the models have them, so that every object of the original
+stays valid.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gotemplate.goyaml import dump
+from kudo.api.base import ApiObject, JsonObject
+from kudo.api.instance import Instance
+from kudo.api.operator import Operator
+from kudo.api.operatorversion import OperatorVersion
+from kudo.names import GROUP, VERSION
+
+_HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"
+_DROPPED: Final = frozenset({"$defs", "$ref", "anyOf", "allOf", "default", "title"})
+_READY: Final = '.status.conditions[?(@.type=="Ready")]'
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of `kubectl get`; those with a priority appear with `-o wide` only."""
+
+    name: str
+    path: str
+    type: str = "string"
+    priority: int = 0
+
+    def to_wire(self) -> JsonObject:
+        column: JsonObject = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        return column | ({"priority": self.priority} if self.priority else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a definition needs besides the schema. Short names are shared by a whole cluster."""
+
+    model: type[ApiObject]
+    plural: str
+    short_name: str
+    columns: tuple[_Column, ...]
+    status_subresource: bool = False
+
+
+_AGE: Final = _Column("Age", ".metadata.creationTimestamp", "date")
+_KINDS: Final = (
+    _Kind(
+        Operator,
+        "operators",
+        "kop",
+        (
+            _Column("URL", ".spec.url"),
+            _AGE,
+            _Column("Description", ".spec.description", priority=1),
+        ),
+    ),
+    _Kind(
+        OperatorVersion,
+        "operatorversions",
+        "kov",
+        (
+            _Column("Operator", ".spec.operator.name"),
+            _Column("Version", ".spec.version"),
+            _Column("App Version", ".spec.appVersion"),
+            _AGE,
+        ),
+    ),
+    _Kind(
+        Instance,
+        "instances",
+        "ki",
+        (
+            _Column("Operator Version", ".spec.operatorVersion.name"),
+            _Column("Active Plan", ".spec.planExecution.planName"),
+            _Column("Plan Status", ".spec.planExecution.status"),
+            _Column("Ready", f"{_READY}.status"),
+            _AGE,
+            _Column("Reason", f"{_READY}.reason", priority=1),
+        ),
+        status_subresource=True,
+    ),
+)
+
+
+def definitions() -> dict[str, JsonObject]:
+    """Return the CustomResourceDefinitions by their plural names."""
+    return {kind.plural: _definition(kind) for kind in _KINDS}
+
+
+def files() -> dict[str, str]:
+    """Return the generated YAML by file name."""
+    return {f"{plural}.yaml": _HEADER + dump(crd) for plural, crd in definitions().items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the definitions, or with `--check` name those that are stale and return 1."""
+    parser = argparse.ArgumentParser(prog="python -m kudo.api.crds", description=main.__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    options = parser.parse_args(arguments)
+    stale = [name for name, text in files().items() if _read(options.directory / name) != text]
+    if options.check:
+        sys.stdout.writelines(f"stale: {options.directory / name}\n" for name in stale)
+        return 1 if stale else 0
+    for name in stale:
+        (options.directory / name).write_text(files()[name], encoding="utf-8")
+        sys.stdout.write(f"written: {options.directory / name}\n")
+    return 0
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _definition(kind: _Kind) -> JsonObject:
+    name = kind.model.__name__
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "names": {
+                "kind": name,
+                "listKind": f"{name}List",
+                "plural": kind.plural,
+                "singular": name.lower(),
+                "shortNames": [kind.short_name],
+                "categories": ["kudo"],
+            },
+            "scope": "Namespaced",
+            "versions": [_version(kind)],
+        },
+    }
+
+
+def _version(kind: _Kind) -> JsonObject:
+    version: JsonObject = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "additionalPrinterColumns": [column.to_wire() for column in kind.columns],
+        "schema": {"openAPIV3Schema": _object_schema(kind.model)},
+    }
+    return version | ({"subresources": {"status": {}}} if kind.status_subresource else {})
+
+
+def _object_schema(model: type[ApiObject]) -> JsonObject:
+    generated = model.model_json_schema(by_alias=True)
+    schema = _structural(generated, generated["$defs"])
+    properties = schema["properties"]
+    properties["apiVersion"] = {
+        "type": "string",
+        "description": "Versioned schema of this representation of an object.",
+    }
+    properties["kind"] = {
+        "type": "string",
+        "description": "REST resource that this object represents.",
+    }
+    # The API server knows the schema of metadata and allows no other.
+    properties["metadata"] = {"type": "object"}
+    return schema
+
+
+def _structural(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:
+    """Return `schema` with references resolved, and alternatives to null and titles left out."""
+    merged = _referenced(schema, definitions)
+    result = {key: value for key, value in merged.items() if key not in _DROPPED}
+    if "properties" in result:
+        result["properties"] = {
+            name: _structural(field, definitions) for name, field in result["properties"].items()
+        }
+    for key in ("items", "additionalProperties"):
+        if key in result:
+            result[key] = _structural(result[key], definitions)
+    return result
+
+
+def _referenced(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:
+    """Return `schema` over what it refers to; its own words win, descriptions for example."""
+    targets = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
+    if "$ref" in schema:
+        targets.append(definitions[schema["$ref"].rpartition("/")[2]])
+    base: JsonObject = {}
+    for target in targets:
+        if target.get("type") != "null":
+            base |= _referenced(target, definitions)
+    return base | schema
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""What KUDO adds to an object before it is applied: labels, annotations, namespace, owner.
+
+Labels and annotations overwrite what the template says; selectors are never touched. Objects
+that are cluster-scoped get no owner, since an owner must live in the same namespace.
+"""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kudo import names
+from kudo.api import Instance, Json, JsonObject, OperatorVersion
+from kudo.tasks import FatalTaskError
+
+_POD_TEMPLATE = ("spec", "template", "metadata")
+_CRON_POD_TEMPLATE = ("spec", "jobTemplate", "spec", "template", "metadata")
+_WORKLOADS = {
+    ("apps", "StatefulSet"): _POD_TEMPLATE,
+    ("apps", "Deployment"): _POD_TEMPLATE,
+    ("*", "ReplicaSet"): _POD_TEMPLATE,
+    ("*", "ReplicationController"): _POD_TEMPLATE,
+    ("*", "DaemonSet"): _POD_TEMPLATE,
+    ("batch", "Job"): _POD_TEMPLATE,
+    ("batch", "CronJob"): _CRON_POD_TEMPLATE,
+}
+"""Where workloads keep the metadata of their pods, by group and kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The run that an object is applied by."""
+
+    instance: Instance
+    version: OperatorVersion
+    plan: str
+    phase: str
+    step: str
+    uid: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {
+            names.LABEL_HERITAGE: names.HERITAGE,
+            names.LABEL_OPERATOR: self.version.operator_name,
+            names.LABEL_INSTANCE: self.instance.metadata.name,
+        }
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return {
+            names.ANNOTATION_PLAN: self.plan,
+            names.ANNOTATION_PHASE: self.phase,
+            names.ANNOTATION_STEP: self.step,
+            names.ANNOTATION_PLAN_UID: self.uid,
+        }
+
+    @property
+    def owner(self) -> JsonObject:
+        return {
+            "apiVersion": names.API_VERSION,
+            "kind": "Instance",
+            "name": self.instance.metadata.name,
+            "uid": self.instance.metadata.uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+
+
+def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObject:
+    """Return the object to apply; `source` stays as it is.
+
+    Raises:
+        FatalTaskError: the template names another controller as owner; TaskEnhancementError.
+    """
+    target: JsonObject = _copied(source)
+    _add(target, ("metadata",), "labels", origin.labels)
+    _add(target, ("metadata",), "annotations", origin.annotations)
+    for path in _pod_metadata(target):
+        _add(target, path, "labels", origin.labels)
+        version = {names.ANNOTATION_OPERATOR_VERSION: origin.version.spec.version or ""}
+        _add(target, path, "annotations", version)
+    for claim in _volume_claims(target):
+        _add(claim, ("metadata",), "labels", origin.labels)
+    if namespaced:
+        _own(target, origin)
+    _encode_string_data(target)
+    return target
+
+
+def _copied(value: Json) -> Json:
+    """Copy the containers of a JSON value."""
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _pod_metadata(target: JsonObject) -> Iterator[tuple[str, ...]]:
+    group, kind = _group(target), target["kind"]
+    path = _WORKLOADS.get((group, kind)) or _WORKLOADS.get(("*", kind))
+    if path is not None and isinstance(_walk(target, path[:-1]), dict):
+        yield path
+
+
+def _volume_claims(target: JsonObject) -> Iterator[JsonObject]:
+    if (_group(target), target["kind"]) == ("apps", "StatefulSet"):
+        claims = _walk(target, ("spec", "volumeClaimTemplates"))
+        yield from (claim for claim in claims or () if isinstance(claim, dict))
+
+
+def _group(target: JsonObject) -> str:
+    group, slash, _ = str(target["apiVersion"]).partition("/")
+    return group if slash else ""
+
+
+def _walk(value: object, path: tuple[str, ...]) -> list[JsonObject] | JsonObject | None:
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value if isinstance(value, dict | list) else None
+
+
+def _add(target: JsonObject, path: tuple[str, ...], key: str, values: dict[str, str]) -> None:
+    for part in path:
+        child = target.setdefault(part, {})
+        if child is None:
+            child = target[part] = {}
+        if not isinstance(child, dict):
+            return
+        target = child
+    present = target.get(key) or {}
+    if isinstance(present, dict):
+        target[key] = {**present, **values}
+
+
+def _own(target: JsonObject, origin: Origin) -> None:
+    metadata = target["metadata"]
+    metadata["namespace"] = origin.instance.metadata.namespace
+    owners = metadata.get("ownerReferences") or []
+    foreign = [o for o in owners if o.get("controller") and o.get("uid") != origin.owner["uid"]]
+    if foreign:
+        raise FatalTaskError(
+            "TaskEnhancementError",
+            f"Object {metadata['namespace']}/{metadata['name']} is already owned by another "
+            f"{foreign[0].get('kind')} controller {foreign[0].get('name')}",
+        )
+    others = [owner for owner in owners if owner.get("uid") != origin.owner["uid"]]
+    metadata["ownerReferences"] = [*others, origin.owner]
+
+
+def _encode_string_data(target: JsonObject) -> None:
+    """Turn a Secret's stringData into data: a key dropped from stringData would stay for ever."""
+    if (target["apiVersion"], target["kind"]) != ("v1", "Secret"):
+        return
+    texts = target.pop("stringData", None)
+    if isinstance(texts, dict) and texts:
+        encoded = {k: base64.b64encode(str(v).encode()).decode() for k, v in texts.items()}
+        target["data"] = {**(target.get("data") or {}), **encoded}

@@ -1,0 +1,229 @@
+"""The status state machine of a run: which steps may run, and what their outcomes make of a plan.
+
+Values in, values out: every function takes a plan of the OperatorVersion and a status entry, and
+returns a new entry. Statuses are those of KUDO 0.19:
+
+    NEVER_RUN -> PENDING -> IN_PROGRESS <-> ERROR -> COMPLETE | FATAL_ERROR
+
+A missing strategy is `serial`. A strategy that is neither `serial` nor `parallel` is an error of
+the plan, never a guess.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kudo.api import ExecutionStatus, Phase, PhaseStatus, Plan, PlanStatus, Step, StepStatus
+from kudo.problems import Problem
+
+S = ExecutionStatus
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class StepRef:
+    """A step of a plan by its position, since names need not be unique in old packages."""
+
+    phase_index: int
+    step_index: int
+    phase: str
+    step: str
+
+    def __str__(self) -> str:
+        return f"{self.phase}.{self.step}"
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What became of a step in one pass: its new status, and why."""
+
+    status: ExecutionStatus
+    message: str | None = None
+
+
+def phases_of(plan: Plan) -> tuple[Phase, ...]:
+    return plan.phases or ()
+
+
+def check_plan(name: str, plan: Plan) -> Iterator[Problem]:
+    """Yield what makes the plan impossible to run."""
+    for where, strategy in _strategies(name, plan):
+        if strategy not in {"", "serial", "parallel"}:
+            yield Problem(
+                "InvalidPlan",
+                f"strategy '{strategy}' of {where} is unknown; use 'serial' or 'parallel'",
+                f"spec.plans[{name}]",
+            )
+
+
+def _strategies(name: str, plan: Plan) -> Iterator[tuple[str, str]]:
+    yield f"plan '{name}'", plan.strategy
+    for phase in phases_of(plan):
+        yield f"phase '{name}.{phase.name}'", phase.strategy
+
+
+# Entries
+
+
+def never_run(name: str, plan: Plan) -> PlanStatus:
+    """Return the entry of a plan that has not run."""
+    return _entry(name, plan, S.NEVER_RUN, uid=None)
+
+
+def begin(name: str, plan: Plan, uid: str, now: str) -> PlanStatus:
+    """Return the entry of a run that starts: everything is PENDING under the new uid."""
+    entry = _entry(name, plan, S.PENDING, uid=uid)
+    return entry.model_copy(update={"last_updated_timestamp": now})
+
+
+def _entry(name: str, plan: Plan, status: ExecutionStatus, uid: str | None) -> PlanStatus:
+    return PlanStatus(
+        name=name,
+        status=status,
+        uid=uid,
+        phases=tuple(
+            PhaseStatus(
+                name=phase.name,
+                status=status,
+                steps=tuple(StepStatus(name=step.name, status=status) for step in phase.steps),
+            )
+            for phase in phases_of(plan)
+        ),
+    )
+
+
+def ensure_entries(
+    plans: Mapping[str, Plan], entries: Mapping[str, PlanStatus]
+) -> dict[str, PlanStatus]:
+    """Return an entry for each plan, with the phases and steps that the version has.
+
+    What is known under the same name is kept, new phases and steps are NEVER_RUN, vanished ones
+    are dropped. Entries of plans that the version no longer has stay as the record of their run.
+    """
+    kept = {name: entry for name, entry in entries.items() if name not in plans}
+    ensured = {name: adapt(name, plan, entries.get(name)) for name, plan in plans.items()}
+    return {**kept, **ensured}
+
+
+def adapt(name: str, plan: Plan, entry: PlanStatus | None) -> PlanStatus:
+    """Return the entry with the phases and steps of the plan, in its order."""
+    fresh = never_run(name, plan)
+    if entry is None:
+        return fresh
+    known = _by_occurrence(entry.phases or ())
+    phases = tuple(
+        _adapt_phase(phase, known.get(key))
+        for key, phase in _by_occurrence(fresh.phases or ()).items()
+    )
+    return entry if phases == entry.phases else entry.model_copy(update={"phases": phases})
+
+
+def _adapt_phase(fresh: PhaseStatus, known: PhaseStatus | None) -> PhaseStatus:
+    if known is None:
+        return fresh
+    steps = _by_occurrence(known.steps or ())
+    adapted = tuple(steps.get(key, step) for key, step in _by_occurrence(fresh.steps or ()).items())
+    return known.model_copy(update={"steps": adapted})
+
+
+_Named = TypeVar("_Named", PhaseStatus, StepStatus)
+
+
+def _by_occurrence(entries: tuple[_Named, ...]) -> dict[tuple[str, int], _Named]:
+    """Key entries by name and by how many of that name came before."""
+    seen: Counter[str] = Counter()
+    keyed: dict[tuple[str, int], _Named] = {}
+    for entry in entries:
+        keyed[entry.name, seen[entry.name]] = entry
+        seen[entry.name] += 1
+    return keyed
+
+
+# Progress
+
+
+def runnable(plan: Plan, entry: PlanStatus) -> tuple[StepRef, ...]:
+    """Return the steps that may run now, in order; empty when nothing is left to do.
+
+    Serial phases and steps wait for the ones before them to be COMPLETE.
+    """
+    ready: list[StepRef] = []
+    for phase_index, phase in enumerate(phases_of(plan)):
+        statuses = [step.status for step in _steps(entry, phase_index)]
+        ready.extend(_runnable_steps(phase_index, phase, statuses))
+        complete = all(status == S.COMPLETE for status in statuses)
+        if not complete and plan.strategy != "parallel":
+            break
+    return tuple(ready)
+
+
+def _runnable_steps(index: int, phase: Phase, statuses: list[str]) -> Iterator[StepRef]:
+    for step_index, (step, status) in enumerate(zip(phase.steps, statuses, strict=True)):
+        if status == S.COMPLETE:
+            continue
+        yield StepRef(index, step_index, phase.name, step.name)
+        if phase.strategy != "parallel":
+            return
+
+
+def _steps(entry: PlanStatus, phase_index: int) -> tuple[StepStatus, ...]:
+    return (entry.phases or ())[phase_index].steps or ()
+
+
+def step_of(plan: Plan, ref: StepRef) -> Step:
+    return phases_of(plan)[ref.phase_index].steps[ref.step_index]
+
+
+def record(entry: PlanStatus, outcomes: Mapping[StepRef, StepOutcome], now: str) -> PlanStatus:
+    """Return the entry after a pass: steps as they came out, phases and plan as that makes them.
+
+    The timestamp moves only if something else did.
+    """
+    by_position = {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()}
+    phases = tuple(
+        _record_phase(index, phase, by_position) for index, phase in enumerate(entry.phases or ())
+    )
+    status = _roll_up([phase.status for phase in phases], entry.status, visited=True)
+    updated = entry.model_copy(
+        update={"phases": phases, "status": status, "message": entry.message}
+    )
+    if updated == entry:
+        return entry
+    return updated.model_copy(update={"last_updated_timestamp": now})
+
+
+def _record_phase(
+    index: int, phase: PhaseStatus, outcomes: Mapping[tuple[int, int], StepOutcome]
+) -> PhaseStatus:
+    steps = []
+    for step_index, step in enumerate(phase.steps or ()):
+        outcome = outcomes.get((index, step_index))
+        if outcome is not None:
+            step = StepStatus(name=step.name, status=outcome.status, message=outcome.message)
+        steps.append(step)
+    visited = any(position[0] == index for position in outcomes)
+    status = _roll_up([step.status for step in steps], phase.status, visited=visited)
+    return PhaseStatus(name=phase.name, status=status, steps=tuple(steps))
+
+
+def _roll_up(children: list[str], before: str, *, visited: bool) -> str:
+    if S.FATAL_ERROR in children:
+        return S.FATAL_ERROR
+    if all(child == S.COMPLETE for child in children):
+        return S.COMPLETE
+    return S.IN_PROGRESS if visited else before
+
+
+def fail(entry: PlanStatus, message: str, now: str) -> PlanStatus:
+    """End the run with FATAL_ERROR and a message at the plan; its steps stay as they are."""
+    return entry.model_copy(
+        update={"status": S.FATAL_ERROR, "message": message, "last_updated_timestamp": now}
+    )
+
+
+def status_of(entry: PlanStatus | None) -> ExecutionStatus:
+    """Return the status of an entry; one that is missing or unreadable has never run."""
+    try:
+        return S(entry.status) if entry is not None else S.NEVER_RUN
+    except ValueError:
+        return S.NEVER_RUN

@@ -1,0 +1,127 @@
+"""Which plan a change runs, and which run is active.
+
+The rules are those of KUDO 0.19 with the differences listed in docs/differences.md: explicit
+triggers first, then `update`, then `deploy`; a new version runs `upgrade`, `update` or `deploy`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kudo.api import Instance, OperatorVersion, PlanExecution
+from kudo.execution import status_of
+from kudo.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.problems import Problem
+
+IDLE = PlanExecution()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """The plan that a change asks for.
+
+    Attributes:
+        plan: Name of the plan; None when `problems` says why none can be chosen.
+        explicit: Parameters whose own trigger named the plan.
+        fallback: Parameters without a trigger, which would run `update` or `deploy`.
+        problems: Why no plan can be chosen.
+    """
+
+    plan: str | None = None
+    explicit: tuple[str, ...] = ()
+    fallback: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def first_plan(version: OperatorVersion, *names: str) -> str | None:
+    """Return the first of `names` that is a plan of the version."""
+    return next((name for name in names if name in version.plans), None)
+
+
+def plan_for_upgrade(version: OperatorVersion) -> PlanChoice:
+    plan = first_plan(version, PLAN_UPGRADE, PLAN_UPDATE, PLAN_DEPLOY)
+    if plan is None:
+        return PlanChoice(
+            problems=(
+                Problem(
+                    "NoPlanTriggered",
+                    "couldn't find any suitable plan that would be triggered by an OperatorVersion "
+                    f"upgrade: {version.metadata.name} has none of the plans 'upgrade', 'update' "
+                    "and 'deploy'",
+                    "spec.operatorVersion",
+                ),
+            )
+        )
+    return PlanChoice(plan)
+
+
+def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanChoice:
+    """Choose the plan for changed parameters; names that the version lacks are passed over."""
+    declared = [p for name in sorted(names) if (p := version.parameter(name)) is not None]
+    explicit = tuple(p.name for p in declared if p.trigger)
+    fallback = tuple(p.name for p in declared if not p.trigger)
+    triggers = sorted({p.trigger for p in declared if p.trigger})
+    problems = tuple(
+        Problem(
+            "TriggerUnknown",
+            f"param {p.name} defined trigger plan {p.trigger}, but plan not defined in "
+            f"operatorversion {version.metadata.name}",
+            f"spec.parameters[{p.name}]",
+        )
+        for p in declared
+        if p.trigger and p.trigger not in version.plans
+    )
+    if not problems and len(triggers) > 1:
+        problems = (_several(declared_triggers={p.name: p.trigger or "" for p in declared}),)
+    if problems:
+        return PlanChoice(explicit=explicit, fallback=fallback, problems=problems)
+    if triggers:
+        return PlanChoice(triggers[0], explicit, fallback)
+    if not fallback:
+        return PlanChoice()
+    plan = first_plan(version, PLAN_UPDATE, PLAN_DEPLOY)
+    if plan is None:
+        return PlanChoice(fallback=fallback, problems=(_nothing_to_run(version, fallback),))
+    return PlanChoice(plan, explicit, fallback)
+
+
+def _several(declared_triggers: dict[str, str]) -> Problem:
+    plans = " ".join(sorted({plan for plan in declared_triggers.values() if plan}))
+    by_parameter = ", ".join(f"{n} runs {p}" for n, p in declared_triggers.items() if p)
+    return Problem(
+        "SeveralPlansTriggered",
+        f"triggering multiple plans: [{plans}] at once is not allowed ({by_parameter}); "
+        "change these parameters one after the other",
+        "spec.parameters",
+    )
+
+
+def _nothing_to_run(version: OperatorVersion, names: tuple[str, ...]) -> Problem:
+    return Problem(
+        "NoPlanTriggered",
+        "couldn't find any plans that would be triggered by the update: "
+        f"{', '.join(names)} has no trigger, and {version.metadata.name} has neither an 'update' "
+        "nor a 'deploy' plan",
+        "spec.parameters",
+    )
+
+
+def active_run(instance: Instance) -> PlanExecution | None:
+    """Return the run in progress, or None.
+
+    A plan is active while the spec names it and its status entry is not terminal for that same
+    uid. Nothing else makes a plan active.
+    """
+    scheduled = instance.scheduled
+    if not scheduled.plan_name:
+        return None
+    entry = instance.plan_status.get(scheduled.plan_name)
+    same_run = entry is not None and (entry.uid or "") == (scheduled.uid or "")
+    return None if same_run and status_of(entry).terminal else scheduled
+
+
+def used_uids(instance: Instance) -> frozenset[str]:
+    """Return every execution uid that the Instance has seen."""
+    uids = {entry.uid for entry in instance.plan_status.values() if entry.uid}
+    if instance.scheduled.uid:
+        uids.add(instance.scheduled.uid)
+    return frozenset(uids)

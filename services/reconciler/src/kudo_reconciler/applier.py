@@ -1,0 +1,155 @@
+"""Server-side apply of one object, with the rules about what belongs to whom.
+
+* What our Instance owns is ours: a conflict over its fields is won by force.
+* Anything else is applied without force: a conflict is fatal and names fields and managers.
+* An object that has been seen is applied with its resourceVersion, so that a write held up in
+  the network never lands on an object that changed since.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kubeio.client import Client
+from kubeio.discovery import Discovery
+from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, UnknownKind
+from kubeio.resource import Resource
+from kudo.api import JsonObject
+from kudo.names import FIELD_MANAGER
+from kudo.refusals import is_fatal
+from kudo.rendering import Manifest
+from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.metrics import Metrics
+from kudo_reconciler.observer import Observer
+
+_ATTEMPTS = 5
+
+
+class Superseded(Exception):
+    """The run is no longer the one that the Instance wants; nothing more is sent for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applier:
+    """Applies objects on behalf of an Instance."""
+
+    client: Client
+    discovery: Discovery
+    observer: Observer
+    metrics: Metrics
+
+    async def resolve(self, manifest: Manifest) -> Resource:
+        """Find out where the kind of an object is served, and whether it has a namespace.
+
+        Raises:
+            FatalTaskError: no such kind is served.
+            TransientTaskError: the API server could not be asked.
+        """
+        api_version, kind = manifest.object["apiVersion"], manifest.object["kind"]
+        try:
+            return await self.discovery.resolve(api_version, kind)
+        except UnknownKind as error:
+            raise FatalTaskError(
+                "TaskEnhancementError",
+                f"failed to determine if object {manifest} is namespaced: a resource with GVK "
+                f"{api_version}, Kind={kind} seems to be missing in API resource list",
+            ) from error
+        except (ApiError, ConnectionLost) as error:
+            raise TransientTaskError(
+                "TaskEnhancementError", f"cannot ask for the kind of {manifest}: {error}"
+            ) from error
+
+    async def apply(
+        self,
+        manifest: Manifest,
+        target: JsonObject,
+        resource: Resource,
+        *,
+        owner: str,
+        still_wanted: Callable[[], bool],
+    ) -> JsonObject:
+        """Apply an enriched object and return it as the API server has it.
+
+        Args:
+            manifest: Where the object comes from, for messages.
+            target: The object to send.
+            resource: Its kind.
+            owner: uid of the Instance.
+            still_wanted: Asked in the same tick as each send.
+
+        Raises:
+            Superseded: the run was replaced meanwhile.
+            FatalTaskError: the API server will not take the object.
+            TransientTaskError: it may take it later.
+        """
+        metadata = target["metadata"]
+        known = self.observer.cached(resource, metadata.get("namespace"), metadata["name"])
+        for _ in range(_ATTEMPTS):
+            if not still_wanted():
+                raise Superseded
+            try:
+                applied = await self._send(target, resource, known, owner)
+            except Conflict as conflict:
+                known = await self._after_conflict(manifest, resource, target, conflict, owner)
+            except NotFound as error:
+                if known is None:
+                    raise self._refused(manifest, error) from error
+                known = None
+            except (ApiError, ConnectionLost) as error:
+                raise self._refused(manifest, error) from error
+            else:
+                self.metrics.applied.labels("applied").inc()
+                self.observer.applied(resource, applied)
+                return applied
+        raise TransientTaskError("TaskApplyError", f"{manifest} keeps changing while it is applied")
+
+    async def _send(
+        self, target: JsonObject, resource: Resource, known: JsonObject | None, owner: str
+    ) -> JsonObject:
+        ours = known is not None and is_owned(known, owner)
+        if known is not None:
+            version = known["metadata"]["resourceVersion"]
+            target = {**target, "metadata": {**target["metadata"], "resourceVersion": version}}
+        return await self.client.apply(resource, target, field_manager=FIELD_MANAGER, force=ours)
+
+    async def _after_conflict(
+        self,
+        manifest: Manifest,
+        resource: Resource,
+        target: JsonObject,
+        conflict: Conflict,
+        owner: str,
+    ) -> JsonObject | None:
+        """Read the object again; refuse if its fields are somebody else's."""
+        metadata = target["metadata"]
+        try:
+            live = await self.client.get(
+                resource, metadata["name"], namespace=metadata.get("namespace")
+            )
+        except NotFound:
+            return None
+        except (ApiError, ConnectionLost) as error:
+            raise self._refused(manifest, error) from error
+        if conflict.field_managers and not is_owned(live, owner):
+            raise self._refused(manifest, conflict)
+        return live
+
+    def _refused(
+        self, manifest: Manifest, error: ApiError | ConnectionLost
+    ) -> FatalTaskError | TransientTaskError:
+        text = f"failed to apply {manifest}: {error}"
+        if isinstance(error, Conflict) and error.field_managers:
+            fields = "; ".join(f"{f} ({', '.join(m)})" for f, m in error.field_managers.items())
+            text = f"failed to apply {manifest}: these fields belong to other managers: {fields}"
+        if isinstance(error, ApiError) and is_fatal(
+            error.status, error.reason, error.message, [cause.reason for cause in error.causes]
+        ):
+            self.metrics.applied.labels("refused").inc()
+            return FatalTaskError("TaskApplyError", text)
+        self.metrics.applied.labels("failed").inc()
+        return TransientTaskError("TaskApplyError", text)
+
+
+def is_owned(obj: JsonObject, owner: str) -> bool:
+    """Return whether the object's controller is the Instance with this uid."""
+    references = obj["metadata"].get("ownerReferences") or []
+    return any(ref.get("controller") and ref.get("uid") == owner for ref in references)

@@ -1,0 +1,19 @@
+"""The time, injected, so that tests can hold it."""
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """Return the time in UTC."""
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+def timestamp(moment: datetime) -> str:
+    """Return RFC 3339 in whole seconds, as metav1.Time has it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

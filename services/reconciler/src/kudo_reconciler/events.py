@@ -1,0 +1,120 @@
+"""Events of an Instance. An event that cannot be written holds nothing up.
+
+Each execution has one start and one end event. They are named by its uid, so that writing them
+again after a crash changes nothing.
+"""
+
+import hashlib
+import logging
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from kubeio.client import Client
+from kubeio.errors import AlreadyExists, KubeError
+from kudo import names
+from kudo.api import ExecutionStatus, Instance, JsonObject
+from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.metrics import Metrics
+from kudo_reconciler.resources import EVENTS
+
+log = logging.getLogger(__name__)
+
+_MAX_NAME = 253
+_MAX_MESSAGE = 1024
+_DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+Severity = Literal["Normal", "Warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecorder:
+    """Writes events beside the Instance that they speak of."""
+
+    client: Client
+    clock: Clock
+    metrics: Metrics
+
+    async def started(self, instance: Instance, plan: str, uid: str) -> None:
+        await self._write(
+            instance,
+            event_name(instance.metadata.name, uid, "started"),
+            "Normal",
+            "PlanStarted",
+            f"Execution of plan {plan} started",
+        )
+
+    async def finished(
+        self, instance: Instance, plan: str, uid: str, status: ExecutionStatus
+    ) -> None:
+        severity: Severity = "Normal" if status is ExecutionStatus.COMPLETE else "Warning"
+        await self._write(
+            instance,
+            event_name(instance.metadata.name, uid, "finished"),
+            severity,
+            "PlanFinished",
+            f"Execution of plan {plan} finished with status {status}",
+        )
+
+    async def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
+        """Write what went wrong; once for each uid and reason."""
+        name = event_name(instance.metadata.name, uid, reason.lower())
+        await self._write(instance, name, "Warning", reason, message)
+
+    async def _write(
+        self, instance: Instance, name: str, severity: Severity, reason: str, message: str
+    ) -> None:
+        event = _event(instance, name, severity, reason, message, self.clock.now())
+        try:
+            await self.client.create(EVENTS, event, namespace=instance.metadata.namespace)
+        except AlreadyExists:
+            return
+        except KubeError as error:
+            self.metrics.lost_events.inc()
+            log.warning("event not written", extra={"event": reason, "error": str(error)})
+
+
+def event_name(instance: str, uid: str, what: str) -> str:
+    """Return a name that is the same for the same execution, and a valid object name."""
+    name = f"{instance}.{uid}.{what}"
+    if len(name) <= _MAX_NAME and _DNS_NAME.fullmatch(name):
+        return name
+    digest = hashlib.sha256(uid.encode()).hexdigest()[:16]
+    return f"{instance[: _MAX_NAME - len(what) - 18].rstrip('.-')}.{digest}.{what}"
+
+
+def _event(
+    instance: Instance,
+    name: str,
+    severity: Severity,
+    reason: str,
+    message: str,
+    now: datetime,
+) -> JsonObject:
+    metadata = instance.metadata
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": metadata.namespace},
+        "involvedObject": {
+            "apiVersion": names.API_VERSION,
+            "kind": "Instance",
+            "namespace": metadata.namespace,
+            "name": metadata.name,
+            "uid": metadata.uid,
+        },
+        "type": severity,
+        "reason": reason,
+        "message": _shortened(message),
+        "source": {"component": names.EVENT_COMPONENT},
+        "firstTimestamp": timestamp(now),
+        "lastTimestamp": timestamp(now),
+        "count": 1,
+    }
+
+
+def _shortened(message: str) -> str:
+    data = message.encode()
+    if len(data) <= _MAX_MESSAGE:
+        return message
+    return data[: _MAX_MESSAGE - 4].decode(errors="ignore") + " ..."

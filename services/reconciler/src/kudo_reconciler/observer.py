@@ -1,0 +1,107 @@
+"""The applied objects as they are now, by watch where that is allowed.
+
+One informer a kind, on everything that carries `heritage=kudo`. A kind that may not be watched is
+read when it is asked for; the caller learns that and comes back after a while.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from kubeio.client import Client
+from kubeio.errors import Forbidden, KubeError, MethodNotAllowed, NotFound
+from kubeio.informer import Informer
+from kubeio.informers import Informers
+from kubeio.resource import Resource
+from kubeio.store import Change
+from kudo import names
+from kudo.api import JsonObject
+from kudo_reconciler.queue import Key
+
+log = logging.getLogger(__name__)
+
+_SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
+_BY_INSTANCE = "instance"
+
+
+class Observer:
+    """Knows the applied objects of each kind.
+
+    Args:
+        client: Access to the API server.
+        group: Where informers run; they end with it.
+        changed: Called with the Instance whose object changed.
+    """
+
+    def __init__(
+        self, client: Client, group: asyncio.TaskGroup, changed: Callable[[Key], None]
+    ) -> None:
+        self._client = client
+        self._changed = changed
+        self._informers = Informers(client, group, on_change=self._on_change)
+        self._watched: dict[Resource, Informer] = {}
+
+    async def watch(self, resource: Resource) -> bool:
+        """Watch a kind; return False if that is not possible now, so that it must be read."""
+        if resource in self._watched:
+            return True
+        try:
+            self._watched[resource] = await self._informers.get(
+                resource, label_selector=_SELECTOR, indexers={_BY_INSTANCE: _instance_of}
+            )
+        except (Forbidden, MethodNotAllowed, NotFound) as error:
+            log.debug("kind is read, not watched", extra={"kind": resource.kind, "why": str(error)})
+        except KubeError as error:
+            log.warning("kind is not watched", extra={"kind": resource.kind, "why": str(error)})
+        return resource in self._watched
+
+    def close(self) -> None:
+        """End all watches."""
+        for informer in self._informers.running():
+            self._informers.stop(informer.resource)
+
+    def watched(self, resource: Resource) -> bool:
+        return resource in self._watched
+
+    def cached(self, resource: Resource, namespace: str | None, name: str) -> JsonObject | None:
+        """Return the object if its kind is watched and it is there."""
+        informer = self._watched.get(resource)
+        return None if informer is None else informer.get(namespace, name)
+
+    async def current(
+        self, resource: Resource, namespace: str | None, name: str
+    ) -> JsonObject | None:
+        """Return the object as it is now, or None if it is gone.
+
+        Raises:
+            KubeError: it is not watched and could not be read.
+        """
+        if self.watched(resource):
+            return self.cached(resource, namespace, name)
+        try:
+            return await self._client.get(resource, name, namespace=namespace)
+        except NotFound:
+            return None
+
+    def applied(self, resource: Resource, obj: JsonObject) -> None:
+        """Take in the answer to an own write."""
+        informer = self._watched.get(resource)
+        if informer is not None:
+            informer.observe(obj)
+
+    def of_instance(self, resource: Resource, key: Key) -> list[JsonObject]:
+        """Return the watched objects of a kind that belong to an Instance."""
+        informer = self._watched.get(resource)
+        return [] if informer is None else informer.by_index(_BY_INSTANCE, str(key))
+
+    def _on_change(self, _resource: Resource, change: Change) -> None:
+        for key in _instance_of(change.object):
+            namespace, _, name = key.partition("/")
+            self._changed(Key(namespace, name))
+
+
+def _instance_of(obj: JsonObject) -> list[str]:
+    metadata = obj["metadata"]
+    name = (metadata.get("labels") or {}).get(names.LABEL_INSTANCE)
+    namespace = metadata.get("namespace")
+    return [f"{namespace}/{name}"] if name and namespace else []

@@ -1,0 +1,156 @@
+"""One pass over the plan of a run: what may run does, and what came of it is recorded.
+
+Steps that may run do so at the same time, bounded. The entry is stored before anything of the
+next serial step is sent: a crash must not repeat a finished step.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus
+from kudo.execution import StepOutcome, StepRef, record, runnable, step_of
+from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
+from kudo_reconciler.apply_task import ApplyTask, RunMemory, TaskContext, TaskResult
+from kudo_reconciler.clock import Clock, timestamp
+
+_CONCURRENT_STEPS = 8
+
+Store = Callable[[PlanStatus], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What runs: a plan of an Instance under a uid."""
+
+    instance: Instance
+    version: OperatorVersion
+    plan: Plan
+    name: str
+    uid: str
+    memory: RunMemory
+    still_wanted: Callable[[], bool]
+
+    def path(self, ref: StepRef, task: str) -> TaskPath:
+        return TaskPath(self.instance.key, self.name, ref.phase, ref.step, task)
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """How a pass over a step ended."""
+
+    outcome: StepOutcome
+    failure: FatalTaskError | None = None
+    retry: bool = False
+    polled: bool = False
+
+
+@dataclass
+class PassResult:
+    """How a pass over a plan ended.
+
+    Attributes:
+        entry: The status entry after the pass.
+        failures: What ended the plan, with the message of its step.
+        retry: Whether a transient error wants another try.
+        polled: Whether something that is waited for cannot be watched.
+    """
+
+    entry: PlanStatus
+    failures: list[tuple[FatalTaskError, str]] = field(default_factory=list)
+    retry: bool = False
+    polled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRunner:
+    """Runs passes over plans."""
+
+    apply_task: ApplyTask
+    clock: Clock
+
+    async def advance(self, run: Run, entry: PlanStatus, store: Store) -> PassResult:
+        """Run every step that may run, until all wait or the plan has ended.
+
+        Raises:
+            Superseded: the run was replaced; nothing more was sent for it.
+            Outdated: `store` found that the Instance had changed.
+        """
+        result = PassResult(record(entry, {}, self._now()))
+        attempted: set[StepRef] = set()
+        while steps := [ref for ref in runnable(run.plan, result.entry) if ref not in attempted]:
+            if attempted:
+                await store(result.entry)
+            attempted.update(steps)
+            done = await self._run_steps(run, steps)
+            outcomes = {ref: step.outcome for ref, step in done.items()}
+            result.entry = record(result.entry, outcomes, self._now())
+            for step in done.values():
+                result.retry |= step.retry
+                result.polled |= step.polled
+                if step.failure is not None:
+                    result.failures.append((step.failure, step.outcome.message or ""))
+            if result.failures:
+                break
+        return result
+
+    async def _run_steps(self, run: Run, steps: list[StepRef]) -> dict[StepRef, StepResult]:
+        limit = asyncio.Semaphore(_CONCURRENT_STEPS)
+
+        async def bounded(ref: StepRef) -> StepResult:
+            async with limit:
+                return await self._run_step(run, ref)
+
+        if len(steps) == 1:
+            return {steps[0]: await self._run_step(run, steps[0])}
+        results = await asyncio.gather(*(bounded(ref) for ref in steps), return_exceptions=True)
+        for outcome in results:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return {
+            ref: outcome
+            for ref, outcome in zip(steps, results, strict=True)
+            if isinstance(outcome, StepResult)
+        }
+
+    async def _run_step(self, run: Run, ref: StepRef) -> StepResult:
+        """Run the tasks of a step in order; none waits for another to be done."""
+        messages: list[str] = []
+        result = StepResult(StepOutcome(ExecutionStatus.COMPLETE))
+        for name in step_of(run.plan, ref).tasks:
+            path = run.path(ref, name)
+            try:
+                task = await self._run_task(run, ref, name, path)
+            except FatalTaskError as error:
+                message = path.fatal_message(error)
+                return StepResult(StepOutcome(ExecutionStatus.FATAL_ERROR, message), failure=error)
+            except TransientTaskError as error:
+                outcome = StepOutcome(ExecutionStatus.ERROR, path.transient_message(error))
+                result = replace(result, outcome=outcome, retry=True)
+                continue
+            result = replace(result, polled=result.polled or task.polled)
+            if not task.done:
+                messages.append(task.message)
+                if not result.retry:
+                    text = ", ".join(filter(None, messages)) or None
+                    outcome = StepOutcome(ExecutionStatus.IN_PROGRESS, text)
+                    result = replace(result, outcome=outcome)
+        return result
+
+    async def _run_task(self, run: Run, ref: StepRef, name: str, path: TaskPath) -> TaskResult:
+        task = run.version.task(name)
+        if task is None:
+            raise FatalTaskError("UnknownTaskName", f"missing task {path}")
+        if task.kind != "Apply":
+            raise FatalTaskError(
+                "TaskBuildError",
+                f"failed to build task {path}: task kind {task.kind} is not supported by this "
+                "version",
+            )
+        context = TaskContext(
+            run.instance, run.version, run.name, run.uid, ref, task, run.memory, run.still_wanted
+        )
+        return await self.apply_task.run(context)
+
+    def _now(self) -> str:
+        return timestamp(self.clock.now())

@@ -1,0 +1,152 @@
+"""The main job, from nothing to a clean uninstall, on a local control plane.
+
+Every command shown is the one that is run, as a user without any rights on workloads. The script
+fails if a command ends otherwise than it should.
+"""
+
+import argparse
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from kudo_cluster import Cluster, ClusterError
+from kudo_cluster.installation import Installation
+from kudo_cluster.progress import announce
+
+_ROOT = Path(__file__).resolve().parents[2]
+_OPERATOR = "examples/first-operator"
+_INSTANCE = "hello"
+
+
+class DemoError(Exception):
+    """A command did not end as it should."""
+
+
+class Shell:
+    """Runs commands as a user of the cluster would, and shows them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        programs = (Path(sys.executable).parent, cluster.binary("kubectl").parent)
+        path = os.pathsep.join([*map(str, programs), os.environ.get("PATH", "")])
+        self.environment = {
+            **os.environ,
+            "PATH": path,
+            "KUBECONFIG": str(cluster.kubeconfig("user")),
+        }
+
+    def succeed(self, command: str) -> str:
+        return self._run(command, denied=False)
+
+    def be_denied(self, command: str) -> str:
+        return self._run(command, denied=True)
+
+    def _run(self, command: str, *, denied: bool) -> str:
+        print(f"\n$ {command}", flush=True)
+        done = subprocess.run(
+            shlex.split(command),
+            cwd=_ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if denied else None,
+            text=True,
+            check=False,
+        )
+        print(done.stdout.rstrip("\n"), flush=True)
+        if denied and (done.returncode == 0 or "denied" not in done.stdout):
+            raise DemoError(f"this should have been denied: {command}")
+        if not denied and done.returncode != 0:
+            raise DemoError(f"this failed with exit code {done.returncode}: {command}")
+        return done.stdout
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="leave the cluster running at the end")
+    options = parser.parse_args(arguments)
+    # A demo that is told to end takes its cluster with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    started = time.monotonic()
+    try:
+        _demo(keep=options.keep, started=started)
+    except (ClusterError, DemoError) as error:
+        print(f"\nError: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _demo(*, keep: bool, started: float) -> None:
+    _say("A Kubernetes control plane with a simulated node, started for this demo")
+    with Cluster.start(name="demo", progress=announce) as cluster:
+        _say("KUDO: three CRDs, the admission webhook with TLS, the reconciler")
+        with Installation.start(cluster, crds=_ROOT / "crds", progress=announce):
+            shell = Shell(cluster)
+            _story(shell)
+            _say(f"That was the demo: {time.monotonic() - started:.0f} s")
+            if keep:
+                _keep(shell)
+            else:
+                print("`make demo KEEP=1` leaves the cluster running, to play with.")
+
+
+def _story(shell: Shell) -> None:
+    kudo, instance = "kubectl kudo", f"--instance {_INSTANCE}"
+    _say("Install an operator package and wait for its deploy plan")
+    shell.succeed(f"{kudo} install ./{_OPERATOR} {instance} --wait")
+    tree = shell.succeed(f"{kudo} plan status {instance}")
+    _expect("COMPLETE", tree)
+
+    _say("Change a parameter: the next run starts")
+    shell.succeed(f"{kudo} update {instance} -p replicas=3 --wait")
+    tree = shell.succeed(f"{kudo} plan status {instance}")
+    _expect("COMPLETE", tree)
+    replicas = shell.succeed(f"kubectl get deployment {_INSTANCE} -o jsonpath={{.spec.replicas}}")
+    _expect("3", replicas)
+
+    _say("What KUDO does not let pass: an immutable parameter")
+    _expect("immutable", shell.be_denied(f"{kudo} update {instance} -p port=9090"))
+
+    _say("What KUDO does not let pass: the cleanup plan by hand")
+    _expect("cleanup", shell.be_denied(f"{kudo} plan trigger {instance} --name cleanup"))
+
+    _say("What KUDO does not let pass: a second plan while one is running")
+    shell.succeed(f"{kudo} plan trigger {instance} --name check")
+    _expect("running", shell.be_denied(f"{kudo} plan trigger {instance} --name deploy"))
+    shell.succeed(f"{kudo} plan status {instance} --wait")
+
+    _say("Uninstall: the cleanup plan runs, then everything is gone")
+    shell.succeed(f"{kudo} uninstall {instance} --wait")
+    shell.succeed("kubectl get events --field-selector=involvedObject.kind=Instance")
+    shell.succeed(f"{kudo} get instances")
+
+
+def _expect(word: str, text: str) -> None:
+    if word not in text:
+        raise DemoError(f"'{word}' was expected in: {text}")
+
+
+def _keep(shell: Shell) -> None:
+    print("\nThe cluster goes on until you press Ctrl-C. In another terminal, from this folder:\n")
+    for name in ("PATH", "KUBECONFIG"):
+        value = shell.environment[name]
+        if name == "PATH":
+            value = os.pathsep.join([*value.split(os.pathsep)[:2], "$PATH"])
+        print(f'  export {name}="{value}"')
+    print(f"\n  kubectl kudo install ./{_OPERATOR} --wait")
+    print("  kubectl kudo get all")
+    signal.pause()
+
+
+def _say(text: str) -> None:
+    print(f"\n=== {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
