@@ -56,6 +56,16 @@ class EventRecorder:
             f"Execution of plan {plan} finished with status {status}",
         )
 
+    async def superseded(self, instance: Instance, plan: str, uid: str) -> None:
+        """Write the end event of a run in whose place another came."""
+        await self._write(
+            instance,
+            event_name(instance.metadata.name, uid, "finished"),
+            "Normal",
+            "PlanSuperseded",
+            f"Execution of plan {plan} was superseded by another one",
+        )
+
     async def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
         """Write what went wrong; once for each uid and reason."""
         name = event_name(instance.metadata.name, uid, reason.lower())

@@ -9,7 +9,8 @@ A pass never depends on the event that caused it. Whatever is interrupted betwee
 taken up again from what the cluster says.
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kudo import conditions
@@ -43,6 +44,8 @@ from kudo_reconciler.plan_run import PassResult, PlanRunner, Run
 from kudo_reconciler.queue import Key
 from kudo_reconciler.resources import READINESS_KINDS
 from kudo_reconciler.versions import VersionStore
+
+log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 5.0
 _AGAIN_SECONDS = 0.05
@@ -133,13 +136,11 @@ class InstanceReconciler:
     async def _idle(self, instance: Instance, version: OperatorVersion) -> Result:
         now = self._now()
         entries = ensure_entries(version.plans, instance.plan_status)
-        for name, entry in entries.items():
-            if status_of(entry).running:
-                text = f"execution of plan {name} ended without a recorded result"
-                entries[name] = fail(entry, text, now)
-                await self.events.warning(
-                    instance, entry.uid or instance.metadata.uid, "PlanResultUnknown", text
-                )
+        for name, entry in _running(entries).items():
+            text = f"execution of plan {name} ended without a recorded result"
+            entries[name] = fail(entry, text, now)
+            uid = entry.uid or instance.metadata.uid
+            await self.events.warning(instance, uid, "PlanResultUnknown", text)
         status = instance.status.model_copy(update={"plan_status": entries})
         await self._write_ready(instance, status, *self._readiness(instance, status))
         return Result("idle")
@@ -216,9 +217,15 @@ class InstanceReconciler:
             return None
         live = await self._with_finalizer(live, version)
         self._memories[key] = RunMemory(uid)
+        for old_name, old in _running(live.plan_status).items():
+            if old.uid and old.uid != uid:
+                await self.events.superseded(live, old_name, old.uid)
         entry = live.plan_status.get(name)
         if entry is None or entry.uid != uid:
             self.metrics.runs_started.inc()
+            log.info("run started", extra={"plan": name, "uid": uid})
+        else:
+            log.info("run continued", extra={"plan": name, "uid": uid})
         await self.events.started(live, name, uid)
         return live, version
 
@@ -281,6 +288,8 @@ class InstanceReconciler:
         entries = ensure_entries(version.plans, instance.plan_status)
         status = instance.status
         if entries[name].uid != uid:
+            for other, running in _running(entries).items():
+                entries[other] = fail(running, f"superseded by plan {name}", self._now())
             entries[name] = begin(name, version.plans[name], uid, self._now())
             namespace, version_name = instance.operator_version_key
             last_run = LastRun(
@@ -327,6 +336,8 @@ class InstanceReconciler:
         status = self._with_ready(instance, status, ready, text)
         written = await self.instances.write_status(instance, status)
         self.metrics.runs_finished.labels(str(entry.status), reason).inc()
+        fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
+        log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))
         return await self._end(key, written, version, entry)
 
     async def _end(
@@ -359,9 +370,8 @@ class InstanceReconciler:
     async def _stop_running(self, instance: Instance) -> Instance:
         """End the entry of a plan that runs, so that its last state does not lie."""
         entries = dict(instance.plan_status)
-        for name, entry in entries.items():
-            if status_of(entry).running:
-                entries[name] = fail(entry, "stopped: Instance is being deleted", self._now())
+        for name, entry in _running(entries).items():
+            entries[name] = fail(entry, "stopped: Instance is being deleted", self._now())
         status = instance.status.model_copy(update={"plan_status": entries})
         return await self.instances.write_status(instance, status)
 
@@ -376,6 +386,10 @@ class InstanceReconciler:
 
 def _finalizers(instance: Instance) -> tuple[str, ...]:
     return instance.metadata.finalizers or ()
+
+
+def _running(entries: Mapping[str, PlanStatus]) -> dict[str, PlanStatus]:
+    return {name: entry for name, entry in entries.items() if status_of(entry).running}
 
 
 def _with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:

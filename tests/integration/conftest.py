@@ -1,0 +1,39 @@
+"""One cluster with one installation of KUDO for all integration tests, a namespace for each.
+
+A test that stops or kills a service starts it again before it ends; `installation` checks that.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.support import World, new_namespace
+
+from kubeio.client import Client
+from kubeio.config import load_config
+from kudo_cluster import Cluster
+from kudo_cluster.installation import Installation
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def running_installation(cluster: Cluster) -> Iterator[Installation]:
+    with Installation.start(cluster, crds=ROOT / "crds") as installation:
+        yield installation
+
+
+@pytest.fixture
+def installation(running_installation: Installation) -> Installation:
+    """Return KUDO with both services running, also after a test that left one stopped."""
+    running_installation.webhook.start()
+    running_installation.reconciler.start()
+    return running_installation
+
+
+@pytest.fixture
+async def world(installation: Installation) -> AsyncIterator[World]:
+    """Yield a namespace of its own, seen by a user without rights on workloads."""
+    async with Client(load_config(installation.cluster.kubeconfig("user"))) as client:
+        namespace = await new_namespace(client)
+        yield World(installation, client, namespace)

@@ -1,0 +1,196 @@
+"""The command ``kudo-cluster``: a local Kubernetes control plane from the command line.
+
+Results go to standard output, signs of progress and errors to standard error. Exit code 0 means
+done (or, for ``status``, everything is well), 1 that it is not, 2 a wrong command line.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kudo_cluster import binaries, health, kubeconfig, progress, startup, state
+from kudo_cluster.cluster import Cluster, kill
+from kudo_cluster.errors import ClusterError
+from kudo_cluster.layout import Layout
+from kudo_cluster.state import Running
+
+_DESCRIPTION = """\
+A local Kubernetes control plane without containers and without root: etcd, kube-apiserver,
+kube-controller-manager, kube-scheduler, and kwok, which simulates the nodes.
+Pods are scheduled and become ready, but no container runs.
+"""
+_EPILOG = """\
+The programs are built with Go once, which takes minutes, and are cached in
+${XDG_CACHE_HOME:-~/.cache}/kudo/bin; a directory in KUBEBUILDER_ASSETS wins over building.
+
+  kudo-cluster up
+  export KUBECONFIG=$(kudo-cluster kubeconfig)
+  kubectl get nodes
+  kudo-cluster down
+"""
+_UP = """\
+Start a cluster and leave it running. If it runs already, say so and change nothing.
+"""
+_DOWN = """\
+Stop a cluster and delete its data. Stopping one that does not run is no error.
+"""
+_STATUS = """\
+Show each process of a cluster: its pid, its port and its health.
+The exit code is 0 only if all of them are well.
+"""
+_KUBECONFIG = """\
+Print the path of a kubeconfig of a running cluster. The identities:
+
+  admin       every right; for setting up only
+  user        a user of the CLI: full rights on KUDO's objects, may look at ordinary ones
+  webhook     the admission webhook: may read KUDO's objects
+  reconciler  the reconciler: writes KUDO's objects and the kinds that operators consist of
+"""
+_BUILD = """\
+Build the programs, if they are not cached yet, and print the directory they are in.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code."""
+    options = _parser().parse_args(arguments)
+    commands = {
+        "up": up,
+        "down": down,
+        "status": status,
+        "kubeconfig": show_kubeconfig,
+        "build": build,
+    }
+    try:
+        return commands[options.command](options)
+    except ClusterError as error:
+        print(f"kudo-cluster: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("kudo-cluster: interrupted", file=sys.stderr)
+        return 130
+
+
+def up(options: argparse.Namespace) -> int:
+    """Start a cluster and let go of it."""
+    directory = _directory(options)
+    found = state.read(directory)
+    if found is not None and found.alive:
+        print(f"cluster {found.name} runs already at {found.server}")
+    else:
+        cluster = Cluster.start(directory, name=options.name, progress=progress.default())
+        cluster.detach()
+        print(f"cluster {cluster.name} runs at {cluster.server}")
+    print(f"export KUBECONFIG={kubeconfig.path_of(directory, 'admin')}")
+    return 0
+
+
+def down(options: argparse.Namespace) -> int:
+    """Stop a cluster and delete its data."""
+    directory = _directory(options)
+    if not directory.is_dir():
+        print(f"no cluster in {directory}")
+        return 0
+    layout = Layout(directory)
+    with layout.locked():
+        found = state.read(directory)
+        if found is not None:
+            kill(found)
+        layout.remove()
+    print(f"no cluster in {directory}" if found is None else f"cluster {found.name} is stopped")
+    return 0
+
+
+def status(options: argparse.Namespace) -> int:
+    """Show each process of a cluster."""
+    directory = _directory(options)
+    found = state.read(directory)
+    if found is None:
+        print(f"no cluster in {directory}")
+        return 1
+    print(f"cluster {found.name} at {found.server}, in {directory}")
+    supervised = "running" if found.supervisor.alive else "dead"
+    rows = [("supervisor", str(found.supervisor.pid), "-", supervised)]
+    rows += [_row(directory, running) for running in found.components]
+    for row in [("COMPONENT", "PID", "PORT", "HEALTH"), *rows]:
+        print(f"{row[0]:<24} {row[1]:>8} {row[2]:>6}  {row[3]}")
+    return 0 if found.supervisor.alive and all(row[3] == "healthy" for row in rows[1:]) else 1
+
+
+def show_kubeconfig(options: argparse.Namespace) -> int:
+    """Print the path of an identity's kubeconfig."""
+    print(Cluster.attach(_directory(options)).kubeconfig(options.user))
+    return 0
+
+
+def build(options: argparse.Namespace) -> int:  # noqa: ARG001 - every command takes the options
+    """Build what is not cached and print where everything is."""
+    found = binaries.obtain(progress.default())
+    for directory in dict.fromkeys(path.parent for path in found.paths.values()):
+        print(directory)
+    return 0
+
+
+def _row(directory: Path, running: Running) -> tuple[str, str, str, str]:
+    if running.process.alive:
+        ca = Layout(directory).pki / f"{startup.CA}.crt"
+        well = health.problem(running.health, ca) or "healthy"
+    else:
+        well = "dead"
+    return running.name, str(running.process.pid), str(running.port), well
+
+
+def _directory(options: argparse.Namespace) -> Path:
+    directory: Path = options.dir or state.default_directory(options.name)
+    return directory.absolute()
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="kudo-cluster", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=raw
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, summary: str, text: str) -> argparse.ArgumentParser:
+        parents = [] if name == "build" else [_where()]
+        return commands.add_parser(
+            name, help=summary, description=text, formatter_class=raw, parents=parents
+        )
+
+    add("up", "start a cluster and leave it running", _UP)
+    add("down", "stop a cluster and delete its data", _DOWN)
+    add("status", "show each process and its health", _STATUS)
+    show = add("kubeconfig", "print the path of a kubeconfig", _KUBECONFIG)
+    show.add_argument(
+        "--user", choices=kubeconfig.ROLES, default="admin", help="default: %(default)s"
+    )
+    add("build", "build the programs, if they are not cached yet", _BUILD)
+    return parser
+
+
+def _where() -> argparse.ArgumentParser:
+    where = argparse.ArgumentParser(add_help=False)
+    where.add_argument(
+        "--name", type=_name, default="demo", help="the cluster's name (default: %(default)s)"
+    )
+    where.add_argument(
+        "--dir",
+        type=Path,
+        help="where the cluster keeps its data "
+        "(default: ${XDG_STATE_HOME:-~/.local/state}/kudo/clusters/NAME)",
+    )
+    return where
+
+
+def _name(text: str) -> str:
+    # It becomes the name of a directory and of a kubeconfig's context.
+    if re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", text) is None:
+        raise argparse.ArgumentTypeError("only lower-case letters, digits and hyphens in between")
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

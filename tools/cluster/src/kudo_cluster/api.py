@@ -1,0 +1,68 @@
+"""As little of a Kubernetes client as setting a cluster up takes.
+
+Reads, and server-side apply of the few kinds that the set-up creates. Tests and demo use the
+project's own client or kubectl instead.
+"""
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from kudo_cluster.errors import ApiError
+
+FIELD_MANAGER = "kudo-cluster"
+_TIMEOUT = 10.0
+_COLLECTIONS = {
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "Node": "/api/v1/nodes",
+}
+
+Manifest = Mapping[str, Any]
+
+
+class Api:
+    """The API server as seen with one client certificate."""
+
+    def __init__(self, server: str, *, ca: Path, certificate: Path, key: Path) -> None:
+        self._address = urlsplit(server).netloc
+        self._context = ssl.create_default_context(cafile=str(ca))
+        self._context.load_cert_chain(certificate, key)
+
+    def get(self, path: str) -> Any | None:
+        """Read one object; None if it does not exist."""
+        try:
+            return self._request("GET", path)
+        except ApiError as error:
+            if error.status == http.HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    def apply(self, manifest: Manifest) -> None:
+        """Create the cluster-scoped object or bring it to what the manifest says."""
+        name = manifest["metadata"]["name"]
+        path = f"{_COLLECTIONS[manifest['kind']]}/{name}?fieldManager={FIELD_MANAGER}&force=true"
+        # JSON is YAML, which is what an apply patch consists of.
+        self._request("PATCH", path, manifest, "application/apply-patch+yaml")
+
+    def _request(
+        self, method: str, path: str, body: Manifest | None = None, content_type: str = ""
+    ) -> Any:
+        connection = http.client.HTTPSConnection(
+            self._address, context=self._context, timeout=_TIMEOUT
+        )
+        try:
+            headers = {"Content-Type": content_type} if content_type else {}
+            content = None if body is None else json.dumps(body)
+            connection.request(method, path, content, headers)
+            response = connection.getresponse()
+            answer = response.read()
+        finally:
+            connection.close()
+        if response.status >= http.HTTPStatus.BAD_REQUEST:
+            raise ApiError(method, path, response.status, answer.decode(errors="replace"))
+        return json.loads(answer)

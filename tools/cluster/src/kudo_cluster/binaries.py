@@ -1,0 +1,164 @@
+"""The programs of the control plane: found, or built once and cached.
+
+Where ``KUBEBUILDER_ASSETS`` names a directory with kube-apiserver, etcd and kubectl, the programs
+in it win. Everything else is built from the pinned Go module into
+``${XDG_CACHE_HOME:-~/.cache}/kudo/bin/KEY``. KEY is a hash of all that decides what comes out, so
+a changed pin leads to a new directory and never to a mixture.
+
+A file in the cache is always whole: it is built under another name and renamed. One process builds
+at a time; the others wait for it and then find its work. An interrupted build goes on where it was.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kudo_cluster import gobuild
+from kudo_cluster.errors import BuildError
+from kudo_cluster.gobuild import Program
+from kudo_cluster.progress import Progress, silent
+
+PROGRAMS = (
+    # The largest comes first: what it compiles, the others find compiled.
+    Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
+    Program("etcd", "go.etcd.io/etcd/server/v3"),
+    Program("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
+    Program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
+    Program("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
+    Program("kwok", "sigs.k8s.io/kwok/cmd/kwok"),
+)
+ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
+_ASSETS_NEEDED = ("kube-apiserver", "etcd", "kubectl")
+_KWOK = "sigs.k8s.io/kwok"
+_STAGES = "kwok-stages"
+_STAGE_SOURCES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+
+
+@dataclass(frozen=True, slots=True)
+class Binaries:
+    """Where each program and the stock stages of kwok are."""
+
+    paths: Mapping[str, Path]
+    stock_stages: Path
+
+    def path(self, name: str) -> Path:
+        """Return the path of a program; raises KeyError for one that does not exist here."""
+        return self.paths[name]
+
+
+def obtain(progress: Progress = silent) -> Binaries:
+    """Find every program, building those that are missing; raises BuildError."""
+    assets = ready_made(progress)
+    cache = cache_directory()
+    needed = tuple(program for program in PROGRAMS if program.name not in assets)
+    if not _complete(cache, needed):
+        _fill(cache, needed, progress)
+    built = {program.name: cache / program.name for program in needed}
+    return Binaries(paths={**built, **assets}, stock_stages=cache / _STAGES)
+
+
+def cache_key() -> str:
+    """Hash all that decides what the programs are: pins, flags, packages and platform."""
+    digest = hashlib.sha256()
+    for name in ("go.mod", "go.sum"):
+        digest.update((gobuild.MODULE / name).read_bytes())
+    decisive = [gobuild.linker_flags(), *gobuild.target(), *_STAGE_SOURCES]
+    decisive += [f"{program.name}={program.package}" for program in PROGRAMS]
+    digest.update("\0".join(decisive).encode())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory() -> Path:
+    """Say where the programs of this version of the module are cached."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "kudo" / "bin" / cache_key()
+
+
+def ready_made(progress: Progress = silent) -> dict[str, Path]:
+    """Return the programs in $KUBEBUILDER_ASSETS; none if the directory is incomplete."""
+    value = os.environ.get(ASSETS_VARIABLE)
+    if not value:
+        return {}
+    directory = Path(value).absolute()
+    found = {p.name: directory / p.name for p in PROGRAMS if _is_program(directory / p.name)}
+    missing = [name for name in _ASSETS_NEEDED if name not in found]
+    if missing:
+        progress(f"{ASSETS_VARIABLE}={value} is not used: it holds no {', '.join(missing)}")
+        return {}
+    return found
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _missing(cache: Path, programs: Iterable[Program]) -> list[Program]:
+    return [program for program in programs if not _is_program(cache / program.name)]
+
+
+def _complete(cache: Path, programs: Iterable[Program]) -> bool:
+    return not _missing(cache, programs) and (cache / _STAGES).is_dir()
+
+
+def _fill(cache: Path, programs: Iterable[Program], progress: Progress) -> None:
+    cache.mkdir(parents=True, exist_ok=True)
+    with _locked(cache.with_suffix(".lock"), progress), _scratch(cache) as scratch:
+        gobuild.check_go()
+        missing = _missing(cache, programs)
+        if missing:
+            progress(f"building {len(missing)} programs into {cache}; the first time takes minutes")
+        for number, program in enumerate(missing, start=1):
+            output = scratch / program.name
+            title = f"[{number}/{len(missing)}] {program.name}"
+            log = cache / f"{program.name}.log"
+            gobuild.build(program, output, log, title=title, progress=progress)
+            output.rename(cache / program.name)
+        if not (cache / _STAGES).is_dir():
+            _copy_stages(scratch / _STAGES)
+            (scratch / _STAGES).rename(cache / _STAGES)
+
+
+def _copy_stages(destination: Path) -> None:
+    """Copy kwok's own stages, with their license, in the order in which they are to be read."""
+    module = gobuild.module_directory(_KWOK)
+    destination.mkdir()
+    shutil.copyfile(module / "LICENSE", destination / "LICENSE")
+    sources = [
+        path
+        for source in _STAGE_SOURCES
+        for path in sorted((module / "kustomize" / "stage" / source).glob("*.yaml"))
+        if path.name != "kustomization.yaml"
+    ]
+    if not sources:
+        raise BuildError(f"{module} holds no stages")
+    for path in sources:
+        # Not copy(): files in Go's module cache are read-only, and ours have to be removable.
+        shutil.copyfile(path, destination / path.name)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, progress: Progress) -> Iterator[None]:
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("another process is building the same programs: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _scratch(cache: Path) -> Iterator[Path]:
+    """Give a directory to build in; only the holder of the lock may be here."""
+    scratch = cache / "unfinished"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

@@ -1,0 +1,246 @@
+"""KUDO on a local cluster: the CRDs, and both services as real processes with real TLS.
+
+The webhook and the reconciler run beside the cluster, each as the user that the cluster made for
+it, and die with the process that started them unless they were detached. Both webhook
+configurations are created once the webhook is ready, never before.
+"""
+
+import base64
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from types import TracebackType
+from typing import Self
+
+from kudo_cluster.cluster import Cluster
+from kudo_cluster.errors import ClusterError
+from kudo_cluster.ports import free_ports
+from kudo_cluster.processes import Process, wait_until_gone
+from kudo_cluster.progress import Progress, silent
+from kudo_cluster.supervision import Supervision
+
+_WEBHOOKS = Path(__file__).with_name("webhooks.yaml")
+_RECONCILER_USER = "kudo-reconciler"
+_HOST = "127.0.0.1"
+_READY_SECONDS = 60.0
+_STOP_SECONDS = 30.0
+_POLL = 0.05
+_LOG_LINES = 15
+
+
+@dataclass
+class Service:
+    """One of the two microservices, as a process that can be stopped, killed and started again.
+
+    Attributes:
+        name: `webhook` or `reconciler`.
+        command: What is run; its ports stay the same over restarts.
+        log: Where its output goes; appended to.
+        probe_port: Port of /readyz and /metrics.
+    """
+
+    name: str
+    command: list[str]
+    log: Path
+    probe_port: int
+    supervision: Supervision
+    process: Process | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it is ready.
+
+        Raises:
+            ClusterError: it ended, or did not become ready in time; the text shows its log.
+        """
+        self.launch()
+        self.wait_ready()
+
+    def launch(self) -> None:
+        """Start it without waiting."""
+        if self.process is not None and self.process.alive:
+            return
+        self.process = self.supervision.start(self.command, self.log, dict(os.environ))
+
+    def wait_ready(self) -> None:
+        deadline = time.monotonic() + _READY_SECONDS
+        while not self._ready():
+            if self.process is None or not self.process.alive:
+                raise ClusterError(f"the {self.name} ended:\n{self._log_end()}")
+            if time.monotonic() > deadline:
+                raise ClusterError(f"the {self.name} does not become ready:\n{self._log_end()}")
+            time.sleep(_POLL)
+
+    def stop(self) -> None:
+        """Ask it to end, as Kubernetes does, and wait until it has."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        self._end(signal.SIGKILL)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.signal(number)
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Read from its probe port, such as /metrics; status 0 means that nobody answers."""
+        connection = http.client.HTTPConnection(_HOST, self.probe_port, timeout=5)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except OSError:
+            return 0, ""
+        finally:
+            connection.close()
+
+    def _ready(self) -> bool:
+        return self.get("/readyz")[0] == http.HTTPStatus.OK
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is None:
+            return
+        self.process.signal(number)
+        if wait_until_gone([self.process], _STOP_SECONDS):
+            self.process.signal(signal.SIGKILL)
+            raise ClusterError(f"the {self.name} did not end:\n{self._log_end()}")
+
+    def _log_end(self) -> str:
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return "\n".join(lines[-_LOG_LINES:]) or "(its log is empty)"
+
+
+@dataclass
+class Installation:
+    """KUDO on one cluster."""
+
+    cluster: Cluster
+    directory: Path
+    webhook: Service
+    reconciler: Service
+    configurations: str
+    supervision: Supervision = field(repr=False)
+
+    @classmethod
+    def start(
+        cls,
+        cluster: Cluster,
+        *,
+        crds: Path,
+        options: Mapping[str, list[str]] | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Install the CRDs, start both services and register the webhook.
+
+        Args:
+            cluster: The running cluster.
+            crds: Folder with the CRDs.
+            options: More options for a service, by its name.
+            progress: Told of each step.
+
+        Raises:
+            ClusterError: a step failed; the text says which and why.
+        """
+        directory = cluster.directory / "kudo"
+        directory.mkdir(exist_ok=True)
+        progress("creating the CRDs")
+        _kubectl(cluster, "apply", "--server-side", "-f", str(crds))
+        _kubectl(cluster, "wait", "--for=condition=Established", "--timeout=60s", "-f", str(crds))
+        installation = cls._prepare(cluster, directory, options or {})
+        try:
+            installation.launch(progress)
+        except BaseException:
+            installation.stop()
+            raise
+        return installation
+
+    def launch(self, progress: Progress) -> None:
+        """Start both services, and register the webhook once it can answer."""
+        progress("starting the webhook and the reconciler")
+        self.webhook.launch()
+        self.reconciler.launch()
+        self.webhook.wait_ready()
+        self.register_webhook()
+        self.reconciler.wait_ready()
+
+    @classmethod
+    def _prepare(cls, cluster: Cluster, directory: Path, options: Mapping[str, list[str]]) -> Self:
+        supervision = Supervision(directory / "supervisor.log", remove=None)
+        port, webhook_probes, reconciler_probes = free_ports(3)
+        certificate, key, ca = cluster.serving_certificate(directory, _HOST)
+        configurations = Template(_WEBHOOKS.read_text(encoding="utf-8")).substitute(
+            URL=f"https://{_HOST}:{port}",
+            CA_BUNDLE=base64.b64encode(ca).decode(),
+            RECONCILER=_RECONCILER_USER,
+        )
+        serving = [f"--host={_HOST}", f"--port={port}", "--drain-seconds=0"]
+        serving += [f"--tls-cert={certificate}", f"--tls-key={key}"]
+
+        def service(name: str, probe_port: int, arguments: list[str]) -> Service:
+            command = [str(_program(f"kudo-{name}"))]
+            command += [f"--kubeconfig={cluster.kubeconfig(name)}", f"--probe-host={_HOST}"]  # type: ignore[arg-type]
+            command += [f"--probe-port={probe_port}", *arguments, *options.get(name, [])]
+            return Service(name, command, directory / f"{name}.log", probe_port, supervision)
+
+        return cls(
+            cluster,
+            directory,
+            service("webhook", webhook_probes, serving),
+            service("reconciler", reconciler_probes, []),
+            configurations,
+            supervision,
+        )
+
+    def register_webhook(self) -> None:
+        """Create or restore both webhook configurations."""
+        _kubectl(
+            self.cluster, "apply", "--server-side", "--force-conflicts", "-f", "-",
+            text=self.configurations,
+        )  # fmt: skip
+
+    def unregister_webhook(self) -> None:
+        """Delete both webhook configurations."""
+        _kubectl(self.cluster, "delete", "--ignore-not-found", "-f", "-", text=self.configurations)
+
+    def detach(self) -> None:
+        """Let both services outlive this process."""
+        self.supervision.detach()
+
+    def stop(self) -> None:
+        """End both services."""
+        self.supervision.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def _program(name: str) -> Path:
+    """Find a console script beside the interpreter that runs this."""
+    path = Path(sys.executable).with_name(name)
+    if not path.exists():
+        raise ClusterError(f"{path} is missing; run `make setup`")
+    return path
+
+
+def _kubectl(cluster: Cluster, *arguments: str, text: str | None = None) -> None:
+    command = [str(cluster.binary("kubectl")), f"--kubeconfig={cluster.kubeconfig('admin')}"]
+    done = subprocess.run(
+        [*command, *arguments], input=text, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ClusterError(f"kubectl {arguments[0]} failed: {done.stderr.strip()}")

@@ -1,0 +1,171 @@
+"""Keys and certificates of a throw-away cluster.
+
+One authority signs the API server's certificate and the client certificates, another one signs the
+serving certificates of webhooks, so that trusting a webhook never means trusting a client. Every
+key is new, and all of it is valid for a week: these clusters are not meant to live longer.
+
+Certificates carry key usages and key identifiers, which strict verifiers (Python 3.13) insist on.
+"""
+
+import datetime as dt
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+LIFETIME = dt.timedelta(days=7)
+_CLOCK_SKEW = dt.timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its private key, both in PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    def write(self, directory: Path, name: str) -> tuple[Path, Path]:
+        """Write NAME.crt and NAME.key and return their paths; only the owner may read the key."""
+        directory.mkdir(parents=True, exist_ok=True)
+        certificate, key = directory / f"{name}.crt", directory / f"{name}.key"
+        certificate.write_bytes(self.certificate)
+        write_private(key, self.key)
+        return certificate, key
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A certificate authority that signs leaves."""
+
+    pair: Pair
+
+    @classmethod
+    def create(cls, name: str) -> "Authority":
+        """Make a new self-signed authority."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = _name(name)
+        certificate = (
+            _builder(subject, subject, key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_key_usage(authority=True), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        return cls(_pair(certificate, key))
+
+    @classmethod
+    def read(cls, directory: Path, name: str) -> "Authority":
+        """Read what ``pair.write`` wrote."""
+        certificate = (directory / f"{name}.crt").read_bytes()
+        return cls(Pair(certificate, (directory / f"{name}.key").read_bytes()))
+
+    def server(self, name: str, hosts: Iterable[str]) -> Pair:
+        """Sign a certificate for a server reached under the given IP addresses and DNS names."""
+        alternatives = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+        return self._sign(_name(name), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+
+    def client(self, user: str, *groups: str) -> Pair:
+        """Sign a certificate that identifies a Kubernetes user (CN) and the user's groups (O)."""
+        return self._sign(_name(user, *groups), ExtendedKeyUsageOID.CLIENT_AUTH, None)
+
+    def _sign(
+        self,
+        subject: x509.Name,
+        usage: x509.ObjectIdentifier,
+        alternatives: x509.SubjectAlternativeName | None,
+    ) -> Pair:
+        issuer = x509.load_pem_x509_certificate(self.pair.certificate)
+        issuer_key = serialization.load_pem_private_key(self.pair.key, password=None)
+        assert isinstance(issuer_key, ec.EllipticCurvePrivateKey)
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            _builder(subject, issuer.subject, key.public_key())
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(authority=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
+                critical=False,
+            )
+        )
+        if alternatives is not None:
+            builder = builder.add_extension(alternatives, critical=False)
+        return _pair(builder.sign(issuer_key, hashes.SHA256()), key)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, from its first byte on."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_bytes(content)
+
+
+def signing_key() -> tuple[bytes, bytes]:
+    """Make a key pair for service account tokens: private and public key in PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return _private_pem(key), public
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    now = dt.datetime.now(dt.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_SKEW)
+        .not_valid_after(now + LIFETIME)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _name(common_name: str, *organizations: str) -> x509.Name:
+    return x509.Name(
+        [
+            *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in organizations),
+            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
+        ]
+    )
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _key_usage(*, authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pair:
+    return Pair(certificate.public_bytes(serialization.Encoding.PEM), _private_pem(key))
+
+
+def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )

@@ -1,0 +1,73 @@
+"""The stages that kwok plays: its own fast ones, adapted, and ours.
+
+A stage says how a simulated node moves a pod on. The stock stages, copied out of kwok's module when
+it was built, make every pod ready and every Job complete at once. Ours (stages.yaml) add pods that
+fail or never start; ``adapt`` keeps the stock stages off those pods and lets annotations slow the
+stock stages down. All of it is steered by the pod itself:
+
+    annotation kwok.kudo.dev/ready-delay: "1.5s"   pending for that long, then ready
+    annotation kwok.kudo.dev/run-for: "3s"         a Job's pod runs for that long before it ends
+    annotation kwok.kudo.dev/exit-code: "1"        its containers end with that code
+    an image whose name contains never-pulls       waits with ImagePullBackOff for ever
+
+Durations are Go's, such as "500ms" or "2s". A pod whose containers are always started again does
+not fail but goes into CrashLoopBackOff: after run-for if it has one, else without ever being ready.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ANNOTATION_PREFIX = "kwok.kudo.dev/"
+_OWN = Path(__file__).parent / "stages.yaml"
+
+_PULLS = {
+    "key": '.spec.containers[].image | contains("never-pulls")',
+    "operator": "NotIn",
+    "values": ["true"],
+}
+_SUCCEEDS = {
+    "key": '.metadata.annotations["kwok.kudo.dev/exit-code"] // "0"',
+    "operator": "In",
+    "values": ["0"],
+}
+_CRASHES_AT_ONCE = {
+    "key": '.spec.restartPolicy == "Always"'
+    ' and (.metadata.annotations["kwok.kudo.dev/exit-code"] // "0") != "0"'
+    ' and .metadata.annotations["kwok.kudo.dev/run-for"] == null',
+    "operator": "NotIn",
+    "values": ["true"],
+}
+_EXTRA_CONDITIONS: dict[str, list[dict[str, Any]]] = {
+    "pod-ready": [_PULLS, _CRASHES_AT_ONCE],
+    "pod-complete": [_SUCCEEDS],
+}
+_DELAYS = {"pod-ready": "ready-delay", "pod-complete": "run-for"}
+
+
+def adapt(stage: dict[str, Any]) -> dict[str, Any]:
+    """Return a stock stage that leaves our pods alone and obeys the delaying annotations."""
+    name = stage["metadata"]["name"]
+    if name not in _DELAYS:
+        return stage
+    spec = dict(stage["spec"])
+    conditions = [*spec["selector"]["matchExpressions"], *_EXTRA_CONDITIONS[name]]
+    spec["selector"] = {**spec["selector"], "matchExpressions": conditions}
+    annotation = f'.metadata.annotations["{ANNOTATION_PREFIX}{_DELAYS[name]}"]'
+    spec["delay"] = {"durationMilliseconds": 0, "durationFrom": {"expressionFrom": annotation}}
+    return {**stage, "spec": spec}
+
+
+def write(stock: Path, destination: Path) -> None:
+    """Write one file with every stage, for kwok's --config."""
+    documents = [
+        adapt(document)
+        for path in sorted(stock.glob("*.yaml"))
+        for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    ]
+    unknown = _DELAYS.keys() - {document["metadata"]["name"] for document in documents}
+    if unknown:
+        raise ValueError(f"{stock} lacks the stages {', '.join(sorted(unknown))}")
+    documents += yaml.safe_load_all(_OWN.read_text(encoding="utf-8"))
+    destination.write_text(yaml.safe_dump_all(documents, sort_keys=False), encoding="utf-8")

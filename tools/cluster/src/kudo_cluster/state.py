@@ -1,0 +1,86 @@
+"""What is written down about a running cluster, for whoever comes later.
+
+The state file makes ``status``, ``down`` and ``attach`` possible from another process. It is
+written in one go (renamed into place), and it never proves that anything runs: each process in it
+is checked by its identity.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kudo_cluster.errors import ClusterError
+from kudo_cluster.processes import Process
+
+_FILE = "cluster.json"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One component that was started."""
+
+    name: str
+    port: int
+    health: str
+    process: Process
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A cluster that was started: its processes, and the programs that belong to it."""
+
+    name: str
+    server: str
+    supervisor: Process
+    components: tuple[Running, ...]
+    binaries: dict[str, str]
+
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        """Every process, the supervisor first."""
+        return (self.supervisor, *(component.process for component in self.components))
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether every process still runs."""
+        return all(process.alive for process in self.processes)
+
+    def write(self, directory: Path) -> None:
+        """Put the state file into the cluster's directory."""
+        new = directory / f".{_FILE}.new"
+        new.write_text(json.dumps({"version": _VERSION, **asdict(self)}, indent=2), "utf-8")
+        new.rename(directory / _FILE)
+
+
+def read(directory: Path) -> State | None:
+    """Read the state file; None if there is none. Raises ClusterError if it makes no sense."""
+    path = directory / _FILE
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise ClusterError(f"{path} is damaged: {error}") from error
+    if not isinstance(document, dict) or document.get("version") != _VERSION:
+        raise ClusterError(f"{path} was written by another version of kudo-cluster; remove it")
+    try:
+        return State(
+            name=document["name"],
+            server=document["server"],
+            supervisor=Process(**document["supervisor"]),
+            components=tuple(
+                Running(**{**component, "process": Process(**component["process"])})
+                for component in document["components"]
+            ),
+            binaries=dict(document["binaries"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise ClusterError(f"{path} is damaged: {error!r}") from error
+
+
+def default_directory(name: str) -> Path:
+    """Say where a named cluster lives: $XDG_STATE_HOME/kudo/clusters/NAME."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "kudo" / "clusters" / name

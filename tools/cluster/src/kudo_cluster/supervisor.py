@@ -1,0 +1,158 @@
+"""The parent of a cluster's processes: none of them outlives it, and it outlives nobody it serves.
+
+It runs as a program of its own (``python -I -S supervisor.py PARENT_PID [--remove DIRECTORY]``),
+imports nothing but the standard library, and has one thread. That matters: the kernel's
+"signal me when my parent dies" counts the thread that forked as the parent, and running code
+between fork and exec is safe only where no other thread can hold a lock.
+
+Requests come as JSON lines on standard input, answers leave on standard output:
+
+    {"start": {"command": [...], "log": PATH, "environment": {...}}}  ->  {"pid": 123}
+                                                               or  {"error": "..."}
+    {"detach": true}  ->  {"detached": true}     from here on only a signal ends it
+
+Everything is killed, and the directory of ``--remove`` deleted, when standard input ends, when the
+parent is another process than at the start (somebody forked with the pipe's other end would keep it
+open) or on SIGTERM or SIGINT. If the supervisor itself is killed, the kernel kills its children.
+
+With ``--become COMMAND ...`` it supervises nothing but turns into that command, which the kernel
+then interrupts when the parent dies.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+PR_SET_PDEATHSIG = 1
+_PARENT_CHECK = 0.5
+
+
+class Stop(BaseException):
+    """Leave the loop, kill the children and end."""
+
+
+def die_with_parent(parent: int, number: signal.Signals) -> Callable[[], None]:
+    """Return what a child calls before it executes a program that must not outlive the parent."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+    def prepare() -> None:
+        # The parent may have died before the request took effect: then nobody will send the signal.
+        if prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0 or os.getppid() != parent:
+            os._exit(127)
+
+    return prepare
+
+
+class Supervisor:
+    """Starts programs on request and kills them all at the end."""
+
+    def __init__(self, parent: int) -> None:
+        self._parent = parent
+        self._detached = False
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._prepare = die_with_parent(os.getpid(), signal.SIGKILL)
+
+    def serve(self) -> None:
+        """Answer requests until the parent goes away; raises Stop at the end."""
+        received = b""
+        while True:
+            readable, _, _ = select.select([] if self._detached else [0], [], [], _PARENT_CHECK)
+            self._reap()
+            if not self._detached and os.getppid() != self._parent:
+                raise Stop
+            if readable:
+                chunk = os.read(0, 65536)
+                if not chunk:
+                    raise Stop
+                *lines, received = (received + chunk).split(b"\n")
+                for line in lines:
+                    answer(self._handle(json.loads(line)))
+
+    def kill_all(self) -> None:
+        """Kill every child and wait until the kernel has let go of it."""
+        for child in self._children:
+            child.kill()
+        for child in self._children:
+            child.wait()
+
+    def _handle(self, request: dict[str, Any]) -> dict[str, Any]:
+        if "detach" in request:
+            self._detached = True
+            return {"detached": True}
+        start = request["start"]
+        try:
+            with Path(start["log"]).open("ab") as log:
+                child = subprocess.Popen(
+                    start["command"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=start["environment"],
+                    preexec_fn=self._prepare,
+                )
+        except (OSError, subprocess.SubprocessError) as problem:
+            return {"error": str(problem)}
+        self._children.append(child)
+        return {"pid": child.pid}
+
+    def _reap(self) -> None:
+        # Without this a dead component would stay a zombie and its pid in use.
+        for child in self._children:
+            child.poll()
+
+
+def answer(message: dict[str, Any]) -> None:
+    """Write one line on standard output; a parent that has gone is noticed elsewhere."""
+    try:
+        os.write(1, json.dumps(message).encode() + b"\n")
+    except BrokenPipeError as gone:
+        raise Stop from gone
+
+
+def become(command: list[str], parent: int) -> NoReturn:
+    """Turn into another program that is interrupted when the parent dies."""
+    die_with_parent(parent, signal.SIGINT)()
+    os.execvp(command[0], command)
+
+
+def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the handler's signature
+    """End on a signal."""
+    raise Stop
+
+
+def main() -> int:
+    """Serve until told to stop."""
+    parser = argparse.ArgumentParser(description="Parent of a local cluster's processes.")
+    parser.add_argument("parent", type=int)
+    parser.add_argument("--remove", type=Path)
+    parser.add_argument("--become", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    if arguments.become:
+        become(arguments.become, arguments.parent)
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    supervisor = Supervisor(arguments.parent)
+    try:
+        supervisor.serve()
+    except Stop:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    finally:
+        supervisor.kill_all()
+        if arguments.remove is not None:
+            shutil.rmtree(arguments.remove, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
