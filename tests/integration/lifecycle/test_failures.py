@@ -1,0 +1,233 @@
+"""Crashes, outages and changes that land between two writes: nothing is lost or done twice."""
+
+import signal
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.integration.support import (
+    CONFIG_MAPS,
+    INSTANCES,
+    JOBS,
+    Json,
+    World,
+    config_map,
+    deployment,
+    entry,
+    idle,
+    job,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    scheduled,
+    status_of,
+    steps,
+    template,
+)
+
+from kubeio.client import Client
+from kubeio.config import load_config
+from kubeio.errors import ApiError, Invalid
+
+
+def long_running(delay: str = "5s") -> Json:
+    return operator_version(
+        "long-1",
+        templates={
+            "job.yaml": template(job("{{ .Name }}-job")),
+            "config.yaml": template(config_map("{{ .Name }}-config", a="{{ .Params.A }}")),
+            "web.yaml": template(deployment("{{ .Name }}-web", ready_delay=delay)),
+        },
+        plans={
+            "deploy": plan({"job": ["job"], "config": ["config"]}, {"run": ["web"]}),
+            "quick": plan({"config": ["config"]}),
+        },
+        parameters=[parameter("A", "1"), parameter("QUICK", "1", trigger="quick")],
+    )
+
+
+@pytest.fixture
+async def reconciler(world: World) -> AsyncIterator[Client]:
+    """Yield a client with the rights of the reconciler, to leave what a crash leaves."""
+    kubeconfig = world.installation.cluster.kubeconfig("reconciler")
+    async with Client(load_config(kubeconfig)) as client:
+        yield client
+
+
+async def in_second_phase(world: World) -> Json:
+    await world.apply(long_running(), new_instance("i", "long-1"))
+    return await world.until(
+        "i", lambda i: steps(i, "deploy").get("phase2.run") == "IN_PROGRESS", "the second phase"
+    )
+
+
+async def test_a_killed_reconciler_finishes_the_plan_and_creates_nothing_twice(
+    world: World,
+) -> None:
+    before = await in_second_phase(world)
+    first_job, first_config = (
+        await world.get(JOBS, "i-job"),
+        await world.get(CONFIG_MAPS, "i-config"),
+    )
+
+    world.installation.reconciler.kill()
+    assert status_of(await world.instance("i"), "deploy") == "IN_PROGRESS"
+    world.installation.reconciler.start()
+    after = await world.until_complete("i")
+
+    assert entry(after, "deploy")["uid"] == entry(before, "deploy")["uid"]
+    last_job, last_config = await world.get(JOBS, "i-job"), await world.get(CONFIG_MAPS, "i-config")
+    assert last_job["metadata"]["uid"] == first_job["metadata"]["uid"]
+    # A finished step is not even sent again.
+    assert last_config["metadata"]["resourceVersion"] == first_config["metadata"]["resourceVersion"]
+    assert [e["reason"] for e in await world.events()] == ["PlanStarted", "PlanFinished"]
+
+
+async def test_finished_steps_stay_finished_over_a_crash(world: World) -> None:
+    await in_second_phase(world)
+    seen: list[dict[str, str]] = []
+
+    def remember(instance: Json) -> bool:
+        seen.append(steps(instance, "deploy"))
+        return idle(instance)
+
+    world.installation.reconciler.kill()
+    world.installation.reconciler.launch()
+    await world.until("i", remember, "the end of the run")
+
+    assert {states["phase1.job"] for states in seen} == {"COMPLETE"}
+    assert {states["phase1.config"] for states in seen} == {"COMPLETE"}
+
+
+async def test_a_reconciler_that_is_told_to_stop_leaves_a_state_to_go_on_from(
+    world: World,
+) -> None:
+    await in_second_phase(world)
+
+    world.installation.reconciler.stop()
+    world.installation.reconciler.start()
+
+    await world.until_complete("i")
+
+
+async def test_what_changes_while_no_reconciler_runs_is_done_by_the_next_one(world: World) -> None:
+    await world.apply(long_running("0s"), new_instance("i", "long-1"))
+    await world.until_complete("i")
+    world.installation.reconciler.kill()
+
+    await world.patch("i", {"parameters": {"QUICK": "2"}})
+    world.installation.reconciler.start()
+
+    await world.until_complete("i", "quick")
+
+
+async def ended_but_not_cleared(world: World, reconciler: Client) -> Json:
+    """Leave what a crash between the terminal status and the clear leaves."""
+    await world.apply(long_running("0s"), new_instance("i", "long-1"))
+    await world.until_complete("i")
+    world.installation.reconciler.kill()
+    started = await world.patch("i", {"planExecution": {"planName": "quick"}})
+    ended = {**entry(started, "quick"), "status": "COMPLETE", "uid": scheduled(started)["uid"]}
+    return await reconciler.merge_patch(
+        INSTANCES,
+        "i",
+        {"status": {"planStatus": {"quick": ended}}},
+        namespace=world.namespace,
+        subresource="status",
+    )
+
+
+async def test_a_change_between_terminal_status_and_clear_is_not_lost(
+    world: World, reconciler: Client
+) -> None:
+    ended = await ended_but_not_cleared(world, reconciler)
+
+    changed = await world.patch("i", {"parameters": {"A": "2"}})
+    with pytest.raises(Invalid):  # the clear that the crashed reconciler would still send
+        await reconciler.json_patch(
+            INSTANCES,
+            "i",
+            [
+                {"op": "test", "path": "/spec/planExecution/uid", "value": scheduled(ended)["uid"]},
+                {"op": "replace", "path": "/spec/planExecution", "value": {}},
+            ],
+            namespace=world.namespace,
+        )
+    world.installation.reconciler.start()
+
+    assert scheduled(changed)["planName"] == "deploy"
+    after = await world.until_complete("i")
+    assert entry(after, "deploy")["uid"] == scheduled(changed)["uid"]
+    assert (await world.get(CONFIG_MAPS, "i-config"))["data"]["a"] == "2"
+
+
+async def test_a_run_that_ended_before_a_crash_is_cleared_and_reported(
+    world: World, reconciler: Client
+) -> None:
+    ended = await ended_but_not_cleared(world, reconciler)
+
+    world.installation.reconciler.start()
+
+    after = await world.until_complete("i", "quick")
+    assert entry(after, "quick")["uid"] == scheduled(ended)["uid"]
+    events = [event["metadata"]["name"] for event in await world.events()]
+    assert f"i.{scheduled(ended)['uid']}.finished" in events
+
+
+async def test_a_paused_reconciler_does_not_undo_what_came_meanwhile(world: World) -> None:
+    await in_second_phase(world)
+
+    world.installation.reconciler.send_signal(signal.SIGSTOP)
+    try:
+        changed = await world.patch("i", {"parameters": {"A": "2"}})
+    finally:
+        world.installation.reconciler.send_signal(signal.SIGCONT)
+
+    after = await world.until_complete("i")
+    assert entry(after, "deploy")["uid"] == scheduled(changed)["uid"]
+    assert (await world.get(CONFIG_MAPS, "i-config"))["data"]["a"] == "2"
+
+
+async def test_without_the_webhook_a_users_change_is_refused_and_bookkeeping_passes(
+    world: World,
+) -> None:
+    await in_second_phase(world)
+    world.installation.webhook.stop()
+
+    with pytest.raises(ApiError) as caught:
+        await world.patch("i", {"parameters": {"A": "2"}})
+    labelled = await world.kubectl("label", "instances.kudo.dev", "i", "team=a")
+    after = await world.until_complete("i")
+
+    assert 'failed calling webhook "mutate.instance-admission.kudo.dev"' in str(caught.value)
+    assert labelled.code == 0, labelled.output
+    assert after["metadata"]["labels"]["team"] == "a"
+    world.installation.webhook.start()
+    await world.patch("i", {"parameters": {"A": "2"}})
+    await world.until_complete("i")
+
+
+async def test_without_the_webhook_an_instance_can_be_deleted(world: World) -> None:
+    version = long_running("0s")
+    version["spec"]["plans"]["cleanup"] = plan({"config": ["config"]})
+    await world.apply(version, new_instance("i", "long-1"))
+    await world.until_complete("i")
+    world.installation.webhook.stop()
+
+    await world.client.delete(INSTANCES, "i", namespace=world.namespace)
+
+    await world.until_gone(INSTANCES, "i")
+
+
+async def test_a_change_without_the_mutating_configuration_is_denied(world: World) -> None:
+    await world.apply(long_running("0s"), new_instance("i", "long-1"))
+    await world.until_complete("i")
+    admin = f"--kubeconfig={world.installation.cluster.kubeconfig('admin')}"
+    await world.kubectl(admin, "delete", "mutatingwebhookconfiguration", "kudo-instance-admission")
+    try:
+        with pytest.raises(ApiError) as caught:
+            await world.patch("i", {"parameters": {"A": "2"}})
+    finally:
+        world.installation.register_webhook()
+
+    assert caught.value.reason == "MutatingWebhookMissing"
