@@ -1,0 +1,26 @@
+"""Go's text/template with Sprig's functions, in Python and safe for templates written by others.
+
+    env = Environment(policy="operator", missing_key="error")
+    template = env.parse("deployment.yaml", "name: {{ .Name }}-{{ add 1 .Index }}")
+    text = template.render({"Name": "db", "Index": 1})
+
+Templates that work in Go render to the same bytes here, and their errors read the same. A
+template reaches nothing but its data: no Python attributes, files, environment or network in
+policy "operator"; what it may cost is bounded by `Limits`. Everything that goes wrong is a
+`TemplateError`.
+"""
+
+from gotemplate.environment import Environment, Template
+from gotemplate.errors import FunctionError, LimitError, TemplateError
+from gotemplate.functions import Function
+from gotemplate.limits import Limits
+
+__all__ = [
+    "Environment",
+    "Function",
+    "FunctionError",
+    "LimitError",
+    "Limits",
+    "Template",
+    "TemplateError",
+]

@@ -1,0 +1,158 @@
+"""The engine's front: environments make templates, templates render.
+
+An `Environment` is immutable after it was made and may be shared between threads; so may a
+`Template`. Parsing is cached by name and text, because it costs about thirty times a rendering.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from gotemplate import nodes
+from gotemplate.compiler import Rules, compile_tree
+from gotemplate.errors import LimitError, TemplateError
+from gotemplate.fields import MissingKey
+from gotemplate.functions import Function, Policy, from_callable, table
+from gotemplate.limits import Limits, Run
+from gotemplate.parser import parse
+from gotemplate.runtime import Code, Frame
+from gotemplate.values import NO_VALUE, clean
+
+_POLICIES: Final = ("operator", "sprig")
+_MISSING: Final = ("error", "zero", "default")
+
+
+class Template:
+    """A compiled template; made by `Environment.parse`."""
+
+    __slots__ = ("_codes", "_limits", "tree")
+
+    def __init__(self, tree: nodes.Tree, codes: Mapping[str, Code], limits: Limits) -> None:
+        self.tree = tree
+        self._codes = codes
+        self._limits = limits
+
+    @property
+    def name(self) -> str:
+        """The name it was parsed under."""
+        return self.tree.name
+
+    def render(
+        self, data: Mapping[str, object], *, expired: Callable[[], bool] | None = None
+    ) -> str:
+        """Render the template.
+
+        Args:
+            data: what `.` and `$` are: dicts, lists, strings, numbers, booleans and None. It is
+                not changed.
+            expired: asked now and then whether the caller's time is up.
+
+        Returns:
+            The text. Bytes that are no UTF-8 (strings of templates may have them) are U+FFFD.
+
+        Raises:
+            TemplateError: the template failed or exceeded a limit; nothing else is raised.
+        """
+        run = Run(self._limits, expired)
+        out: list[str] = []
+        code = self._codes[self.tree.name]
+        slots: list[object] = [NO_VALUE] * code.slots
+        slots[0] = data
+        try:
+            run.charge(code.cost)
+            code.run(Frame(run, slots, out.append), data)
+            run.check("output", sum(map(len, out)))
+        except LimitError as error:
+            raise TemplateError(self.tree.name, str(error), limit=error.limit) from error
+        except RecursionError as error:
+            raise _too_deep(self.tree.name) from error
+        return clean("".join(out))
+
+
+class Environment:
+    """What templates of one kind share: functions, limits, and what a missing key means."""
+
+    def __init__(
+        self,
+        policy: Policy = "operator",
+        missing_key: MissingKey = "error",
+        functions: Mapping[str, Callable[..., object] | Function] | None = None,
+        limits: Limits | None = None,
+        cache_chars: int = 1 << 20,
+    ) -> None:
+        """Make an environment.
+
+        Args:
+            policy: "operator" has no function that reaches the environment, the files or the
+                network of the process; "sprig" has all.
+            missing_key: what `.x` gives when a map has no x: an error, nil ("zero") or no value
+                ("default"); Go's option of the same name.
+            functions: more functions, by name; they replace those of the policy.
+            limits: what parsing and rendering may cost.
+            cache_chars: parsed templates are kept, the last used ones, up to this many characters
+                of source together; 0 keeps none.
+
+        Raises:
+            ValueError: the policy or the option is unknown.
+        """
+        if policy not in _POLICIES:
+            raise ValueError(f"unknown policy {policy!r}")
+        if missing_key not in _MISSING:
+            raise ValueError(f"unknown missing_key {missing_key!r}")
+        self.limits = limits or Limits()
+        self._functions = dict(table(policy))
+        for name, call in (functions or {}).items():
+            known = call if isinstance(call, Function) else from_callable(name, call)
+            self._functions[name] = known
+        self._rules = Rules(self._functions, missing_key)
+        self._cache: OrderedDict[tuple[str, str], Template] = OrderedDict()
+        self._cache_room = cache_chars
+        self._lock = threading.Lock()
+
+    @property
+    def function_names(self) -> frozenset[str]:
+        """The names templates may call."""
+        return frozenset(self._functions)
+
+    def parse(self, name: str, text: str) -> Template:
+        """Parse and compile a template.
+
+        Raises:
+            TemplateError: the text is no template, calls an unknown function, or exceeds a limit.
+        """
+        key = (name, text)
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+        template = self._compile(name, text)
+        with self._lock:
+            self._keep(key, template)
+        return template
+
+    def _keep(self, key: tuple[str, str], template: Template) -> None:
+        """Put a template into the cache and the oldest ones out; the lock is held."""
+        if key not in self._cache:
+            self._cache[key] = template
+            self._cache_room -= _weight(key)
+        while self._cache_room < 0 and self._cache:
+            gone, _ = self._cache.popitem(last=False)
+            self._cache_room += _weight(gone)
+
+    def _compile(self, name: str, text: str) -> Template:
+        try:
+            tree = parse(name, text, self._functions, self.limits)
+            return Template(tree, compile_tree(tree, self._rules), self.limits)
+        except RecursionError as error:
+            raise _too_deep(name) from error
+
+
+def _weight(key: tuple[str, str]) -> int:
+    """Give the size of a cached template; even the smallest takes some hundred bytes."""
+    return len(key[0]) + len(key[1]) + 100
+
+
+def _too_deep(name: str) -> TemplateError:
+    message = "nesting limit exceeded: deeper than this process can follow"
+    return TemplateError(name, message, limit="nesting")

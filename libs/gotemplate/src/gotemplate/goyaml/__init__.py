@@ -1,0 +1,23 @@
+"""YAML as go-yaml v2.3.0 reads and writes it, behind the JSON view that Kubernetes tools take.
+
+`load` and `load_all` read the dialect in which packages, parameters and rendered templates are
+written; `dump` writes the bytes that `toYaml` and dependency hashes are made of. Values are plain
+Python: dict with string keys, list, str, int, float, bool, None.
+"""
+
+from gotemplate.goyaml.limits import DEFAULT_LIMITS, Limits
+from gotemplate.goyaml.loader import YamlError, load, load_all
+from gotemplate.goyaml.numbers import format_float, parse_float
+from gotemplate.goyaml.writer import DumpError, dump
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "DumpError",
+    "Limits",
+    "YamlError",
+    "dump",
+    "format_float",
+    "load",
+    "load_all",
+    "parse_float",
+]

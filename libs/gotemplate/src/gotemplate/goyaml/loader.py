@@ -1,0 +1,325 @@
+"""Reading YAML as `sigs.k8s.io/yaml` v1.2.0 on go-yaml v2.3.0 does, into plain Python values.
+
+The scanner is libyaml's, through PyYAML; what its events mean is decided here, because PyYAML's
+own resolver and constructors follow other rules. The text may come from anybody, so nesting,
+aliases and sizes are bounded while reading, without recursion, and no tag ever makes an object.
+
+Every mapping and list in a result is its own: values behind aliases are copies.
+"""
+
+import base64
+import binascii
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import yaml
+from yaml import events as ev
+
+from gotemplate.goyaml.limits import DEFAULT_LIMITS, Limits
+from gotemplate.goyaml.numbers import format_float
+from gotemplate.goyaml.scalars import Scalar, is_timestamp, resolve
+
+_TAG: Final = "tag:yaml.org,2002:"
+_MERGE: Final = "<<"
+_TYPED: Final = frozenset({"bool", "int", "float", "null", "timestamp"})
+_KINDS: Final = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
+
+
+class YamlError(ValueError):
+    """A text that is not acceptable YAML.
+
+    Attributes:
+        message: What is wrong, without the place.
+        line: Line of the place, counted from 1.
+        column: Column of the place, counted from 1.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(f"line {line}, column {column}: {message}")
+        self.message = message
+        self.line = line
+        self.column = column
+
+
+def load(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> object:
+    """Return the value of the first document of `text`; None where there is none.
+
+    Later documents are not looked at. The result consists of dict (string keys only), list, str,
+    int, float, bool and None; floats are finite. Of keys given twice the last one counts.
+
+    Raises:
+        YamlError: the text is not YAML, has a null or composite key, an infinity or NaN, or
+            exceeds `limits`.
+    """
+    return next(_documents(text, limits), None)
+
+
+def load_all(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[object]:
+    """Return the values of all documents of `text`; see `load`.
+
+    Raises:
+        YamlError: as for `load`, wherever in the text.
+    """
+    return list(_documents(text, limits))
+
+
+def _documents(text: str | bytes, limits: Limits) -> Iterator[object]:
+    if len(text) > limits.size:
+        raise YamlError(f"the text is longer than {limits.size} characters")
+    try:
+        yield from _Reader(yaml.CBaseLoader(text), limits).documents()
+    except yaml.MarkedYAMLError as error:
+        raise _located(error) from error
+    except yaml.reader.ReaderError as error:
+        raise _unreadable(error, text) from error
+    except UnicodeError as error:
+        raise YamlError("the text is not valid Unicode") from error
+
+
+def _located(error: yaml.MarkedYAMLError) -> YamlError:
+    mark = error.problem_mark or error.context_mark
+    message = ", ".join(part for part in (error.context, error.problem) if part)
+    if mark is None:
+        return YamlError(message)
+    return YamlError(message, mark.line + 1, mark.column + 1)
+
+
+def _unreadable(error: yaml.reader.ReaderError, text: str | bytes) -> YamlError:
+    raw = text.encode() if isinstance(text, str) else text
+    before = raw[: error.position].decode(errors="replace")
+    column = len(before) - before.rfind("\n")
+    return YamlError(error.reason, before.count("\n") + 1, column)
+
+
+class _Events(Protocol):
+    def get_event(self) -> ev.Event | None: ...
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A mapping or sequence that is being read."""
+
+    container: dict[str, object] | list[object]
+    anchor: str | None
+    nodes: int
+    """Nodes read before it began."""
+    size: int
+    """Characters read before it began."""
+    height: int = 0
+    """Levels below it, aliases followed."""
+    key: str | None = None
+    """The key whose value comes next."""
+    merging: bool = False
+    """Whether the value that comes next is to be merged into the mapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    """The value of an anchor, and what repeating it costs."""
+
+    value: object
+    nodes: int = 1
+    size: int = 0
+    height: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Builds values from parser events with a stack of its own."""
+
+    parser: _Events
+    limits: Limits
+    stack: list[_Frame] = field(default_factory=list)
+    anchors: dict[str, _Anchored | None] = field(default_factory=dict)
+    """By name; None while the anchored value is still being read."""
+    nodes: int = 0
+    size: int = 0
+    aliased: int = 0
+    root: object = None
+
+    def documents(self) -> Iterator[object]:
+        while (event := self.parser.get_event()) is not None:
+            match event:
+                case ev.ScalarEvent():
+                    self._scalar(event)
+                case ev.MappingStartEvent():
+                    self._open({}, event)
+                case ev.SequenceStartEvent():
+                    self._open([], event)
+                case ev.MappingEndEvent() | ev.SequenceEndEvent():
+                    self._close(event)
+                case ev.AliasEvent():
+                    self._alias(event)
+                case ev.DocumentStartEvent():
+                    self.anchors.clear()
+                    self.root = None
+                case ev.DocumentEndEvent():
+                    yield self.root
+
+    def _scalar(self, event: ev.ScalarEvent) -> None:
+        self._count(1, len(event.value), event)
+        value = _value(event, key=self._expects_key())
+        if event.anchor is not None:
+            self.anchors[event.anchor] = _Anchored(value, size=len(event.value))
+        if event.value == _MERGE and self._expects_key() and _is_merge(event):
+            self.stack[-1].merging = True
+        else:
+            self._add(value, event)
+
+    def _open(
+        self,
+        container: dict[str, object] | list[object],
+        event: ev.MappingStartEvent | ev.SequenceStartEvent,
+    ) -> None:
+        if self._expects_key():
+            raise _error("a mapping or sequence cannot be a key", event)
+        if len(self.stack) >= self.limits.depth:
+            raise _error(f"nested deeper than {self.limits.depth} levels", event)
+        frame = _Frame(container, event.anchor, self.nodes, self.size)
+        self._count(1, 0, event)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+        self.stack.append(frame)
+
+    def _close(self, event: ev.Event) -> None:
+        frame = self.stack.pop()
+        height = frame.height + 1
+        if frame.anchor is not None:
+            self.anchors[frame.anchor] = _Anchored(
+                frame.container, self.nodes - frame.nodes, self.size - frame.size, height
+            )
+        self._raise_to(height)
+        self._add(frame.container, event)
+
+    def _alias(self, event: ev.AliasEvent) -> None:
+        if event.anchor not in self.anchors:
+            raise _error(f"unknown anchor '{event.anchor}' referenced", event)
+        target = self.anchors[event.anchor]
+        if target is None:
+            raise _error(f"anchor '{event.anchor}' value contains itself", event)
+        if len(self.stack) + target.height > self.limits.depth:
+            raise _error(f"nested deeper than {self.limits.depth} levels", event)
+        self.aliased += target.nodes + target.size
+        if self.aliased > self.limits.aliased:
+            raise _error("document contains excessive aliasing", event)
+        self._count(target.nodes, target.size, event)
+        self._raise_to(target.height)
+        self._add(_copy(target.value), event)
+
+    def _add(self, value: object, event: ev.Event) -> None:
+        if not self.stack:
+            self.root = value
+            return
+        frame = self.stack[-1]
+        container = frame.container
+        if isinstance(container, list):
+            container.append(value)
+        elif frame.merging:
+            frame.merging = False
+            _merge(container, value, event)
+        elif frame.key is None:
+            frame.key = _key(value, event)
+        else:
+            container[frame.key] = value
+            frame.key = None
+
+    def _expects_key(self) -> bool:
+        if not self.stack:
+            return False
+        frame = self.stack[-1]
+        return isinstance(frame.container, dict) and frame.key is None and not frame.merging
+
+    def _raise_to(self, height: int) -> None:
+        if self.stack:
+            self.stack[-1].height = max(self.stack[-1].height, height)
+
+    def _count(self, nodes: int, size: int, event: ev.Event) -> None:
+        self.nodes += nodes
+        self.size += size
+        if self.nodes > self.limits.nodes:
+            raise _error(f"more than {self.limits.nodes} values", event)
+
+
+def _error(message: str, event: ev.Event) -> YamlError:
+    mark = event.start_mark
+    assert mark is not None
+    return YamlError(message, mark.line + 1, mark.column + 1)
+
+
+def _value(event: ev.ScalarEvent, *, key: bool) -> Scalar:
+    if event.tag is not None:
+        value = _tagged(event, event.tag)
+    elif event.implicit[0]:
+        value = resolve(event.value)
+    else:
+        return event.value
+    if isinstance(value, float) and not (key or math.isfinite(value)):
+        raise _error(f"unsupported value: {event.value}", event)
+    return value
+
+
+def _tagged(event: ev.ScalarEvent, tag: str) -> Scalar:
+    """Return the value of a scalar with a tag; tags that mean nothing here are dropped."""
+    text = event.value
+    wanted = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
+    if wanted == "binary":
+        return _decoded(event)
+    if wanted not in _TYPED:
+        return text
+    value = resolve(text)
+    if wanted == "timestamp" and is_timestamp(text):
+        return text
+    if wanted == "float" and type(value) is int:
+        return float(value)
+    actual = _KINDS[type(value)]
+    if wanted != actual:
+        raise _error(f"cannot decode !!{actual} `{text}` as a !!{wanted}", event)
+    return value
+
+
+def _decoded(event: ev.ScalarEvent) -> str:
+    text = event.value.replace("\n", "").replace("\r", "")
+    try:
+        return base64.b64decode(text, validate=True).decode(errors="replace")
+    except binascii.Error as error:
+        raise _error("!!binary value contains invalid base64 data", event) from error
+
+
+def _is_merge(event: ev.ScalarEvent) -> bool:
+    return event.tag == _TAG + "merge" or (event.tag is None and event.implicit[0])
+
+
+def _key(value: object, event: ev.Event) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            text = format_float(value, bits=32)
+            return {"+Inf": ".inf", "-Inf": "-.inf", "NaN": ".nan"}.get(text, text)
+        case None:
+            raise _error("null cannot be a key", event)
+    raise _error("a mapping or sequence cannot be a key", event)
+
+
+def _merge(target: dict[str, object], value: object, event: ev.Event) -> None:
+    """Merge as go-yaml does: over keys that came before, and the first of several maps wins."""
+    sources = value if isinstance(value, list) else [value]
+    for source in reversed(sources):
+        if not isinstance(source, dict):
+            raise _error("map merge requires map or sequence of maps as the value", event)
+        target.update(source)
+
+
+def _copy(value: object) -> object:
+    match value:
+        case dict():
+            return {key: _copy(item) for key, item in value.items()}
+        case list():
+            return [_copy(item) for item in value]
+    return value

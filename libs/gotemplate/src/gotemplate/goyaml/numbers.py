@@ -1,0 +1,94 @@
+"""Floating-point numbers as Go's `strconv` reads and prints them."""
+
+import math
+import re
+import struct
+from decimal import Decimal
+from typing import Final
+
+_EXPONENT_FROM: Final = 6
+_EXPONENT_BELOW: Final = -4
+_DIGITS_OF_32_BITS: Final = 9
+
+_WORD: Final = re.compile(r"[-+]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+_DIGITS: Final = "[0-9]+(?:_[0-9]+)*"
+_HEX_DIGITS: Final = "[0-9a-f]+(?:_[0-9a-f]+)*"
+_DECIMAL: Final = re.compile(
+    rf"[-+]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:e[-+]?{_DIGITS})?",
+    re.IGNORECASE | re.ASCII,
+)
+_HEX: Final = re.compile(
+    rf"[-+]?0x(?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})p[-+]?{_DIGITS}",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def parse_float(text: str) -> float | None:
+    """Return the number that `strconv.ParseFloat(text, 64)` reads; None where it reports an error.
+
+    Go takes underscores between digits, hexadecimal numbers with a binary exponent (`0x1p-2`) and
+    the words `inf`, `infinity` and `nan` in any case (`nan` without a sign). Blanks around the
+    number, and numbers too large for a double, are errors.
+    """
+    if _WORD.fullmatch(text):
+        return None if text[0] in "+-" and text[1] in "nN" else float(text)
+    if not (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
+        return None
+    value = _finite(text.replace("_", ""))
+    return None if math.isinf(value) else value
+
+
+def format_float(value: float, *, bits: int = 64) -> str:
+    """Return the shortest text that reads back as `value`.
+
+    Exponents appear from a magnitude of 1e6 on and below 1e-4, with at least two digits, as Go
+    has it; infinities and NaN are `+Inf`, `-Inf` and `NaN`. With `bits=32` the value is rounded to
+    single precision first.
+    """
+    if bits == 32:
+        value = _single(value)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return _layout(_shortest_single(value) if bits == 32 else repr(value))
+
+
+def _finite(text: str) -> float:
+    try:
+        return float.fromhex(text) if "x" in text or "X" in text else float(text)
+    except OverflowError:
+        return math.inf
+
+
+def _single(value: float) -> float:
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
+
+
+def _shortest_single(value: float) -> str:
+    texts = (f"{value:.{digits}e}" for digits in range(_DIGITS_OF_32_BITS))
+    return next(text for text in texts if _single(float(text)) == value)
+
+
+def _layout(text: str) -> str:
+    sign, digits, scale = Decimal(text).as_tuple()
+    assert isinstance(scale, int)
+    significant = "".join(map(str, digits)).lstrip("0").rstrip("0") or "0"
+    exponent = Decimal(text).adjusted() if significant != "0" else 0
+    prefix = "-" if sign else ""
+    if _EXPONENT_BELOW <= exponent < _EXPONENT_FROM:
+        return prefix + _positional(significant, exponent)
+    fraction = f".{significant[1:]}" if len(significant) > 1 else ""
+    return f"{prefix}{significant[0]}{fraction}e{exponent:+03d}"
+
+
+def _positional(significant: str, exponent: int) -> str:
+    if exponent < 0:
+        return "0." + "0" * (-exponent - 1) + significant
+    whole = significant[: exponent + 1].ljust(exponent + 1, "0")
+    fraction = significant[exponent + 1 :]
+    return f"{whole}.{fraction}" if fraction else whole

@@ -1,0 +1,263 @@
+"""Writing YAML byte for byte as go-yaml v2.3.0 does with its default settings.
+
+Block style, two spaces a level, sequences under a key not indented further, lines never folded.
+The bytes matter: dependency hashes are computed over them.
+"""
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from gotemplate.goyaml.limits import DEFAULT_LIMITS, Limits
+from gotemplate.goyaml.numbers import format_float
+from gotemplate.goyaml.order import sorted_keys
+from gotemplate.goyaml.scalars import is_plain_string
+
+_INDENT: Final = 2
+_LONGEST_SIMPLE_KEY: Final = 128
+_BINARY_LINE: Final = 70
+
+_BREAKS: Final = "\n\u2028\u2029"
+_BOM: Final = "\ufeff"
+_SPECIAL: Final = re.compile(r"[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+_ESCAPED: Final = re.compile(
+    r'[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]|["\\]'
+)
+_ANY_BREAK: Final = re.compile(r"[\n\r\x85\u2028\u2029]")
+_SPACE_BREAK: Final = re.compile(r" [\n\u2028\u2029]")
+_BREAK_SPACE: Final = re.compile(r"[\n\u2028\u2029] ")
+_LINE_START: Final = re.compile(r"(?:\A|(?<=[\n\u2028\u2029]))(?=[^\n\u2028\u2029])")
+_CONTINUATION: Final = re.compile(r"(?<=[\u2028\u2029])(?=[^\u2028\u2029])")
+_NOT_PLAIN: Final = re.compile(r"[#,\[\]{}&*!|>'\"%@`]|---|\.\.\.|[-?:](?: |\Z)")
+_NOT_PLAIN_INSIDE: Final = re.compile(r"(?!\A):(?: |\Z)| #")
+_NAMED_ESCAPES: Final = {
+    "\0": "0",
+    "\a": "a",
+    "\b": "b",
+    "\t": "t",
+    "\n": "n",
+    "\v": "v",
+    "\f": "f",
+    "\r": "r",
+    "\x1b": "e",
+    '"': '"',
+    "\\": "\\",
+    "\x85": "N",
+    "\xa0": "_",
+    "\u2028": "L",
+    "\u2029": "P",
+}
+
+
+class DumpError(ValueError):
+    """A value that cannot be written: too deep, too large, or of a type that YAML does not know."""
+
+
+def dump(value: object, *, limits: Limits = DEFAULT_LIMITS) -> str:
+    """Return `value` as a YAML document that ends in a newline.
+
+    Takes mappings with string keys, lists, tuples, strings, integers, floats, booleans and None.
+    Keys are written in natural order, integers with all their digits, floats as Go prints them.
+    Lone surrogates, Python's stand-ins for bytes that are not UTF-8, become `!!binary` as in Go.
+
+    Raises:
+        DumpError: the value nests deeper than `limits.depth` (a value that contains itself does),
+            its text is longer than `limits.size`, or it holds something else than listed above.
+    """
+    writer = _Writer(limits)
+    writer.document(value)
+    return "".join(writer.parts)
+
+
+class _Writer:
+    """Collects the text; `column` is where the block being written starts."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.parts: list[str] = []
+        self._limits = limits
+        self._room = limits.size
+        self._depth = 0
+
+    def document(self, value: object) -> None:
+        if _is_block(value):
+            self._block(value, 0)
+        else:
+            self._write(_scalar(value, _INDENT))
+
+    def _write(self, text: str) -> None:
+        self._room -= len(text)
+        if self._room < 0:
+            raise DumpError(f"the YAML text is longer than {self._limits.size} characters")
+        self.parts.append(text)
+
+    def _block(self, value: object, column: int) -> None:
+        self._depth += 1
+        if self._depth > self._limits.depth:
+            raise DumpError(f"the value is nested deeper than {self._limits.depth} levels")
+        if isinstance(value, Mapping):
+            self._mapping(value, column)
+        else:
+            assert isinstance(value, list | tuple)
+            self._sequence(value, column)
+        self._depth -= 1
+
+    def _mapping(self, value: Mapping[object, object], column: int) -> None:
+        pad = ""
+        for key in sorted_keys(map(_key, value)):
+            if _is_simple_key(key):
+                self._write(f"{pad}{_string(key, column)}:")
+                self._after_key(value[key], column)
+            else:
+                self._write(f"{pad}? {_line(_string(key, column + _INDENT))}{' ' * column}: ")
+                self._compact(value[key], column + _INDENT)
+            pad = " " * column
+
+    def _sequence(self, value: list[object] | tuple[object, ...], column: int) -> None:
+        pad = ""
+        for item in value:
+            self._write(f"{pad}- ")
+            self._compact(item, column + _INDENT)
+            pad = " " * column
+
+    def _after_key(self, value: object, column: int) -> None:
+        if not _is_block(value):
+            self._write(" " + _scalar(value, column + _INDENT))
+            return
+        inner = column + _INDENT if isinstance(value, Mapping) else column
+        self._write("\n" + " " * inner)
+        self._block(value, inner)
+
+    def _compact(self, value: object, column: int) -> None:
+        if _is_block(value):
+            self._block(value, column)
+        else:
+            self._write(_scalar(value, column))
+
+
+def _is_block(value: object) -> bool:
+    return isinstance(value, Mapping | list | tuple) and bool(value)
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise DumpError(f"cannot write a mapping key of type {type(key).__name__}")
+    return key
+
+
+def _is_simple_key(key: str) -> bool:
+    if _ANY_BREAK.search(key):
+        return False
+    binary = _binary(key)
+    if binary is not None:
+        return "\n" not in binary and len("!!binary") + len(binary) <= _LONGEST_SIMPLE_KEY
+    return len(key.encode()) <= _LONGEST_SIMPLE_KEY
+
+
+def _scalar(value: object, column: int) -> str:
+    """Return the text of a value on one node, up to and including the end of its line."""
+    return _line(_string(value, column) if isinstance(value, str) else _other(value))
+
+
+def _line(text: str) -> str:
+    return text if text[-1] in _BREAKS else text + "\n"
+
+
+def _other(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return _integer(value)
+        case float():
+            text = format_float(value)
+            return {"+Inf": ".inf", "-Inf": "-.inf", "NaN": ".nan"}.get(text, text)
+        case Mapping():
+            return "{}"
+        case list() | tuple():
+            return "[]"
+    raise DumpError(f"cannot write a value of type {type(value).__name__} as YAML")
+
+
+def _integer(value: int) -> str:
+    try:
+        return int.__repr__(value)
+    except ValueError as error:
+        raise DumpError("an integer has too many digits to be written") from error
+
+
+def _string(text: str, column: int) -> str:
+    binary = _binary(text)
+    if binary is not None:
+        return "!!binary " + (_literal(binary, column) if "\n" in binary else binary)
+    special = bool(_SPECIAL.search(text))
+    if "\n" in text:
+        holdable = not (special or text[-1] == " " or _SPACE_BREAK.search(text))
+        return _literal(text, column) if holdable else _double_quoted(text)
+    if special or not is_plain_string(text):
+        return _double_quoted(text)
+    if _SPACE_BREAK.search(text) or _BREAK_SPACE.search(text):
+        return _double_quoted(text)
+    return text if _can_be_plain(text) else _single_quoted(text, column)
+
+
+def _can_be_plain(text: str) -> bool:
+    if text[0] == " " or text[-1] == " " or _ANY_BREAK.search(text):
+        return False
+    return not (_NOT_PLAIN.match(text) or _NOT_PLAIN_INSIDE.search(text))
+
+
+def _literal(text: str, column: int) -> str:
+    indentation = str(_INDENT) if text[0] in " " + _BREAKS else ""
+    return f"|{indentation}{_chomping(text)}\n" + _LINE_START.sub(" " * column, text)
+
+
+def _chomping(text: str) -> str:
+    if text[-1] not in _BREAKS:
+        return "-"
+    return "+" if len(text) == 1 or text[-2] in _BREAKS else ""
+
+
+def _single_quoted(text: str, column: int) -> str:
+    return "'" + _CONTINUATION.sub(" " * column, text.replace("'", "''")) + "'"
+
+
+def _double_quoted(text: str) -> str:
+    # go-yaml asks whether the *text* starts with a byte order mark where it means the character.
+    if text.startswith(_BOM):
+        return '"' + "".join(map(_escape, text)) + '"'
+    return '"' + _ESCAPED.sub(lambda match: _escape(match[0]), text) + '"'
+
+
+def _escape(char: str) -> str:
+    if char in _NAMED_ESCAPES:
+        return "\\" + _NAMED_ESCAPES[char]
+    code = ord(char)
+    if code <= 0xFF:
+        return f"\\x{code:02X}"
+    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+
+
+def _binary(text: str) -> str | None:
+    """Return the base64 lines of a text that UTF-8 cannot express; None for any other."""
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        encoded = base64.b64encode(_raw_bytes(text)).decode()
+    else:
+        return None
+    if len(encoded) < _BINARY_LINE:
+        return encoded
+    lines = range(0, len(encoded), _BINARY_LINE)
+    return "".join(encoded[start : start + _BINARY_LINE] + "\n" for start in lines)
+
+
+def _raw_bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,180 @@
+"""Go's view of Python data.
+
+Templates see mappings with string keys, lists, strings, booleans, integers, floats and None, and
+nothing else: attributes of Python objects are out of reach. An `int` is Go's `int` (an `Int64` its
+int64, which only names of types tell apart), a `bool` is never a number, a `tuple` is a list.
+Two kinds of nothing exist in Go and are kept apart here,
+because error texts and functions tell them apart:
+
+* `None` is a nil inside a container (Go: an interface holding nil);
+* `NO_VALUE` is the absence of a value: a missing key, the result of a pipeline that gave nil.
+
+Strings are Go strings: bytes that are no UTF-8 are carried as lone surrogates (Python's
+surrogateescape) until the rendered text is made.
+"""
+
+import enum
+import re
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Final, Protocol, runtime_checkable
+
+
+class Missing(enum.Enum):
+    """The type of `NO_VALUE`, an enum so that type checkers can tell it from data."""
+
+    NO_VALUE = "<no value>"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NO_VALUE: Final = Missing.NO_VALUE
+
+
+class Kind(enum.Enum):
+    """What Go's reflection would call a value."""
+
+    INVALID = "invalid"
+    BOOL = "bool"
+    INT = "int"
+    FLOAT = "float64"
+    COMPLEX = "complex128"
+    STRING = "string"
+    LIST = "slice"
+    MAP = "map"
+    STRUCT = "struct"
+
+
+BASIC: Final = frozenset({Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.COMPLEX, Kind.STRING})
+
+
+class Int64(int):
+    """An integer that Go calls int64 and not int: what Sprig's arithmetic gives."""
+
+    __slots__ = ()
+
+
+class Uint8(int):
+    """A byte of a string."""
+
+    __slots__ = ()
+
+
+class IntList(list[int]):
+    """A list that Go calls []int: what counting functions give. Read it only."""
+
+    __slots__ = ()
+
+
+@runtime_checkable
+class MethodValue(Protocol):
+    """A value of a function that templates may call methods on, such as a time or a version.
+
+    The engine asks only these three questions; Python attributes stay invisible.
+    """
+
+    def go_type(self) -> str:
+        """Name the Go type, as `%T` prints it."""
+        ...
+
+    def go_text(self) -> str:
+        """Print the value as `%v` does."""
+        ...
+
+    def go_method(self, name: str) -> Callable[..., object] | None:
+        """Find a method or field reader by its Go name."""
+        ...
+
+
+_STRAY_BYTE: Final = re.compile("[\udc80-\udcff]")
+
+_KINDS: Final[dict[type, Kind]] = {
+    str: Kind.STRING,
+    bool: Kind.BOOL,
+    int: Kind.INT,
+    Int64: Kind.INT,
+    Uint8: Kind.INT,
+    float: Kind.FLOAT,
+    complex: Kind.COMPLEX,
+    dict: Kind.MAP,
+    list: Kind.LIST,
+    IntList: Kind.LIST,
+    tuple: Kind.LIST,
+    NoneType: Kind.INVALID,
+    Missing: Kind.INVALID,
+}
+
+_NAMES: Final = {
+    Kind.STRING: "string",
+    Kind.BOOL: "bool",
+    Kind.INT: "int",
+    Kind.FLOAT: "float64",
+    Kind.COMPLEX: "complex128",
+    Kind.MAP: "map[string]interface {}",
+    Kind.LIST: "[]interface {}",
+    Kind.INVALID: "<nil>",
+}
+
+_SPECIAL_NAMES: Final[dict[type, str]] = {Int64: "int64", Uint8: "uint8", IntList: "[]int"}
+
+# Subclasses and foreign mappings; bool stands before int, whose subclass it is.
+_FAMILIES: Final = (
+    (str, Kind.STRING),
+    (bool, Kind.BOOL),
+    (int, Kind.INT),
+    (float, Kind.FLOAT),
+    (Mapping, Kind.MAP),
+    (list, Kind.LIST),
+    (tuple, Kind.LIST),
+)
+
+
+def kind_of(value: object) -> Kind:
+    """Classify a value; whatever the data model does not know is an opaque struct."""
+    kind = _KINDS.get(type(value))
+    if kind is not None:
+        return kind
+    for family, found in _FAMILIES:
+        if isinstance(value, family):
+            return found
+    return Kind.STRUCT
+
+
+def type_name(value: object) -> str:
+    """Name the Go type of a value, as `%T` prints it."""
+    kind = kind_of(value)
+    if kind is not Kind.STRUCT:
+        return _SPECIAL_NAMES.get(type(value)) or _NAMES[kind]
+    return value.go_type() if isinstance(value, MethodValue) else "struct {}"
+
+
+def truth(value: object) -> bool:
+    """Tell whether `if` takes its branch: false are false, 0, nil and everything empty."""
+    if value is None or value is NO_VALUE:
+        return False
+    return True if kind_of(value) is Kind.STRUCT else bool(value)
+
+
+def to_bytes(text: str) -> bytes:
+    """Give the bytes of a Go string; characters that no encoding has become U+FFFD."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def from_bytes(data: bytes) -> str:
+    """Carry any bytes as a string; the inverse of `to_bytes`."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def clean(text: str) -> str:
+    """Make a rendered text encodable: every byte that is no UTF-8 becomes U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _STRAY_BYTE.sub("\ufffd", from_bytes(to_bytes(text)))
+    return text

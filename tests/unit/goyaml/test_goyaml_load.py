@@ -1,0 +1,259 @@
+"""Reading: which values a text stands for, where errors are, and what is refused."""
+
+import math
+
+import pytest
+
+from gotemplate.goyaml import Limits, YamlError, load, load_all
+
+
+@pytest.mark.parametrize(
+    "word", ["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"]
+)
+def test_words_for_true_are_booleans_as_values_and_as_keys(word: str) -> None:
+    assert load(f"a: {word}") == {"a": True}
+    assert load(f"{word}: 1") == {"true": 1}
+    assert load(f"a: '{word}'") == {"a": word}
+
+
+@pytest.mark.parametrize(
+    "word", ["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"]
+)
+def test_words_for_false_are_booleans_as_values_and_as_keys(word: str) -> None:
+    assert load(f"a: {word}") == {"a": False}
+    assert load(f"{word}: 1") == {"false": 1}
+
+
+@pytest.mark.parametrize("word", ["", "~", "null", "Null", "NULL"])
+def test_words_for_nothing_are_none(word: str) -> None:
+    assert load(f"a: {word}") == {"a": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("12", 12),
+        ("-0", 0),
+        ("+12", 12),
+        ("1_000", 1000),
+        ("0x1F", 31),
+        ("-0x1f", -31),
+        ("0o17", 15),
+        ("0777", 511),
+        ("00012", 10),
+        ("0b101", 5),
+        ("0b-11", -3),
+        ("9223372036854775808", 2**63),
+        ("0xFFFFFFFFFFFFFFFF", 2**64 - 1),
+        ("123456789012345678901234567890", 123456789012345678901234567890),
+    ],
+)
+def test_integers_are_read_with_gos_prefixes_and_exactly(text: str, number: int) -> None:
+    value = load(text)
+    assert isinstance(value, int)
+    assert value == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("1.", 1.0),
+        ("-.5E-1", -0.05),
+        ("09", 9.0),
+        ("1_0.5", 10.5),
+        (".5_0", 0.5),
+        ("0777777777777777777777777777", 7.777777777777778e26),
+    ],
+)
+def test_floats_are_read_as_go_does(text: str, number: float) -> None:
+    value = load(text)
+    assert isinstance(value, float)
+    assert value == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1:30",
+        "2020-01-01",
+        "2020-01-01T10:00:00Z",
+        "=",
+        "<<",
+        "0o8",
+        "1e400",
+        "._5",
+        "1.2.3",
+        "nUll",
+        "yEs",
+        "+0xFFFFFFFFFFFFFFFF",
+        "9" * 400,
+        "1__e",
+    ],
+)
+def test_what_looks_like_a_number_or_date_elsewhere_is_a_string(text: str) -> None:
+    assert load(f"a: {text}") == {"a": text}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: !!str 1", {"a": "1"}),
+        ('a: !!int "5"', {"a": 5}),
+        ("a: !!float 5", {"a": 5.0}),
+        ("a: !!bool y", {"a": True}),
+        ("a: !!binary aGk=", {"a": "hi"}),
+        ("a: !foo 1", {"a": "1"}),
+        ("a: !!set {x, y}", {"a": {"x": None, "true": None}}),
+        ("a: !!timestamp 2020-01-01", {"a": "2020-01-01"}),
+        ("a: !!python/object:os.system x", {"a": "x"}),
+    ],
+)
+def test_tags_only_choose_between_scalars(text: str, value: object) -> None:
+    assert load(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("1", "1"),
+        ("0x10", "16"),
+        ("1.5", "1.5"),
+        ("1.123456789", "1.1234568"),
+        (".inf", ".inf"),
+        ("1e20", "1e+20"),
+        ("2020-01-01", "2020-01-01"),
+        ("''", ""),
+    ],
+)
+def test_keys_become_strings(text: str, key: str) -> None:
+    assert load(f"{text}: x") == {key: "x"}
+
+
+def test_of_keys_given_twice_the_last_one_counts() -> None:
+    assert load("{a: 1, b: 2, a: 3, 1: p, '1': q}") == {"a": 3, "b": 2, "1": "q"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{<<: {a: 2, b: 3}, a: 1}", {"a": 1, "b": 3}),
+        ("{a: 1, <<: {a: 2, b: 3}}", {"a": 2, "b": 3}),
+        ("{<<: [{a: 1}, {a: 2, b: 3}]}", {"a": 1, "b": 3}),
+        ("{!!merge <<: {a: 1}}", {"a": 1}),
+        ('{"<<": {a: 2}}', {"<<": {"a": 2}}),
+        ("[<<, {x: <<}]", ["<<", {"x": "<<"}]),
+        ("b: &b {x: 1}\nc:\n  <<: *b\n  z: 2", {"b": {"x": 1}, "c": {"x": 1, "z": 2}}),
+    ],
+)
+def test_merge_keys_merge_where_they_stand(text: str, value: object) -> None:
+    assert load(text) == value
+
+
+def test_aliases_are_copies() -> None:
+    value = load("a: &x {b: [1]}\nc: *x\nd: [*x]")
+    assert value == {"a": {"b": [1]}, "c": {"b": [1]}, "d": [{"b": [1]}]}
+    assert isinstance(value, dict)
+    assert value["a"] is not value["c"]
+    assert value["a"]["b"] is not value["d"][0]["b"]
+
+
+def test_a_key_can_be_anchored_and_repeated() -> None:
+    assert load("&k a: &v b\nc: *k\n*v : 1") == {"a": "b", "c": "a", "b": 1}
+
+
+def test_only_the_first_document_counts_unless_all_are_asked_for() -> None:
+    text = "a: 1\n---\n- 2\n---\n"
+    assert load(text) == {"a": 1}
+    assert load_all(text) == [{"a": 1}, [2], None]
+    assert load("--- 1\n...\nb: [") == 1
+
+
+def test_anchors_end_with_their_document() -> None:
+    with pytest.raises(YamlError, match="unknown anchor 'x' referenced"):
+        load_all("&x 1\n---\n*x")
+
+
+@pytest.mark.parametrize("text", ["", "---", "# words", b"", "\n\n"])
+def test_an_empty_text_has_no_value(text: str | bytes) -> None:
+    assert load(text) is None
+
+
+def test_bytes_are_read_with_their_byte_order_mark() -> None:
+    assert load("\ufeffa: é".encode()) == {"a": "é"}
+    assert load("a: é".encode("utf-16")) == {"a": "é"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("a: b: c", 1, 5, "mapping values are not allowed in this context"),
+        ("a:\n\t- b", 2, 1, "found character that cannot start any token"),
+        ("x: 1\n~: 1", 2, 1, "null cannot be a key"),
+        ("? [a]\n: b", 1, 3, "a mapping or sequence cannot be a key"),
+        ("x: &a {y: 1}\n*a : 1", 2, 1, "a mapping or sequence cannot be a key"),
+        ("a:\n- .inf", 2, 3, "unsupported value: .inf"),
+        ("a: .NaN", 1, 4, "unsupported value: .NaN"),
+        ("a: &x [*x]", 1, 8, "anchor 'x' value contains itself"),
+        ("a: *x", 1, 4, "unknown anchor 'x' referenced"),
+        ("{<<: 5}", 1, 6, "map merge requires map or sequence of maps as the value"),
+        ("a: !!int x", 1, 4, "cannot decode !!str `x` as a !!int"),
+        ("a: !!binary x", 1, 4, "!!binary value contains invalid base64 data"),
+        ("a\nb: \x01", 2, 4, "control characters are not allowed"),
+        ("\ud800", 1, 1, "the text is not valid Unicode"),
+    ],
+)
+def test_errors_name_the_place(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        load(text)
+    error = caught.value
+    assert (error.line, error.column) == (line, column)
+    assert error.message.endswith(message)
+    assert str(error) == f"line {line}, column {column}: {error.message}"
+
+
+def test_bytes_that_are_not_utf_8_are_refused() -> None:
+    with pytest.raises(YamlError, match="line 2, column 4: invalid"):
+        load(b"a\nb: \xff")
+
+
+@pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "- a:\n  - ", "? "])
+def test_deep_nesting_is_refused_without_recursion(opening: str) -> None:
+    with pytest.raises(YamlError):
+        load(opening * 100_000)
+
+
+def test_nesting_counts_through_aliases() -> None:
+    links = "".join(f"k{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 120))
+    with pytest.raises(YamlError, match="nested deeper than 100 levels"):
+        load("k0: &a0 []\n" + links)
+
+
+def test_aliases_that_multiply_are_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    with pytest.raises(YamlError):
+        load("\n".join(lines))
+
+
+def test_aliases_of_long_texts_are_refused() -> None:
+    text = f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 1000)}]"
+    with pytest.raises(YamlError, match="excessive aliasing"):
+        load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a: bcdefghijkl", "longer than 10 characters"), ("[1,2,3,4]", "more than 3 values")],
+)
+def test_large_texts_are_refused(text: str, message: str) -> None:
+    with pytest.raises(YamlError, match=message):
+        load(text, limits=Limits(size=10, nodes=3))
+
+
+def test_infinities_are_keys_but_never_values() -> None:
+    value = load("-.inf: 1e308")
+    assert value == {"-.inf": 1e308}
+    assert isinstance(value, dict)
+    assert math.isfinite(value["-.inf"])
