@@ -1,0 +1,428 @@
+"""The verbs of the Kubernetes API over plain dictionaries.
+
+A call either returns the decoded answer or raises one of ``kubeio.errors``; none of them waits
+longer than the client's timeout. Nothing is cached and nothing is retried here, but for what
+``transport`` says: reading, caching and retrying are the informer's and the caller's business.
+Lists and watches fill in ``apiVersion`` and ``kind``, which the server leaves out of list items.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
+
+from kubeio.config import ClusterConfig
+from kubeio.errors import ConnectionLost, Gone
+from kubeio.resource import Resource, name_of, namespace_of
+from kubeio.transport import Transport
+from kubeio.types import Json, JsonObject
+from kubeio.watch import WatchEvent, events
+
+FieldValidation = Literal["Ignore", "Warn", "Strict"]
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+_AS_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
+
+class ListResult(NamedTuple):
+    """Objects, and the resourceVersion that a watch can go on from."""
+
+    items: list[JsonObject]
+    resource_version: str
+
+
+class Client:
+    """Async access to one API server.
+
+    Args:
+        config: where and as whom.
+        timeout: seconds that one call may take in all, waiting for a connection included.
+        max_connections: concurrent calls; further ones wait. Watches are not counted.
+
+    Attributes:
+        on_warning: called with each new text of a Warning header.
+        before_write: called in the tick in which a write is sent; what it raises is raised by
+            the call, and nothing has been sent.
+    """
+
+    def __init__(
+        self, config: ClusterConfig, *, timeout: float = 30.0, max_connections: int = 100
+    ) -> None:
+        self.config = config
+        self._http = Transport(config, timeout=timeout, max_connections=max_connections)
+
+    async def __aenter__(self) -> Self:
+        await self._http.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._http.close()
+
+    @property
+    def on_warning(self) -> Callable[[str], None] | None:
+        return self._http.warnings.handler
+
+    @on_warning.setter
+    def on_warning(self, handler: Callable[[str], None] | None) -> None:
+        self._http.warnings.handler = handler
+
+    @property
+    def before_write(self) -> Callable[[], None] | None:
+        return self._http.before_write
+
+    @before_write.setter
+    def before_write(self, guard: Callable[[], None] | None) -> None:
+        self._http.before_write = guard
+
+    async def get(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        """Return one object, read consistently."""
+        return await self._object("GET", resource.path(namespace, name, subresource))
+
+    async def list(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        limit: int = 500,
+        metadata_only: bool = False,
+    ) -> ListResult:
+        """Return all objects of a namespace, or of all, as of one moment.
+
+        Reads in pages of ``limit``; if the snapshot expires meanwhile, once more from the start.
+
+        Raises:
+            Gone: the snapshot expired twice.
+        """
+        for last_try in (False, True):
+            found: list[JsonObject] = []
+            version = ""
+            try:
+                async for page in self.pages(
+                    resource,
+                    namespace=namespace,
+                    label_selector=label_selector,
+                    field_selector=field_selector,
+                    limit=limit,
+                    metadata_only=metadata_only,
+                ):
+                    found += page.items
+                    version = page.resource_version
+            except Gone:
+                if last_try:
+                    raise
+                continue
+            return ListResult(found, version)
+        raise AssertionError("unreachable")
+
+    async def pages(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        limit: int = 500,
+        metadata_only: bool = False,
+    ) -> AsyncGenerator[ListResult, None]:
+        """Yield a list page by page, so that only one of them is in memory.
+
+        Raises:
+            Gone: the snapshot expired between two pages; start again.
+        """
+        path = resource.path(namespace)
+        accept = _AS_METADATA.format("List") if metadata_only else "application/json"
+        query = _query(labelSelector=label_selector, fieldSelector=field_selector)
+        if limit:
+            query["limit"] = str(limit)
+        while True:
+            page = await self._object("GET", path, query=query, accept=accept)
+            metadata = page.get("metadata") or {}
+            items = page.get("items") or []
+            for item in items:
+                _identify(item, resource, "name", path)
+            yield ListResult(items, str(metadata.get("resourceVersion") or ""))
+            if not metadata.get("continue"):
+                return
+            query["continue"] = metadata["continue"]
+
+    async def watch(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        resource_version: str,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        timeout_seconds: int = 300,
+        metadata_only: bool = False,
+        idle_timeout: float | None = None,
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """Yield changes after ``resource_version`` until the server ends the watch.
+
+        Ends normally after about ``timeout_seconds``. Wrap it in ``contextlib.aclosing`` where
+        it may be left early, so that the connection is closed at once.
+
+        After ``idle_timeout`` seconds without a byte the connection counts as dead; by default
+        that is 30 s longer than the server would keep it.
+
+        Raises:
+            Gone: the version is too old (as HTTP status or in the stream); list again.
+            ApiError: the server refused, or reported an error in the stream.
+            ConnectionLost: the stream broke, stood still, or held something unreadable.
+        """
+        query = _query(labelSelector=label_selector, fieldSelector=field_selector)
+        query |= {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(timeout_seconds),
+        }
+        accept = _AS_METADATA.format("") if metadata_only else "application/json"
+        idle = timeout_seconds + 30.0 if idle_timeout is None else idle_timeout
+        path = resource.path(namespace)
+        async with self._http.stream(path, query=query, accept=accept, idle_timeout=idle) as chunks:
+            async for event in events(chunks, path):
+                _identify(event.object, resource, "resourceVersion", path)
+                yield event
+
+    async def create(
+        self,
+        resource: Resource,
+        obj: JsonObject,
+        *,
+        namespace: str | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> JsonObject:
+        """Create an object; ``namespace`` is needed only where the object does not name it.
+
+        Raises:
+            AlreadyExists: the name is taken.
+        """
+        path = resource.path(namespace or _namespace(resource, obj))
+        query = _write_options(dry_run, field_manager, field_validation)
+        return await self._object("POST", path, query=query, body=obj)
+
+    async def apply(
+        self,
+        resource: Resource,
+        obj: JsonObject,
+        *,
+        field_manager: str,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
+    ) -> JsonObject:
+        """Apply an object on the server side; creates it if it does not exist.
+
+        The object must name apiVersion, kind and name, and must not hold managedFields. One
+        that carries a resourceVersion is applied to exactly that version.
+
+        Raises:
+            Conflict: ``field_managers`` names who owns what; or the resourceVersion differs.
+        """
+        path = resource.path(namespace or _namespace(resource, obj), name_of(obj), subresource)
+        query = _write_options(dry_run, field_manager, field_validation)
+        if force:
+            query["force"] = "true"
+        return await self._object(
+            "PATCH", path, query=query, body=obj, content_type="application/apply-patch+yaml"
+        )
+
+    async def merge_patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: JsonObject,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> JsonObject:
+        """Apply an RFC 7386 patch; null removes a field.
+
+        A ``metadata.resourceVersion`` in the patch makes it conditional (Conflict).
+        """
+        return await self._object(
+            "PATCH",
+            resource.path(namespace, name, subresource),
+            query=_write_options(dry_run, field_manager, field_validation),
+            body=patch,
+            content_type="application/merge-patch+json",
+        )
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        name: str,
+        ops: Sequence[JsonObject],
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> JsonObject:
+        """Apply RFC 6902 operations, all or none.
+
+        Raises:
+            Invalid: a ``test`` failed, or a path does not exist.
+        """
+        return await self._object(
+            "PATCH",
+            resource.path(namespace, name, subresource),
+            query=_write_options(dry_run, field_manager, field_validation),
+            body=[*ops],
+            content_type="application/json-patch+json",
+        )
+
+    async def replace(
+        self,
+        resource: Resource,
+        obj: JsonObject,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> JsonObject:
+        """Put the whole object; the resourceVersion that it carries must be the current one.
+
+        Raises:
+            Conflict: it is not. Without a resourceVersion the last writer wins.
+        """
+        return await self._object(
+            "PUT",
+            resource.path(namespace or _namespace(resource, obj), name_of(obj), subresource),
+            query=_write_options(dry_run, field_manager, field_validation),
+            body=obj,
+        )
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        propagation: Propagation | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> JsonObject:
+        """Delete an object, and only that very one if ``uid`` or ``resource_version`` is given.
+
+        Returns:
+            The object, with deletionTimestamp, where it stays for finalizers or grace; else a
+            Status, or the last state.
+
+        Raises:
+            NotFound: it is gone already.
+            Conflict: a precondition does not hold.
+        """
+        conditions = _query(uid=uid, resourceVersion=resource_version)
+        options: JsonObject = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        options |= {"preconditions": conditions} if conditions else {}
+        options |= {"propagationPolicy": propagation} if propagation else {}
+        options |= {"dryRun": ["All"]} if dry_run else {}
+        if grace_period_seconds is not None:
+            options["gracePeriodSeconds"] = grace_period_seconds
+        return await self._object("DELETE", resource.path(namespace, name), body=options)
+
+    async def raw(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Json = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> Json:
+        """Send any request; ``path`` is an already quoted URL path.
+
+        Returns:
+            The decoded answer, None if it is empty.
+        """
+        return await self._http.call(
+            method,
+            path,
+            query=query or {},
+            body=body,
+            content_type=content_type,
+            accept=accept,
+        )
+
+    async def server_version(self) -> JsonObject:
+        """Return the server's version (major, minor, gitVersion, …)."""
+        return await self._object("GET", "/version")
+
+    async def _object(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Json = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> JsonObject:
+        answer = await self._http.call(
+            method,
+            path,
+            query=query or {},
+            body=body,
+            content_type=content_type,
+            accept=accept,
+        )
+        if isinstance(answer, dict):
+            return answer
+        raise ConnectionLost(f"{method} {path}: the answer is no JSON object")
+
+
+def _query(**parameters: str | None) -> dict[str, str]:
+    return {key: value for key, value in parameters.items() if value}
+
+
+def _write_options(
+    dry_run: bool, field_manager: str | None, field_validation: str | None
+) -> dict[str, str]:
+    return _query(
+        dryRun="All" if dry_run else None,
+        fieldManager=field_manager,
+        fieldValidation=field_validation,
+    )
+
+
+def _namespace(resource: Resource, obj: JsonObject) -> str | None:
+    found = namespace_of(obj)
+    if found is None and resource.namespaced:
+        raise ValueError(f"{resource.kind} is namespaced: the object must name its namespace")
+    return found
+
+
+def _identify(obj: JsonObject, resource: Resource, needed: str, path: str) -> None:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or not metadata.get(needed):
+        raise ConnectionLost(f"GET {path}: not an object of the API: {str(obj)[:100]}")
+    obj["apiVersion"] = resource.api_version
+    obj["kind"] = resource.kind

@@ -1,0 +1,215 @@
+"""Which kinds the API server serves, and under which paths.
+
+``resolve`` asks for one group version at a time, when it is first needed: one small request,
+answered by the CRD's own handler (so a CRD that was established a moment ago is found), and a
+broken aggregated API elsewhere cannot hurt. ``all_resources`` reads everything at once through
+aggregated discovery, or per group from servers without it.
+
+Invariant: a kind that was found stays cached until ``invalidate``; one that was not found is
+asked for again, but no more often than every ``min_interval`` seconds per group version.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from kubeio.client import Client
+from kubeio.errors import ApiError, ConnectionLost, NotFound, UnknownKind
+from kubeio.resource import Resource, split_api_version
+from kubeio.types import Json, JsonObject
+
+log = logging.getLogger(__name__)
+
+_AGGREGATED = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
+)
+_REMEMBERED = 500
+_ACCEPT = f"{_AGGREGATED},application/json"
+
+
+@dataclass(slots=True)
+class _GroupVersion:
+    kinds: dict[str, Resource]
+    read_at: float
+
+
+class Discovery:
+    """Finds resources by kind; one instance is shared by everything that uses a client.
+
+    Args:
+        client: used for every request.
+        min_interval: seconds between two reads of one group version for a kind it lacks.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        min_interval: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._min_interval = min_interval
+        self._clock = clock
+        self._cache: dict[str, _GroupVersion] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def resolve(self, api_version: str, kind: str) -> Resource:
+        """Return where a kind is served.
+
+        Raises:
+            UnknownKind: not served, as of at most ``min_interval`` seconds ago.
+            ApiError, ConnectionLost: the server could not say.
+        """
+        found = self._cached(api_version, kind)
+        if found is not None:
+            return found
+        # One request for all who miss the same group version at the same time.
+        async with self._locks.setdefault(api_version, asyncio.Lock()):
+            found = self._cached(api_version, kind)
+            if found is None and self._may_read(api_version):
+                await self._read(api_version)
+                found = self._cached(api_version, kind)
+        if found is None:
+            raise UnknownKind(api_version, kind)
+        return found
+
+    async def for_object(self, obj: JsonObject) -> Resource:
+        """Return where an object's kind is served; see ``resolve``."""
+        return await self.resolve(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
+
+    async def resources(self, api_version: str) -> tuple[Resource, ...]:
+        """Return everything served in one group version, empty if there is no such one."""
+        known = self._cache.get(api_version)
+        if known is None or (not known.kinds and self._may_read(api_version)):
+            known = await self._read(api_version)
+        return tuple(known.kinds.values())
+
+    async def versions(self, group: str, kind: str) -> tuple[Resource, ...]:
+        """Return a kind in each version that serves it, the server's preferred one first."""
+        everything = await self.all_resources()
+        return tuple(one for one in everything if one.group == group and one.kind == kind)
+
+    async def all_resources(self) -> tuple[Resource, ...]:
+        """Read everything that is served, preferred versions first within a group.
+
+        Group versions that fail (an aggregated API server that is down) are left out, with a
+        log entry.
+        """
+        core, groups = await asyncio.gather(
+            self._client.raw("GET", "/api", accept=_ACCEPT),
+            self._client.raw("GET", "/apis", accept=_ACCEPT),
+        )
+        found: list[Resource] = []
+        for index in (core, groups):
+            if index.get("kind") == "APIGroupDiscoveryList":
+                found += _aggregated(index)
+            else:
+                found += await self._one_by_one(_listed_versions(index))
+        return tuple(found)
+
+    def invalidate(self, api_version: str | None = None) -> None:
+        """Forget one group version, or everything: a CRD changed, or a path answered 404."""
+        if api_version is None:
+            self._cache.clear()
+        else:
+            self._cache.pop(api_version, None)
+
+    def _cached(self, api_version: str, kind: str) -> Resource | None:
+        known = self._cache.get(api_version)
+        return known.kinds.get(kind) if known else None
+
+    def _may_read(self, api_version: str) -> bool:
+        known = self._cache.get(api_version)
+        return known is None or self._clock() - known.read_at >= self._min_interval
+
+    async def _read(self, api_version: str) -> _GroupVersion:
+        group, version = split_api_version(api_version)
+        try:
+            listing = await self._client.raw("GET", _path(group, version))
+        except (NotFound, ValueError):
+            listing = {}
+        kinds = {one.kind: one for one in _listed_resources(listing, group, version)}
+        found = _GroupVersion(kinds, self._clock())
+        self._forget_unknown()
+        self._cache[api_version] = found
+        return found
+
+    def _forget_unknown(self) -> None:
+        # API versions come out of tenants' templates; what is not served must not pile up.
+        if len(self._cache) >= _REMEMBERED:
+            self._cache = {name: known for name, known in self._cache.items() if known.kinds}
+            self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}
+
+    async def _one_by_one(self, api_versions: Iterable[str]) -> list[Resource]:
+        found: list[Resource] = []
+        for api_version in api_versions:
+            group, version = split_api_version(api_version)
+            try:
+                listing = await self._client.raw("GET", _path(group, version))
+            except (ApiError, ConnectionLost) as error:
+                log.warning("discovery of %s failed: %s", api_version, error)
+                continue
+            found += _listed_resources(listing, group, version)
+        return found
+
+
+def _path(group: str, version: str) -> str:
+    probe = Resource(group, version, "", "x", namespaced=False)
+    return probe.path().removesuffix("/x")
+
+
+def _listed_versions(index: JsonObject) -> Iterator[str]:
+    """Yield the group versions of a plain APIVersions or APIGroupList."""
+    yield from index.get("versions") or []
+    for group in index.get("groups") or []:
+        versions = [entry["groupVersion"] for entry in group.get("versions") or []]
+        preferred = (group.get("preferredVersion") or {}).get("groupVersion")
+        yield from sorted(versions, key=lambda version: version != preferred)
+
+
+def _listed_resources(listing: JsonObject, group: str, version: str) -> Iterator[Resource]:
+    """Yield the resources of a plain APIResourceList."""
+    entries: list[JsonObject] = listing.get("resources") or []
+    subresources: dict[str, set[str]] = {}
+    for entry in entries:
+        plural, _, sub = entry["name"].partition("/")
+        subresources.setdefault(plural, set()).update({sub} if sub else ())
+    for entry in entries:
+        if "/" not in entry["name"]:
+            yield Resource(
+                group=group,
+                version=version,
+                kind=entry["kind"],
+                plural=entry["name"],
+                namespaced=bool(entry["namespaced"]),
+                verbs=frozenset(entry.get("verbs") or ()),
+                subresources=frozenset(subresources[entry["name"]]),
+            )
+
+
+def _aggregated(index: JsonObject) -> Iterator[Resource]:
+    """Yield the resources of an APIGroupDiscoveryList."""
+    for group in index.get("items") or []:
+        name = (group.get("metadata") or {}).get("name") or ""
+        for version in group.get("versions") or []:
+            if version.get("freshness") == "Stale":
+                log.warning("discovery of %s/%s is stale", name, version.get("version"))
+            for entry in version.get("resources") or []:
+                yield _aggregated_resource(name, version["version"], entry)
+
+
+def _aggregated_resource(group: str, version: str, entry: Json) -> Resource:
+    return Resource(
+        group=group,
+        version=version,
+        kind=(entry.get("responseKind") or {}).get("kind") or "",
+        plural=entry["resource"],
+        namespaced=entry.get("scope") == "Namespaced",
+        verbs=frozenset(entry.get("verbs") or ()),
+        subresources=frozenset(sub["subresource"] for sub in entry.get("subresources") or []),
+    )

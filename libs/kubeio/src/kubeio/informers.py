@@ -1,0 +1,138 @@
+"""Informers for kinds that become known at run time, started when first asked for.
+
+Invariants: one informer per (resource, namespace, selector, metadata only), running in the task
+group that was passed in. A kind whose list is refused has no informer; asking again within
+``refusal_ttl`` seconds gives the same refusal without a request, later it is tried anew.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kubeio.client import Client
+from kubeio.errors import KubeError
+from kubeio.informer import REFUSALS, Informer
+from kubeio.reflector import Status
+from kubeio.resource import Resource
+from kubeio.store import Change, Indexer, Transform
+
+_Key = tuple[str, str, str | None, str | None, bool]
+
+
+@dataclass(slots=True)
+class _Running:
+    informer: Informer
+    task: asyncio.Task[None]
+
+
+class Informers:
+    """Gets or starts informers.
+
+    Args:
+        client: used by all of them.
+        task_group: where they run; leaving it ends them.
+        on_change: told of every change of every informer, with its resource.
+        on_status: told of every change of phase, with the resource.
+        sync_timeout: seconds that ``get`` waits for a first list.
+        refusal_ttl: seconds for which a refusal is remembered.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        task_group: asyncio.TaskGroup,
+        *,
+        on_change: Callable[[Resource, Change], None] | None = None,
+        on_status: Callable[[Resource, Status], None] | None = None,
+        sync_timeout: float = 30.0,
+        refusal_ttl: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._group = task_group
+        self._on_change = on_change
+        self._on_status = on_status
+        self._sync_timeout = sync_timeout
+        self._refusal_ttl = refusal_ttl
+        self._clock = clock
+        self._running: dict[_Key, _Running] = {}
+        self._refused: dict[_Key, tuple[float, KubeError]] = {}
+
+    async def get(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        metadata_only: bool = False,
+        indexers: Mapping[str, Indexer] | None = None,
+        transform: Transform | None = None,
+    ) -> Informer:
+        """Return a synced informer; the first caller's indexers and transform count.
+
+        Raises:
+            Forbidden, NotFound, MethodNotAllowed: the kind cannot be listed.
+            KubeError: it did not sync in time; it goes on trying, so asking again is cheap.
+        """
+        key = (resource.api_version, resource.plural, namespace, label_selector, metadata_only)
+        self._raise_remembered(key)
+        running = self._running.get(key)
+        if running is None:
+            informer = Informer(
+                self._client,
+                resource,
+                namespace=namespace,
+                label_selector=label_selector,
+                metadata_only=metadata_only,
+                indexers=indexers,
+                transform=transform,
+                on_status=self._status_hook(resource),
+            )
+            running = self._start(key, informer)
+        try:
+            await running.informer.wait_synced(self._sync_timeout, fail_fast=True)
+        except REFUSALS as refusal:
+            self._refused[key] = (self._clock() + self._refusal_ttl, refusal)
+            self._stop(key, running)
+            raise
+        return running.informer
+
+    def running(self) -> list[Informer]:
+        """Return the informers that were started, synced or not."""
+        return [one.informer for one in self._running.values()]
+
+    def stop(self, resource: Resource) -> None:
+        """End all informers of a resource, such as one whose CRD is gone."""
+        for key, running in tuple(self._running.items()):
+            if key[:2] == (resource.api_version, resource.plural):
+                self._stop(key, running)
+
+    def _start(self, key: _Key, informer: Informer) -> _Running:
+        if self._on_change is not None:
+            on_change, resource = self._on_change, informer.resource
+            informer.add_handler(lambda change: on_change(resource, change))
+        name = f"informer {informer.resource.name}"
+        running = _Running(informer, self._group.create_task(informer.run(), name=name))
+        self._running[key] = running
+        return running
+
+    def _stop(self, key: _Key, running: _Running) -> None:
+        if self._running.get(key) is running:
+            del self._running[key]
+            running.task.cancel()
+
+    def _raise_remembered(self, key: _Key) -> None:
+        until, refusal = self._refused.get(key, (0.0, None))
+        if refusal is None:
+            return
+        if self._clock() < until:
+            raise refusal
+        del self._refused[key]
+
+    def _status_hook(self, resource: Resource) -> Callable[[Status], None] | None:
+        if self._on_status is None:
+            return None
+        on_status = self._on_status
+        return lambda status: on_status(resource, status)

@@ -1,0 +1,215 @@
+"""List, then watch, for ever: the process that keeps a store equal to the API server.
+
+How each way of ending goes on:
+
+* the server ends the watch after its time: watch again from the last version;
+* the connection breaks or stands still: the same, after a moment;
+* 410, as HTTP status or in the stream: list again;
+* any other refusal: watch again after a growing delay, list again after three in a row;
+* a list fails: list again after a growing delay, for ever; ``on_status`` carries the error.
+
+Every delay has full jitter and honours Retry-After. A list is a consistent read (no
+resourceVersion), so what it shows is never older than what was seen before. Should its version
+be lower all the same, three times in a row, then the server's storage was restored from a
+backup and is taken as it is.
+"""
+
+import asyncio
+import enum
+import random
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from kubeio.backoff import Backoff
+from kubeio.client import Client
+from kubeio.errors import ApiError, Gone, KubeError
+from kubeio.resource import Resource
+from kubeio.store import Store
+from kubeio.types import parse_version
+from kubeio.watch import WatchEvent
+
+_TRIES = 3  # of the same thing before something bigger is tried
+_YIELD_EVERY = 100  # objects taken from a list before other tasks get a turn
+
+
+class Phase(enum.StrEnum):
+    """What a reflector is doing."""
+
+    LISTING = "listing"
+    WATCHING = "watching"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Reported at each change of phase; ``error`` is why it waits, ``delay`` how long (s)."""
+
+    phase: Phase
+    error: KubeError | None = None
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """All in seconds.
+
+    Attributes:
+        watch: range from which the length of each watch is drawn, so that the watches of many
+            clients do not end together.
+        idle: silence after which a watch counts as dead, once the server is known to send
+            bookmarks (about every minute); before that it is the length of the watch + 30 s.
+        backoff: base and cap of the delays after errors.
+        steady: a watch that lasted this long starts the delays over.
+    """
+
+    watch: tuple[int, int] = (240, 480)
+    idle: float = 200.0
+    backoff: tuple[float, float] = (0.5, 30.0)
+    steady: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a reflector looks at."""
+
+    resource: Resource
+    namespace: str | None = None
+    label_selector: str | None = None
+    metadata_only: bool = False
+    page_size: int = 500
+
+
+class StaleList(KubeError):
+    """A consistent list came back older than what was seen before."""
+
+
+@dataclass(slots=True)
+class Reflector:
+    """Feeds one store; see the module's text.
+
+    Attributes:
+        version: where the next watch goes on, None if a list is due.
+        last_contact: clock time at which the server last said something, None before that.
+    """
+
+    client: Client
+    scope: Scope
+    store: Store
+    on_status: Callable[[Status], None]
+    timing: Timing = field(default_factory=Timing)
+    clock: Callable[[], float] = time.monotonic
+    rng: random.Random = field(default_factory=random.Random)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    version: str | None = None
+    last_contact: float | None = None
+    _bookmarks: bool = False
+    _refusals: int = 0
+    _stale_lists: int = 0
+    _backoff: Backoff = field(init=False)
+
+    def __post_init__(self) -> None:
+        base, cap = self.timing.backoff
+        self._backoff = Backoff(base=base, cap=cap, rng=self.rng)
+
+    async def run(self) -> NoReturn:
+        """List and watch until cancelled; raises only what a handler or indexer raises."""
+        while True:
+            try:
+                if self.version is None:
+                    await self._list()
+                await self._watch()
+            except KubeError as error:
+                await self._wait_after(error)
+
+    async def _list(self) -> None:
+        self.on_status(Status(Phase.LISTING))
+        self.store.begin_list()
+        force = False
+        version = ""
+        scope = self.scope
+        pages = self.client.pages(
+            scope.resource,
+            namespace=scope.namespace,
+            label_selector=scope.label_selector,
+            limit=scope.page_size,
+            metadata_only=scope.metadata_only,
+        )
+        async with aclosing(pages):
+            async for page in pages:
+                self.last_contact = self.clock()
+                force = force or self._must_force(page.resource_version)
+                version = page.resource_version
+                for start in range(0, len(page.items), _YIELD_EVERY):
+                    self.store.add_page(page.items[start : start + _YIELD_EVERY], force=force)
+                    await asyncio.sleep(0)
+        self.store.end_list(parse_version(version), force=force)
+        self.version = version
+        self._stale_lists = 0
+
+    def _must_force(self, version: str) -> bool:
+        number = parse_version(version)
+        if number is None or number >= self.store.highest:
+            return False
+        self._stale_lists += 1
+        if self._stale_lists < _TRIES:
+            raise StaleList(
+                f"list of {self.scope.resource.name} is at version {number}, "
+                f"but {self.store.highest} was seen before"
+            )
+        return True
+
+    async def _watch(self) -> None:
+        assert self.version is not None
+        self.on_status(Status(Phase.WATCHING))
+        scope = self.scope
+        started = self.clock()
+        silent = True
+        stream = self.client.watch(
+            scope.resource,
+            namespace=scope.namespace,
+            resource_version=self.version,
+            label_selector=scope.label_selector,
+            timeout_seconds=self.rng.randint(*self.timing.watch),
+            metadata_only=scope.metadata_only,
+            idle_timeout=self.timing.idle if self._bookmarks else None,
+        )
+        async with aclosing(stream):
+            async for event in stream:
+                self._take(event)
+                if silent:
+                    silent = False
+                    self._steady()
+        if self.clock() - started >= self.timing.steady:
+            self._steady()
+        elif silent:
+            # A server that accepts watches only to end them at once must not be hammered.
+            await self.sleep(self._backoff.next())
+
+    def _take(self, event: WatchEvent) -> None:
+        self.last_contact = self.clock()
+        match event.type:
+            case "ADDED" | "MODIFIED":
+                self.store.put(event.object)
+            case "DELETED":
+                self.store.remove(event.object)
+            case "BOOKMARK":
+                self._bookmarks = True
+                self.store.reach(parse_version(event.object["metadata"]["resourceVersion"]))
+        self.version = event.object["metadata"]["resourceVersion"]
+
+    def _steady(self) -> None:
+        self._backoff.reset()
+        self._refusals = 0
+
+    async def _wait_after(self, error: KubeError) -> None:
+        self._refusals = self._refusals + 1 if isinstance(error, ApiError) else 0
+        if isinstance(error, Gone) or self._refusals >= _TRIES:
+            self.version = None
+            self._refusals = 0
+        retry_after = error.retry_after if isinstance(error, ApiError) else None
+        delay = self._backoff.next(retry_after)
+        self.on_status(Status(Phase.WAITING, error, delay))
+        await self.sleep(delay)

@@ -1,0 +1,96 @@
+"""Where a kind lives in the API: the value that every call is made with.
+
+A Resource comes from discovery, or is written down as a constant for the kinds that a program
+always needs (which saves a discovery request). Invariant: a path never holds an empty segment,
+``.`` or ``..``, and every segment is quoted, so that a name taken from user data cannot reach
+another object than the one it names.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from kubeio.types import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One served resource: group, version, kind, plural name, scope.
+
+    ``verbs`` and ``subresources`` are what discovery said, empty for hand-written constants.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    verbs: frozenset[str] = frozenset()
+    subresources: frozenset[str] = frozenset()
+
+    @property
+    def api_version(self) -> str:
+        """Return ``group/version``, or ``version`` alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def name(self) -> str:
+        """Return ``plural.group``, as kubectl and CRDs name it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(
+        self,
+        namespace: str | None = None,
+        name: str | None = None,
+        subresource: str | None = None,
+    ) -> str:
+        """Return the URL path of the collection, an object, or a subresource of it.
+
+        The namespace of a cluster-scoped resource is ignored. A namespaced object needs one;
+        the collection without one means all namespaces.
+
+        Raises:
+            ValueError: a segment is empty, ``.`` or ``..``, or a namespace is missing.
+        """
+        segments = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if self.namespaced and namespace is not None:
+            segments += ["namespaces", namespace]
+        segments.append(self.plural)
+        if name is not None:
+            if self.namespaced and namespace is None:
+                raise ValueError(f"{self.kind} {name!r} is namespaced: give its namespace")
+            segments.append(name)
+        if subresource is not None:
+            if name is None:
+                raise ValueError(f"subresource {subresource!r} needs a name")
+            segments += subresource.split("/")
+        return "/" + "/".join(map(_segment, segments))
+
+
+def split_api_version(api_version: str) -> tuple[str, str]:
+    """Return (group, version); the core group is the empty string."""
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
+def namespace_of(obj: JsonObject) -> str | None:
+    """Return the object's namespace, None if it names none."""
+    found = obj.get("metadata", {}).get("namespace")
+    return str(found) if found else None
+
+
+def name_of(obj: JsonObject) -> str:
+    """Return the object's name.
+
+    Raises:
+        ValueError: it has none.
+    """
+    found = obj.get("metadata", {}).get("name")
+    if not found:
+        raise ValueError(f"{obj.get('kind', 'object')} without metadata.name")
+    return str(found)
+
+
+def _segment(text: str) -> str:
+    if not text or text in (".", ".."):
+        raise ValueError(f"{text!r} cannot be part of an API path")
+    return quote(text, safe="-._~:")

@@ -1,0 +1,226 @@
+"""The objects of one informer: by key, by index, and in the right order of versions.
+
+Invariants:
+
+* An object is never replaced by an older state of itself, whichever way the two arrive (list,
+  watch, own write).
+* ``highest`` is what the stream from the server has reached. An own write at or below it is
+  already accounted for (also if the object is gone again by now), so it is ignored; one above
+  it is ahead of the stream, so it goes in, and the stream's older events for it are ignored.
+* A deletion that happened unseen (between two lists) is reported like any other, and an object
+  that was deleted and made again under the same name is reported as deleted and added.
+* Objects are read-only from the moment they are stored.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kubeio.types import JsonObject, copy_json, resource_version
+
+Key = tuple[str, str]
+Objects = list[JsonObject]
+Indexer = Callable[[JsonObject], Iterable[str]]
+Transform = Callable[[JsonObject], JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to one object.
+
+    ``object`` is the new state, of a deletion the last one; ``old`` is what was stored before.
+    """
+
+    kind: Literal["added", "updated", "deleted"]
+    object: JsonObject
+    old: JsonObject | None
+
+
+def key_of(obj: JsonObject) -> Key:
+    """Return (namespace, name); the namespace of a cluster-scoped object is empty."""
+    metadata = obj["metadata"]
+    return metadata.get("namespace") or "", metadata["name"]
+
+
+def uid_of(obj: JsonObject) -> str:
+    """Return the object's uid, empty if it has none."""
+    return obj["metadata"].get("uid") or ""
+
+
+class Store:
+    """Keeps objects and indexes, and tells ``notify`` of every change, in order.
+
+    Args:
+        notify: called synchronously, after the store has changed.
+        indexers: name → function giving the index keys of an object; must not raise.
+        transform: shrinks an object before it is stored; may change it in place, must keep
+            its metadata, must not raise.
+    """
+
+    def __init__(
+        self,
+        notify: Callable[[Change], None],
+        *,
+        indexers: Mapping[str, Indexer] | None = None,
+        transform: Transform | None = None,
+    ) -> None:
+        self.objects: dict[Key, JsonObject] = {}
+        self.highest = 0
+        self._notify = notify
+        self._transform = transform
+        self._indexes = {name: _Index(indexer) for name, indexer in (indexers or {}).items()}
+        # Of objects deleted by us whose DELETED event is still to come: uid, last version.
+        self._graves: dict[Key, tuple[str, int]] = {}
+        self._listed: set[Key] = set()
+
+    def by_index(self, index: str, key: str) -> Objects:
+        """Return the objects that an indexer gave this key; KeyError for an unknown index."""
+        return [self.objects[one] for one in self._indexes[index].buckets.get(key, ())]
+
+    def begin_list(self) -> None:
+        """Start a consistent list: what it will show is newer than all deletions seen so far."""
+        self._listed = set()
+        self._graves.clear()
+
+    def add_page(self, items: Iterable[JsonObject], *, force: bool = False) -> None:
+        """Take some listed objects; with ``force`` also if they are older than the stored ones."""
+        for item in items:
+            self._listed.add(key_of(item))
+            if force or not self._is_buried(item):
+                self._put(item, force=force)
+
+    def end_list(self, version: int | None, *, force: bool = False) -> None:
+        """Drop what the list no longer showed, but for own writes that are newer than it."""
+        missing = [key for key in self.objects if key not in self._listed]
+        for key in missing:
+            obj = self.objects[key]
+            if force or version is None or (resource_version(obj) or 0) <= version:
+                self._drop(key, obj)
+        self._listed = set()
+        self.highest = version or 0 if force else max(self.highest, version or 0)
+
+    def put(self, obj: JsonObject) -> None:
+        """Take an ADDED or MODIFIED event."""
+        self.reach(resource_version(obj))
+        if not self._is_buried(obj):
+            self._put(obj)
+
+    def remove(self, obj: JsonObject) -> None:
+        """Take a DELETED event."""
+        version = resource_version(obj)
+        self.reach(version)
+        key = key_of(obj)
+        if self._graves.get(key, ("", 0))[0] == uid_of(obj):
+            del self._graves[key]
+        old = self.objects.get(key)
+        if old is not None and not _is_older(version, old):
+            self._drop(key, self._prepared(obj))
+
+    def reach(self, version: int | None) -> None:
+        """Note how far the stream has come, with every event and bookmark."""
+        if version is not None and version > self.highest:
+            self.highest = version
+
+    def observe(self, obj: JsonObject) -> bool:
+        """Take the answer to an own write; True if it was news.
+
+        The argument is not changed and not kept.
+        """
+        version = resource_version(obj)
+        if version is None or version <= self.highest or self._is_buried(obj):
+            return False
+        return self._put(self._copied(obj))
+
+    def observe_deleted(self, obj: JsonObject) -> bool:
+        """Drop an object of which the server said that it is gone; True if it was news.
+
+        Older states under its name, and all of its uid, are ignored until its DELETED event or
+        the next list.
+        """
+        key = key_of(obj)
+        old = self.objects.get(key)
+        if old is None or uid_of(old) != uid_of(obj):
+            return False
+        self._graves[key] = (uid_of(old), resource_version(old) or 0)
+        self._drop(key, old)
+        return True
+
+    def _is_buried(self, obj: JsonObject) -> bool:
+        grave = self._graves.get(key_of(obj))
+        if grave is None:
+            return False
+        uid, version = grave
+        return uid == uid_of(obj) or (resource_version(obj) or 0) <= version
+
+    def _put(self, obj: JsonObject, *, force: bool = False) -> bool:
+        key = key_of(obj)
+        old = self.objects.get(key)
+        if old is not None and not force and _is_known(resource_version(obj), old):
+            return False
+        new = self._prepared(obj)
+        if old is not None and uid_of(old) != uid_of(new):
+            self._drop(key, old)
+            old = None
+        self.objects[key] = new
+        for index in self._indexes.values():
+            index.put(key, new)
+        self._notify(Change("added" if old is None else "updated", new, old))
+        return True
+
+    def _drop(self, key: Key, last: JsonObject) -> None:
+        old = self.objects.pop(key)
+        for index in self._indexes.values():
+            index.drop(key)
+        self._notify(Change("deleted", last, old))
+
+    def _prepared(self, obj: JsonObject) -> JsonObject:
+        # A quarter of a typical pod, and of no use to any reader of a cache.
+        obj["metadata"].pop("managedFields", None)
+        return obj if self._transform is None else self._transform(obj)
+
+    def _copied(self, obj: JsonObject) -> JsonObject:
+        if self._transform is not None:
+            copied: JsonObject = copy_json(obj)
+            return copied
+        return {**obj, "metadata": {**obj["metadata"]}}
+
+
+class _Index:
+    __slots__ = ("_indexer", "_keys", "buckets")
+
+    def __init__(self, indexer: Indexer) -> None:
+        self._indexer = indexer
+        self._keys: dict[Key, frozenset[str]] = {}
+        # Dicts as ordered sets: answers come in the order in which objects arrived.
+        self.buckets: dict[str, dict[Key, None]] = {}
+
+    def put(self, key: Key, obj: JsonObject) -> None:
+        new = frozenset(self._indexer(obj))
+        old = self._keys.get(key, frozenset())
+        self._leave(key, old - new)
+        for bucket in new - old:
+            self.buckets.setdefault(bucket, {})[key] = None
+        if new:
+            self._keys[key] = new
+        else:
+            self._keys.pop(key, None)
+
+    def drop(self, key: Key) -> None:
+        self._leave(key, self._keys.pop(key, frozenset()))
+
+    def _leave(self, key: Key, buckets: Iterable[str]) -> None:
+        for bucket in buckets:
+            members = self.buckets[bucket]
+            del members[key]
+            if not members:
+                del self.buckets[bucket]
+
+
+def _is_older(version: int | None, stored: JsonObject) -> bool:
+    known = resource_version(stored)
+    return version is not None and known is not None and version < known
+
+
+def _is_known(version: int | None, stored: JsonObject) -> bool:
+    known = resource_version(stored)
+    return version is not None and known is not None and version <= known

@@ -1,0 +1,127 @@
+"""TLS contexts for talking to an API server, and proxies on the way there.
+
+Checks are those of kubectl: chains are verified, but not against ``VERIFY_X509_STRICT``
+(Python's default since 3.13), because cluster CAs made by older tools lack the extensions that
+it asks for. Loopback addresses are never proxied, as in Go.
+"""
+
+import contextlib
+import ipaddress
+import os
+import ssl
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Pem:
+    """PEM text, or the file that holds it; files are read when the context is made."""
+
+    data: bytes | None = None
+    file: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"Pem({'inline' if self.file is None else str(self.file)!r})"
+
+    def __bool__(self) -> bool:
+        return self.data is not None or self.file is not None
+
+
+def client_context(*, ca: Pem, verify: bool = True) -> ssl.SSLContext:
+    """Return a context that trusts ``ca``, or the system's CAs if that is empty.
+
+    Raises:
+        OSError, ssl.SSLError, ValueError: the file or its content is unusable.
+    """
+    cadata = ca.data.decode("ascii") if ca.data is not None else None
+    context = ssl.create_default_context(cafile=ca.file, cadata=cadata)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.set_alpn_protocols(["http/1.1"])
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def show_certificate(context: ssl.SSLContext, cert: Pem, key: Pem) -> None:
+    """Make the context present a client certificate.
+
+    Raises:
+        OSError, ssl.SSLError: a file or its content is unusable, or the two do not match.
+    """
+    with _as_file(cert) as cert_file, _as_file(key) as key_file:
+        context.load_cert_chain(cert_file, key_file)
+
+
+@contextlib.contextmanager
+def _as_file(pem: Pem) -> Iterator[Path]:
+    # Python's ssl takes private keys from files only: one that nobody else can read, and gone
+    # again at once.
+    if pem.data is None:
+        assert pem.file is not None
+        yield pem.file
+        return
+    with tempfile.TemporaryDirectory(prefix="kubeio-") as directory:
+        path = Path(directory, "pem")
+        path.touch(mode=0o600)
+        path.write_bytes(pem.data)
+        yield path
+
+
+def proxy_from_environment(server: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return the proxy URL that the environment names for this server, None for none.
+
+    Reads ``HTTPS_PROXY``/``HTTP_PROXY``/``NO_PROXY`` in either case, once, by Go's rules:
+    NO_PROXY may hold ``*``, host names (with their subdomains), addresses and networks.
+    """
+    env = os.environ if environ is None else environ
+    url = urlsplit(server)
+    host = (url.hostname or "").lower()
+    names = (
+        ("https_proxy", "HTTPS_PROXY") if url.scheme == "https" else ("http_proxy", "HTTP_PROXY")
+    )
+    proxy = next((env[name] for name in names if env.get(name)), None)
+    no_proxy = env.get("no_proxy") or env.get("NO_PROXY") or ""
+    if proxy is None or _is_loopback(host) or _exempt(host, url.port, no_proxy):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
+def _exempt(host: str, port: int | None, no_proxy: str) -> bool:
+    return any(
+        _matches(host, port, entry) for part in no_proxy.split(",") if (entry := part.strip())
+    )
+
+
+def _matches(host: str, port: int | None, entry: str) -> bool:
+    if entry == "*":
+        return True
+    address = _address(host)
+    if address is not None and "/" in entry:
+        with contextlib.suppress(ValueError):
+            return address in ipaddress.ip_network(entry, strict=False)
+    name, _, wanted_port = entry.lower().partition(":")
+    if wanted_port.isdigit() and port is not None and int(wanted_port) != port:
+        return False
+    if address is not None:
+        return _address(entry) == address or _address(name) == address
+    name = name.removeprefix("*")
+    suffix = name if name.startswith(".") else f".{name}"
+    return host.endswith(suffix) or (host == name)
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None

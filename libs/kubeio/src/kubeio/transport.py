@@ -1,0 +1,321 @@
+"""HTTP to one API server: two connection pools, credentials, timeouts, errors.
+
+Invariants:
+
+* A write is sent once. aiohttp repeats PUT and DELETE on a connection that turned out to be
+  dead; we stop it, because the server may have acted. GET is repeated once.
+* ``before_write`` is called in the same tick in which the bytes of a write go to the socket,
+  after any waiting for a connection, so that a leader checks its lease no earlier.
+* No exception of aiohttp leaves this module; cancellation does, and closes the connection.
+* Watches have a pool without limit of their own and cannot starve calls.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+import orjson
+from aiohttp.abc import AbstractStreamWriter
+from yarl import URL
+
+from kubeio.config import ClusterConfig
+from kubeio.errors import ApiError, ConnectionLost, error_from_response
+from kubeio.types import Json
+from kubeio.warnings import WarningSink
+
+CONNECT_TIMEOUT = 5.0
+_BUFFER = 2**21  # aiohttp's 64 KiB make large lists stop and go
+_KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+_NO_QUERY: Mapping[str, str] = MappingProxyType({})
+
+
+class Body(aiohttp.Payload):
+    """A request body that asks permission right before it is sent, and remembers the outcome."""
+
+    def __init__(
+        self, data: bytes, content_type: str, guard: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__(data, content_type=content_type)
+        self._data = data
+        self._guard = guard
+        self.sent = False
+        self.refusal: Exception | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self._data)
+
+    @property
+    def autoclose(self) -> bool:
+        return True
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return self._data.decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        # Headers are still buffered here: a refusal leaves the server without a single byte.
+        if self._guard is not None:
+            try:
+                self._guard()
+            except Exception as refusal:
+                self.refusal = refusal
+                raise
+        self.sent = True
+        await writer.write(self._data)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, the headers that we use, and the raw body of one exchange."""
+
+    status: int
+    retry_after: str | None
+    body: bytes
+
+
+class Transport:
+    """The sessions of one client. Open it inside the event loop that uses it."""
+
+    def __init__(self, config: ClusterConfig, *, timeout: float, max_connections: int) -> None:
+        self.config = config
+        self.timeout = timeout
+        self.before_write: Callable[[], None] | None = None
+        self.warnings = WarningSink()
+        self._max_connections = max_connections
+        self._calls: aiohttp.ClientSession | None = None
+        self._streams: aiohttp.ClientSession | None = None
+        self._options = _request_options(config)
+
+    async def open(self) -> None:
+        """Make the sessions; no connection is made yet."""
+        self._calls = self._session(self._max_connections)
+        self._streams = self._session(0)
+
+    async def close(self) -> None:
+        """Close every connection; calls in flight fail."""
+        for session in (self._calls, self._streams):
+            if session is not None:
+                await session.close()
+        self._calls = self._streams = None
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] = _NO_QUERY,
+        body: Json = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> Json:
+        """Send one request and return the decoded body, None if it is empty.
+
+        A 401 makes the credential fresh and the request is sent once more: the server has done
+        nothing with the first.
+
+        Raises:
+            ApiError: the server refused.
+            ConnectionLost: no usable answer within ``timeout`` seconds.
+            ConfigError: no credential could be obtained.
+        """
+        data = None if body is None else orjson.dumps(body)
+        url = self._url(path, query)
+        header = await self.config.auth.header()
+        answer = await self._exchange(method, url, data, content_type, accept, header)
+        if answer.status == 401 and await self.config.auth.refresh(header):
+            header = await self.config.auth.header()
+            answer = await self._exchange(method, url, data, content_type, accept, header)
+        if 200 <= answer.status < 300:
+            return _decoded(answer.body, f"{method} {path}")
+        raise _refusal(answer, f"{method} {path}")
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, query: Mapping[str, str], accept: str, idle_timeout: float
+    ) -> AsyncIterator[AsyncIterable[bytes]]:
+        """Open a GET whose body goes on; closed when the block is left.
+
+        The answer must begin within ``timeout`` seconds, and the body may pause for
+        ``idle_timeout`` seconds. Reading inside the block raises ConnectionLost, too.
+        """
+        url = self._url(path, query)
+        subject = f"GET {path}"
+        header = await self.config.auth.header()
+        try:
+            response = await self._open_stream(url, accept, header, idle_timeout)
+            try:
+                if response.status == 401 and await self.config.auth.refresh(header):
+                    response.close()
+                    header = await self.config.auth.header()
+                    response = await self._open_stream(url, accept, header, idle_timeout)
+                if response.status != 200:
+                    raise await self._stream_refusal(response, subject)
+                yield response.content.iter_any()
+            finally:
+                response.close()
+        except (aiohttp.ClientError, OSError) as error:
+            raise _lost(subject, error) from error
+
+    async def _exchange(
+        self,
+        method: str,
+        url: URL,
+        data: bytes | None,
+        content_type: str,
+        accept: str,
+        authorization: str | None,
+    ) -> Answer:
+        writes = method != "GET"
+        body = Body(data or b"", content_type, self.before_write) if writes else None
+        headers = _headers(accept, authorization)
+        try:
+            async with (
+                asyncio.timeout(self.timeout),
+                _open(self._calls).request(
+                    method,
+                    url,
+                    data=body,
+                    headers=headers,
+                    middlewares=(_sent_once,) if writes else None,
+                    **self._options,
+                ) as response,
+            ):
+                content = await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            if body is not None and body.refusal is not None:
+                raise body.refusal from None
+            maybe_sent = body is None or body.sent
+            raise _lost(f"{method} {url.raw_path}", error, maybe_sent=maybe_sent) from error
+        self.warnings.collect(response.headers.getall("Warning", ()))
+        return Answer(response.status, response.headers.get("Retry-After"), content)
+
+    async def _open_stream(
+        self, url: URL, accept: str, authorization: str | None, idle_timeout: float
+    ) -> aiohttp.ClientResponse:
+        patience = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_TIMEOUT, sock_read=idle_timeout
+        )
+        headers = _headers(accept, authorization) | {"Accept-Encoding": "identity"}
+        async with asyncio.timeout(self.timeout):
+            return await _open(self._streams).get(
+                url, headers=headers, timeout=patience, **self._options
+            )
+
+    async def _stream_refusal(self, response: aiohttp.ClientResponse, subject: str) -> ApiError:
+        async with asyncio.timeout(self.timeout):
+            body = await response.read()
+        answer = Answer(response.status, response.headers.get("Retry-After"), body)
+        return _refusal(answer, subject)
+
+    def _url(self, path: str, query: Mapping[str, str]) -> URL:
+        # Segments are quoted by Resource.path; quoting twice would change names.
+        tail = f"?{urlencode(query)}" if query else ""
+        return URL(f"{self.config.server}{path}{tail}", encoded=True)
+
+    def _session(self, limit: int) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            ssl=self.config.ssl or True,
+            limit=limit,
+            keepalive_timeout=30,
+            ttl_dns_cache=30,
+            socket_factory=_socket,
+        )
+        headers = [("User-Agent", self.config.user_agent), *self.config.headers]
+        if self.config.server.startswith("http:"):
+            # Only a tunnel has a request of its own that could carry it.
+            headers += _proxy_credential(self.config).items()
+        if not self.config.compression:
+            headers.append(("Accept-Encoding", "identity"))
+        # trust_env costs 3.7 times the CPU: proxy and netrc would be resolved with each request.
+        return aiohttp.ClientSession(
+            connector=connector,
+            headers=headers,
+            trust_env=False,
+            read_bufsize=_BUFFER,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
+        )
+
+
+async def _sent_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    try:
+        return await handler(request)
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        # aiohttp repeats after these two types, and after no others.
+        raise aiohttp.ClientConnectionError(str(error)) from error
+
+
+def _open(session: aiohttp.ClientSession | None) -> aiohttp.ClientSession:
+    if session is None:
+        raise RuntimeError("the client is closed; use it as `async with Client(config) as client`")
+    return session
+
+
+def _headers(accept: str, authorization: str | None) -> dict[str, str]:
+    if authorization is None:
+        return {"Accept": accept}
+    return {"Accept": accept, "Authorization": authorization}
+
+
+def _request_options(config: ClusterConfig) -> dict[str, Any]:
+    # A redirect would carry the credential to wherever it points.
+    options: dict[str, Any] = {"allow_redirects": False}
+    if config.tls_server_name:
+        options["server_hostname"] = config.tls_server_name
+    if config.proxy:
+        options["proxy"] = URL(config.proxy).with_user(None)
+        options["proxy_headers"] = _proxy_credential(config)
+    return options
+
+
+def _proxy_credential(config: ClusterConfig) -> dict[str, str]:
+    # Not left in the proxy's URL, which aiohttp quotes in its errors.
+    proxy = URL(config.proxy or "")
+    if not proxy.user:
+        return {}
+    credential = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
+    return {"Proxy-Authorization": credential}
+
+
+def _socket(info: tuple[Any, ...]) -> socket.socket:
+    # A peer that vanished without a word is noticed within a minute, also on an idle watch.
+    made = socket.socket(*info[:3])
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE:
+        if hasattr(socket, name):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return made
+
+
+def _decoded(body: bytes, subject: str) -> Json:
+    if not body:
+        return None
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise ConnectionLost(f"{subject}: the answer is not JSON: {body[:100]!r}") from error
+
+
+def _refusal(answer: Answer, subject: str) -> ApiError:
+    return error_from_response(
+        answer.status, answer.body, retry_after=answer.retry_after, subject=subject
+    )
+
+
+def _lost(subject: str, error: Exception, *, maybe_sent: bool = True) -> ConnectionLost:
+    timeout = isinstance(error, TimeoutError)
+    never_sent = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    text = "no answer in time" if timeout and not str(error) else str(error) or repr(error)
+    return ConnectionLost(
+        f"{subject}: {text}", timeout=timeout, maybe_sent=maybe_sent and not never_sent
+    )

@@ -1,0 +1,72 @@
+"""The watch protocol: one JSON event a line, of any length, over a body that goes on.
+
+Invariant: an event is handed on only if its line was complete. A stream that ends inside a line
+is a lost connection, one that ends between two lines a normal end.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import NamedTuple
+
+import orjson
+
+from kubeio.errors import ConnectionLost, error_from_status
+from kubeio.types import Json, JsonObject
+
+# etcd refuses objects over 1.5 MiB; managedFields and JSON escapes add to that.
+MAX_LINE = 16 * 2**20
+
+
+class WatchEvent(NamedTuple):
+    """ADDED, MODIFIED, DELETED or BOOKMARK, and the object (of a bookmark: its version only)."""
+
+    type: str
+    object: JsonObject
+
+
+async def events(chunks: AsyncIterable[bytes], subject: str) -> AsyncIterator[WatchEvent]:
+    """Yield the events of a watch's body.
+
+    Raises:
+        ApiError: the stream held an ERROR event, Gone if the version is too old.
+        ConnectionLost: a line is no event, too long, or cut off.
+    """
+    async for line in lines(chunks):
+        yield _event(line, subject)
+
+
+async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines in a stream of chunks, without their end, empty ones left out.
+
+    aiohttp's own ``readline`` copies a long line once for each chunk and fails above its buffer
+    size; this joins the chunks once, and takes several lines from one chunk.
+    """
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in chunks:
+        *complete, rest = chunk.split(b"\n")
+        for line in complete:
+            parts.append(line)
+            whole = b"".join(parts)
+            parts, size = [], 0
+            if whole:
+                yield whole
+        if rest:
+            parts.append(rest)
+            size += len(rest)
+            if size > MAX_LINE:
+                raise ConnectionLost(f"a line of a watch is longer than {MAX_LINE} bytes")
+    if parts:
+        raise ConnectionLost("the watch ended in the middle of an event")
+
+
+def _event(line: bytes, subject: str) -> WatchEvent:
+    try:
+        parsed: Json = orjson.loads(line)
+        kind, obj = parsed["type"], parsed["object"]
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise ConnectionLost(f"{subject}: not a watch event: {line[:100]!r}") from error
+    if not isinstance(kind, str) or not isinstance(obj, dict):
+        raise ConnectionLost(f"{subject}: not a watch event: {line[:100]!r}")
+    if kind == "ERROR":
+        raise error_from_status(obj)
+    return WatchEvent(kind, obj)

@@ -1,0 +1,90 @@
+"""Informers started on demand: shared, refused, stopped."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.unit.kubeio.fake_api import WIDGET, FakeApi, refuse, until
+
+from kubeio.client import Client
+from kubeio.errors import Forbidden, ServerError
+from kubeio.informers import Informers
+
+
+@asynccontextmanager
+async def informers(client: Client, **options: Any) -> AsyncIterator[Informers]:
+    async with asyncio.TaskGroup() as group:
+        made = Informers(client, group, **options)
+        yield made
+        made.stop(WIDGET)
+
+
+async def test_the_first_to_ask_starts_it_and_others_share_it(api: FakeApi, client: Client) -> None:
+    api.put("a")
+    async with informers(client) as made:
+        first, second = await asyncio.gather(made.get(WIDGET), made.get(WIDGET))
+        assert first is second
+        assert len(first) == 1
+        other = await made.get(WIDGET, label_selector="a=b", metadata_only=True)
+        assert other is not first
+        assert made.running() == [first, other]
+    assert len(api.lists) == 2
+
+
+async def test_changes_and_phases_are_told_with_their_resource(
+    api: FakeApi, client: Client
+) -> None:
+    changes: list[str] = []
+    phases: list[str] = []
+    async with informers(
+        client,
+        on_change=lambda resource, change: changes.append(f"{resource.plural} {change.kind}"),
+        on_status=lambda resource, status: phases.append(f"{resource.plural} {status.phase}"),
+    ) as made:
+        await made.get(WIDGET)
+        api.put("a")
+        await until(lambda: changes)
+    assert changes == ["widgets added"]
+    assert phases[:2] == ["widgets listing", "widgets watching"]
+
+
+async def test_a_refusal_is_raised_and_remembered_for_a_while(api: FakeApi, client: Client) -> None:
+    now = [0.0]
+    api.list_faults.append(refuse(403, "Forbidden"))
+    async with informers(client, refusal_ttl=10.0, clock=lambda: now[0]) as made:
+        for at in (0.0, 9.0):
+            now[0] = at
+            with pytest.raises(Forbidden):
+                await made.get(WIDGET)
+        assert made.running() == []
+        assert len(api.lists) == 1
+        now[0] = 10.0
+        assert (await made.get(WIDGET)).has_synced
+
+
+async def test_all_who_wait_hear_of_a_refusal(api: FakeApi, client: Client) -> None:
+    api.list_faults.append(refuse(403, "Forbidden"))
+    async with informers(client) as made:
+        results = await asyncio.gather(
+            *(made.get(WIDGET) for _ in range(3)), return_exceptions=True
+        )
+    assert [type(one) for one in results] == [Forbidden] * 3
+
+
+async def test_a_slow_start_can_be_waited_for_again(api: FakeApi, client: Client) -> None:
+    api.list_faults.append(refuse(500, "InternalError", **{"Retry-After": "0.2"}))
+    async with informers(client, sync_timeout=0.1) as made:
+        with pytest.raises(ServerError):
+            await made.get(WIDGET)
+        await until(lambda: api.watchers)
+        assert (await made.get(WIDGET)).has_synced
+
+
+async def test_a_stopped_informer_is_started_anew(api: FakeApi, client: Client) -> None:
+    async with informers(client) as made:
+        first = await made.get(WIDGET)
+        made.stop(WIDGET)
+        assert await made.get(WIDGET) is not first
+    await until(lambda: not api.watchers)
