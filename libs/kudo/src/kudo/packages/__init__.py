@@ -1,0 +1,27 @@
+"""Operator packages: reading them from a folder or an archive, and the objects made of them.
+
+    folder or .tgz -> files -> Package (what its author wrote) -> objects of the API
+
+A package comes from strangers, so reading is bounded (`PackageLimits`), follows no links and never
+leaves the package. Everything that is wrong with one is `kudo.problems.InvalidInput`, which names
+file, field and reason.
+"""
+
+from kudo.packages.convert import PackageObjects, to_objects
+from kudo.packages.files import PackageFiles, PackageLimits
+from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.packages.reader import open_package, parse_package, read_package
+
+__all__ = [
+    "OperatorFile",
+    "Package",
+    "PackageFiles",
+    "PackageLimits",
+    "PackageObjects",
+    "PackageParameter",
+    "ParameterGroup",
+    "open_package",
+    "parse_package",
+    "read_package",
+    "to_objects",
+]

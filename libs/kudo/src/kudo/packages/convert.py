@@ -1,0 +1,151 @@
+"""From a package to the objects that installing it creates.
+
+The checks here are the ones that the original makes at each installation, verified or not.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kudo.api import (
+    Instance,
+    InstanceSpec,
+    ObjectMeta,
+    ObjectReference,
+    Operator,
+    OperatorSpec,
+    OperatorVersion,
+    OperatorVersionSpec,
+    Parameter,
+    Task,
+    default_instance_name,
+    operator_version_name,
+)
+from kudo.names import LABEL_OPERATOR
+from kudo.packages.files import OPERATOR_FILE
+from kudo.packages.model import OperatorFile, Package, PackageParameter
+from kudo.parameters.text import to_text
+from kudo.problems import InvalidInput, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class PackageObjects:
+    """The objects of a package, without an identity that a server would give them."""
+
+    operator: Operator
+    operator_version: OperatorVersion
+    instance: Instance
+
+
+def to_objects(package: Package, namespace: str) -> PackageObjects:
+    """Return the Operator, the OperatorVersion and the default Instance of `package`.
+
+    Array and map parameters without a default have none here either, so that "required" means
+    something for them. The original gave them the text `null`; that is kept only for packages that
+    spell the null out, because some rely on it as an empty list.
+
+    Raises:
+        InvalidInput: tasks are of an unknown kind, lack what their kind needs, or name templates
+            that the package does not have; all of them are named.
+    """
+    problems = [
+        Problem("PackageInvalid", message, OPERATOR_FILE)
+        for task in package.operator.tasks
+        for message in _task_faults(task, package)
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return PackageObjects(
+        _operator(package.operator, namespace),
+        _operator_version(package, namespace),
+        _instance(package.operator, namespace),
+    )
+
+
+def _task_faults(task: Task, package: Package) -> Iterator[str]:
+    spec = task.spec
+    needed: tuple[str, ...] = ()
+    match task.kind:
+        case "Apply" | "Delete":
+            needed = spec.resources or ()
+        case "Toggle":
+            needed = spec.resources or ()
+            if not spec.parameter:
+                yield f"toggle task {task.name} does not have parameter specified"
+        case "Pipe":
+            needed = (spec.pod or "",)
+            if not spec.pipe:
+                yield f"task {task.name} does not have pipe files specified"
+        case "KudoOperator":
+            needed = (spec.parameter_file,) if spec.parameter_file else ()
+        case "Dummy":
+            pass
+        case _:
+            yield f"unknown task kind {task.kind}"
+    for name in needed:
+        if name not in package.templates:
+            yield f"task {task.name} missing template: {name}"
+
+
+def _operator(file: OperatorFile, namespace: str) -> Operator:
+    return Operator(
+        metadata=ObjectMeta(name=file.name, namespace=namespace),
+        spec=OperatorSpec(
+            description=file.description or None,
+            kudo_version=file.kudo_version or None,
+            kubernetes_version=file.kubernetes_version or None,
+            maintainers=file.maintainers or None,
+            url=file.url or None,
+            namespace_manifest=file.namespace_manifest or None,
+        ),
+    )
+
+
+def _operator_version(package: Package, namespace: str) -> OperatorVersion:
+    file = package.operator
+    return OperatorVersion(
+        metadata=ObjectMeta(name=_version_name(file), namespace=namespace),
+        spec=OperatorVersionSpec(
+            operator=ObjectReference(name=file.name, kind="Operator"),
+            version=file.operator_version or None,
+            app_version=file.app_version or None,
+            templates=dict(package.templates) or None,
+            tasks=file.tasks or None,
+            parameters=tuple(map(_parameter, package.parameters)) or None,
+            plans=file.plans,
+        ),
+    )
+
+
+def _instance(file: OperatorFile, namespace: str) -> Instance:
+    return Instance(
+        metadata=ObjectMeta(
+            name=default_instance_name(file.name),
+            namespace=namespace,
+            labels={LABEL_OPERATOR: file.name},
+        ),
+        spec=InstanceSpec(operator_version=ObjectReference(name=_version_name(file))),
+    )
+
+
+def _version_name(file: OperatorFile) -> str:
+    return operator_version_name(file.name, file.operator_version, file.app_version)
+
+
+def _parameter(parameter: PackageParameter) -> Parameter:
+    return Parameter(
+        name=parameter.name,
+        display_name=parameter.display_name or None,
+        description=parameter.description or None,
+        required=parameter.required,
+        default=to_text(parameter.default, parameter.type) if parameter.has_default else None,
+        trigger=parameter.trigger or None,
+        value_type=parameter.type or None,
+        immutable=parameter.immutable,
+        enum=_enum(parameter),
+    )
+
+
+def _enum(parameter: PackageParameter) -> tuple[str, ...] | None:
+    if parameter.enum is None:
+        return None
+    return tuple(to_text(value, parameter.type) or "" for value in parameter.enum)

@@ -1,0 +1,153 @@
+"""The files of a package in memory, and the bounds on what is taken in."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Final
+
+from kudo.problems import InvalidInput, Problem
+
+OPERATOR_FILE: Final = "operator.yaml"
+PARAMETERS_FILE: Final = "params.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class PackageLimits:
+    """How much a package may hold.
+
+    Attributes:
+        files: Number of entries, folders included.
+        file_size: Bytes of one file.
+        total_size: Bytes of all files together, and of an archive before and after decompression.
+        path_length: Characters of a path inside the package.
+        compression_ratio: Bytes that one byte of an archive may become; judged only above
+            `ratio_floor` bytes, because small repetitive texts compress far.
+        ratio_floor: See `compression_ratio`.
+    """
+
+    files: int = 5_000
+    file_size: int = 8 * 1024 * 1024
+    total_size: int = 32 * 1024 * 1024
+    path_length: int = 500
+    compression_ratio: int = 200
+    ratio_floor: int = 1024 * 1024
+
+
+DEFAULT_LIMITS: Final = PackageLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class PackageFiles:
+    """Files by their path relative to the root of the package, with `/` between the parts.
+
+    Attributes:
+        origin: Where they come from, for messages.
+    """
+
+    origin: str
+    files: Mapping[str, bytes]
+
+    def below(self, folder: str) -> "PackageFiles":
+        """Return the files under `folder`: the package of a child operator inside an archive.
+
+        `folder` is relative to the root; `./a`, `../a` and `/a` cannot leave it and mean `a`, as
+        in the original, where an archive is a file system of its own. (What was read from a folder
+        has no child packages in it: those are folders to be read by themselves.)
+        """
+        prefix = "/".join(_inside(folder))
+        if not prefix:
+            return self
+        chosen = {
+            path.removeprefix(prefix + "/"): content
+            for path, content in self.files.items()
+            if path.startswith(prefix + "/")
+        }
+        return replace(self, origin=f"{self.origin}/{prefix}", files=chosen)
+
+    def walk(self) -> Iterator[tuple[str, bytes]]:
+        """Yield paths and contents in the order of a walk through folders sorted by name."""
+        for path in sorted(self.files, key=lambda path: path.split("/")):
+            yield path, self.files[path]
+
+
+def _inside(folder: str) -> list[str]:
+    parts: list[str] = []
+    for part in PurePosixPath(folder).parts:
+        if part == "..":
+            del parts[-1:]
+        elif part != "/":
+            parts.append(part)
+    return parts
+
+
+class Intake:
+    """Counts what is taken in, and collects what is wrong with it.
+
+    Raises InvalidInput at once where going on would cost what the limits are to save.
+    """
+
+    def __init__(self, origin: str, limits: PackageLimits) -> None:
+        self._origin = origin
+        self._limits = limits
+        self._entries = 0
+        self._total = 0
+        self._problems: list[Problem] = []
+        self._files: dict[str, bytes] = {}
+
+    def entry(self, path: str) -> None:
+        """Count an entry of any kind and judge its path.
+
+        Raises:
+            InvalidInput: there are more entries than allowed.
+        """
+        self._entries += 1
+        if self._entries > self._limits.files:
+            self._stop(f"the package has more than {self._limits.files} files")
+        if len(path) > self._limits.path_length:
+            message = f"the path is longer than {self._limits.path_length} characters"
+            self._add("PackageTooLarge", message, path[:100] + "…")
+
+    def fits(self, path: str, size: int) -> bool:
+        """Tell whether a file of `size` bytes may be read; say what is wrong if not.
+
+        Raises:
+            InvalidInput: the package as a whole has become too large.
+        """
+        if size > self._limits.file_size:
+            message = f"the file is larger than {self._limits.file_size} bytes"
+            self._add("PackageTooLarge", message, path)
+            return False
+        self._total += size
+        if self._total > self._limits.total_size:
+            self._stop(f"the package is larger than {self._limits.total_size} bytes")
+        return True
+
+    def refuse(self, path: str, message: str) -> None:
+        """Note that an entry is not acceptable."""
+        self._add("PackageUnsafe", message, path)
+
+    def keep(self, path: str, content: bytes) -> None:
+        """Take a file in; a later one replaces an earlier one of the same path."""
+        self._files[path] = content
+
+    def result(self) -> PackageFiles:
+        """Return what was taken in.
+
+        Raises:
+            InvalidInput: something was refused.
+        """
+        if self._problems:
+            raise InvalidInput(self._problems)
+        return PackageFiles(self._origin, self._files)
+
+    def _add(self, reason: str, message: str, path: str) -> None:
+        self._problems.append(Problem(reason, message, path))
+
+    def _stop(self, message: str) -> None:
+        whole = Problem("PackageTooLarge", f"{self._origin}: {message}")
+        raise InvalidInput([*self._problems, whole])
+
+
+def unreadable(origin: str, why: str) -> InvalidInput:
+    """Return the error of a package of which nothing can be read."""
+    return InvalidInput([Problem("PackageUnreadable", f"{origin}: {why}")])

@@ -1,0 +1,147 @@
+"""Builders that the admission tests share; no tests of its own.
+
+The operator of these tests has the plans deploy, update, upgrade, custom and cleanup, and one
+parameter for each way of being declared.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kudo.admission import Decision, Request, Review, mutate, validate
+from kudo.api import JsonObject, OperatorVersion
+
+PLANS = ("deploy", "update", "upgrade", "custom", "cleanup")
+PARAMETERS: tuple[JsonObject, ...] = (
+    {"name": "SIZE", "trigger": "deploy", "default": "1"},
+    {"name": "PORT", "trigger": "custom", "default": "80"},
+    {"name": "NOTE", "default": "none"},
+    {"name": "GHOST", "trigger": "nowhere", "default": "0"},
+    {"name": "CLASS", "immutable": True, "default": "fast"},
+    {"name": "COUNT", "trigger": "deploy", "value-type": "integer", "default": "3"},
+    {"name": "TOKEN", "trigger": "deploy", "required": True},
+)
+VALUES = {"SIZE": "1", "PORT": "80", "CLASS": "fast", "TOKEN": "secret"}
+
+
+def version(
+    name: str = "first-1",
+    *,
+    plans: Iterable[str] = PLANS,
+    parameters: Iterable[JsonObject] = PARAMETERS,
+    operator: str = "first",
+    upgradable_from: Iterable[str] = (),
+) -> OperatorVersion:
+    return OperatorVersion.from_wire(
+        {
+            "metadata": {"name": name, "namespace": "ns"},
+            "spec": {
+                "operator": {"name": operator},
+                "version": "1.0.0",
+                "plans": {plan: {} for plan in plans},
+                "parameters": list(parameters),
+                "upgradableFrom": [{"name": other} for other in upgradable_from],
+            },
+        }
+    )
+
+
+def without(name: str) -> tuple[JsonObject, ...]:
+    return tuple(p for p in PARAMETERS if p["name"] != name)
+
+
+def declared(name: str, **fields: Any) -> tuple[JsonObject, ...]:
+    """Return the parameters with one of them declared anew."""
+    return (*without(name), {"name": name, **fields})
+
+
+V1 = version()
+
+
+def instance(
+    parameters: Mapping[str, str] | None = None,
+    *,
+    of: str = "first-1",
+    runs: str | None = None,
+    uid: str | None = "A",
+    status: str | None = "IN_PROGRESS",
+    ended: Mapping[str, str] | None = None,
+    deleting: bool = False,
+    finalizers: Iterable[str] = ("kudo.dev.instance.cleanup",),
+    last_run: JsonObject | None = None,
+) -> JsonObject:
+    """Return an Instance as the API server holds it.
+
+    Args:
+        parameters: Values beside VALUES; a value of "-" leaves the parameter out.
+        of: Name of the OperatorVersion.
+        runs: The plan that spec.planExecution names; it is running unless `ended` has its uid.
+        uid: uid of that run; None leaves it out.
+        status: status of spec.planExecution; None leaves it out.
+        ended: uid of the last, ended run by plan.
+        deleting: Whether deletionTimestamp is set.
+        finalizers: The finalizers.
+        last_run: status.lastRun.
+    """
+    values = {n: v for n, v in {**VALUES, **(parameters or {})}.items() if v != "-"}
+    metadata: JsonObject = {"name": "i", "namespace": "ns", "finalizers": list(finalizers)}
+    if deleting:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    spec: JsonObject = {"operatorVersion": {"name": of}, "parameters": values}
+    entries: JsonObject = {
+        plan: {"name": plan, "uid": ended_uid, "status": "COMPLETE"}
+        for plan, ended_uid in (ended or {}).items()
+    }
+    if runs:
+        fields = {"planName": runs, "uid": uid, "status": status}
+        spec["planExecution"] = {n: v for n, v in fields.items() if v is not None}
+        entries.setdefault(runs, {"name": runs, "uid": uid or "", "status": "IN_PROGRESS"})
+    found: JsonObject = {"planStatus": entries}
+    if last_run is not None:
+        found["lastRun"] = last_run
+    return {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "Instance",
+        "metadata": metadata,
+        "spec": spec,
+        "status": found,
+    }
+
+
+def review(new: JsonObject, old: JsonObject | None) -> Review:
+    operation: Any = "CREATE" if old is None else "UPDATE"
+    return Review.of(Request(operation, "ns", "i", new, old))
+
+
+def mutated(
+    new: JsonObject, old: JsonObject | None, *versions: OperatorVersion, uid: str = "fresh"
+) -> Decision:
+    """Return what the mutating route decides; without versions the operator is V1."""
+    return mutate(review(new, old), _by_key(versions), fresh_uid=lambda: uid)
+
+
+def validated(new: JsonObject, old: JsonObject | None, *versions: OperatorVersion) -> Decision:
+    """Return what the validating route decides; without versions the operator is V1."""
+    return validate(review(new, old), _by_key(versions))
+
+
+def _by_key(
+    versions: tuple[OperatorVersion, ...],
+) -> dict[tuple[str, str], OperatorVersion | None]:
+    return {("ns", v.metadata.name): v for v in versions or (V1,)}
+
+
+def patched(submitted: JsonObject, decision: Decision) -> JsonObject:
+    """Return the submitted object with the patch of the decision applied."""
+    found = {**submitted, "metadata": dict(submitted["metadata"]), "spec": dict(submitted["spec"])}
+    for operation in decision.patch:
+        *parents, last = operation["path"].strip("/").split("/")
+        assert operation["op"] == "add"
+        target = found
+        for part in parents:
+            target = target[part]
+        target[last] = operation["value"]
+    return found
+
+
+def trigger(plan: str, uid: str = "fresh") -> JsonObject:
+    return {"planName": plan, "uid": uid, "status": "NEVER_RUN"}

@@ -1,0 +1,244 @@
+"""From a package to the objects of the API."""
+
+import pytest
+
+from kudo.api import Instance, Operator, OperatorVersion, Parameter
+from kudo.packages import Package, PackageFiles, PackageObjects, parse_package, to_objects
+from kudo.parameters import missing_required, template_values
+from kudo.problems import InvalidInput, Problem
+
+_OPERATOR = """\
+name: first
+operatorVersion: 0.1.0
+description: d
+kubernetesVersion: 1.17.0
+maintainers: [{name: A}]
+tasks:
+- {name: app, kind: Apply, spec: {resources: [a.yaml]}}
+plans:
+  deploy:
+    strategy: serial
+    phases: [{name: main, strategy: parallel, steps: [{name: s, tasks: [app]}]}]
+  other: {phases: [{name: none}]}
+"""
+
+
+def _package(operator: str = _OPERATOR, parameters: str = "") -> Package:
+    files = {"operator.yaml": operator, "params.yaml": parameters, "templates/a.yaml": "a: 1\n"}
+    return parse_package(PackageFiles("/p", {path: text.encode() for path, text in files.items()}))
+
+
+def _objects(operator: str = _OPERATOR, parameters: str = "") -> PackageObjects:
+    return to_objects(_package(operator, parameters), "ns")
+
+
+def _converted(parameter: str) -> Parameter:
+    return _objects(parameters=f"parameters:\n- {parameter}").operator_version.parameters[0]
+
+
+def _faults(tasks: str) -> list[str]:
+    with pytest.raises(InvalidInput) as caught:
+        _objects(f"name: o\ntasks:\n{tasks}")
+    assert {(p.reason, p.field) for p in caught.value.problems} == {
+        ("PackageInvalid", "operator.yaml")
+    }
+    return [problem.message for problem in caught.value.problems]
+
+
+def test_an_operator_has_what_is_known_apart_from_versions() -> None:
+    assert _objects().operator.to_wire() == {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "Operator",
+        "metadata": {"name": "first", "namespace": "ns"},
+        "spec": {
+            "description": "d",
+            "kubernetesVersion": "1.17.0",
+            "maintainers": [{"name": "A"}],
+        },
+    }
+
+
+def test_an_operator_version_has_templates_tasks_parameters_and_plans() -> None:
+    objects = _objects(parameters="parameters: [{name: P, default: 1, type: integer, trigger: t}]")
+    wire = objects.operator_version.to_wire()
+    assert wire["metadata"] == {"name": "first-0.1.0", "namespace": "ns"}
+    phase = {
+        "name": "main",
+        "strategy": "parallel",
+        "steps": [{"name": "s", "tasks": ["app"]}],
+    }
+    assert wire["spec"] == {
+        "operator": {"name": "first", "kind": "Operator"},
+        "version": "0.1.0",
+        "templates": {"a.yaml": "a: 1\n"},
+        "tasks": [{"name": "app", "kind": "Apply", "spec": {"resources": ["a.yaml"]}}],
+        "parameters": [
+            {
+                "name": "P",
+                "default": "1",
+                "required": True,
+                "immutable": False,
+                "trigger": "t",
+                "value-type": "integer",
+            }
+        ],
+        "plans": {
+            "deploy": {"strategy": "serial", "phases": [phase]},
+            "other": {"phases": [{"name": "none"}]},
+        },
+    }
+
+
+def test_an_instance_is_named_after_the_operator_and_labelled_with_it() -> None:
+    assert _objects(_OPERATOR + "appVersion: 3.10\n").instance.to_wire() == {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "Instance",
+        "metadata": {
+            "name": "first-instance",
+            "namespace": "ns",
+            "labels": {"kudo.dev/operator": "first"},
+        },
+        "spec": {"operatorVersion": {"name": "first-3.1-0.1.0"}},
+    }
+
+
+def test_objects_survive_the_wire() -> None:
+    objects = _objects(parameters="parameters: [{name: M, type: map, default: {a: [1]}, enum: []}]")
+    assert Operator.from_wire(objects.operator.to_wire()) == objects.operator
+    version = objects.operator_version
+    assert OperatorVersion.from_wire(version.to_wire()) == version
+    assert Instance.from_wire(objects.instance.to_wire()) == objects.instance
+
+
+@pytest.mark.parametrize(
+    ("default", "text"),
+    [
+        ("3", "3"),
+        ("0.5", "0.5"),
+        ("yes", "true"),
+        ("0777", "511"),
+        ("2020-01-01", "2020-01-01"),
+        ("10000000", "10000000"),
+        ("12345678901234567890123", "12345678901234567890123"),
+        ("[1]", "[1]"),
+        ("{a: b}", "map[a:b]"),
+        ("''", ""),
+        ("~", None),
+    ],
+)
+def test_defaults_become_text(default: str, text: str | None) -> None:
+    assert _converted(f"{{name: P, default: {default}}}").default == text
+
+
+def test_defaults_of_maps_become_yaml() -> None:
+    default = '{port: 8080, big: 10000000, s: "yes", "n": null, l: [1, "2", true]}'
+    parameter = _converted(f"{{name: P, type: map, default: {default}}}")
+    assert parameter.default == (
+        'big: 10000000\nl:\n- 1\n- "2"\n- true\n"n": null\nport: 8080\ns: "yes"\n'
+    )
+
+
+@pytest.mark.parametrize("kind", ["array", "map"])
+def test_arrays_and_maps_without_a_default_need_a_value(kind: str) -> None:
+    parameter = _converted(f"{{name: P, type: {kind}}}")
+    assert parameter.default is None
+    assert len(missing_required([parameter], {})) == 1
+
+
+def test_arrays_with_an_explicit_null_are_empty_lists_as_packages_rely_on() -> None:
+    parameter = _converted("{name: P, type: array, default: null}")
+    assert missing_required([parameter], {}) == ()
+    assert template_values([parameter], {}) == {"P": []}
+
+
+def test_array_defaults_written_as_text_reach_templates_as_lists() -> None:
+    parameter = _converted("{name: P, type: array, default: '[1, 2]'}")
+    assert template_values([parameter], {}) == {"P": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "enum"),
+    [
+        ("{name: P}", None),
+        ("{name: P, enum: []}", ()),
+        ("{name: P, enum: [1, 2.50, yes, a]}", ("1", "2.5", "true", "a")),
+        ("{name: P, type: array, enum: [[1], []]}", ("- 1\n", "[]\n")),
+    ],
+)
+def test_enum_values_become_text(parameter: str, enum: tuple[str, ...] | None) -> None:
+    assert _converted(parameter).enum == enum
+
+
+@pytest.mark.parametrize(
+    ("field", "required", "immutable"),
+    [("name: P", True, False), ("required: false", False, False), ("immutable: true", True, True)],
+)
+def test_absent_flags_are_written_out(field: str, *, required: bool, immutable: bool) -> None:
+    parameter = _converted(f"{{{field}}}")
+    assert (parameter.required, parameter.immutable) == (required, immutable)
+
+
+def test_groups_hints_and_advanced_are_left_out() -> None:
+    parameter = _converted("{name: P, group: g, advanced: true, hint: h}")
+    assert parameter.to_wire() == {"name": "P", "required": True, "immutable": False}
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("{name: t, kind: X}", "unknown task kind X"),
+        ("{name: t, kind: apply}", "unknown task kind apply"),
+        ("{name: t, kind: Apply, spec: {resources: [r]}}", "task t missing template: r"),
+        ("{name: t, kind: Delete, spec: {resources: [r]}}", "task t missing template: r"),
+        (
+            "{name: t, kind: Toggle, spec: {parameter: p, resources: [r]}}",
+            "task t missing template: r",
+        ),
+        (
+            "{name: t, kind: Toggle, spec: {resources: [a.yaml]}}",
+            "toggle task t does not have parameter specified",
+        ),
+        (
+            "{name: t, kind: Pipe, spec: {pod: a.yaml}}",
+            "task t does not have pipe files specified",
+        ),
+        (
+            "{name: t, kind: Pipe, spec: {pod: r, pipe: [{key: k}]}}",
+            "task t missing template: r",
+        ),
+        (
+            "{name: t, kind: KudoOperator, spec: {package: c, parameterFile: r}}",
+            "task t missing template: r",
+        ),
+    ],
+)
+def test_tasks_that_lack_something_are_named(task: str, message: str) -> None:
+    assert _faults(f"- {task}") == [message]
+
+
+def test_all_faulty_tasks_are_named() -> None:
+    tasks = "- {name: a, kind: A}\n- {name: b, kind: Apply, spec: {resources: [p, a.yaml, q]}}"
+    assert _faults(tasks) == [
+        "unknown task kind A",
+        "task b missing template: p",
+        "task b missing template: q",
+    ]
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "{name: t, kind: Dummy}",
+        "{name: t, kind: KudoOperator, spec: {package: c}}",
+        "{name: t, kind: Apply}",
+        "{name: t, kind: Delete, spec: {resources: [a.yaml]}}",
+    ],
+)
+def test_tasks_that_need_no_template_pass(task: str) -> None:
+    assert _objects(f"name: o\ntasks:\n- {task}").operator_version.task("t") is not None
+
+
+def test_a_problem_reads_as_file_and_message() -> None:
+    assert str(Problem("PackageInvalid", "unknown task kind X", "operator.yaml")) == (
+        "operator.yaml: unknown task kind X"
+    )
