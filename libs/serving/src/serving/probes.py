@@ -1,0 +1,112 @@
+"""Probes and metrics over plain HTTP: /healthz, /readyz, /metrics.
+
+Liveness says whether a restart would help; readiness says whether to send requests. Invariant:
+while `draining` the answer of /readyz is 503, so that load balancers turn away before the
+listener closes. A bare ASGI app, so that a service without a web framework can use it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+import orjson
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+Check = Callable[[], bool | str]
+"""Returns True, or why not."""
+Json = Any
+Scope = MutableMapping[str, Json]
+Receive = Callable[[], Awaitable[MutableMapping[str, Json]]]
+Send = Callable[[MutableMapping[str, Json]], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_JSON = "application/json"
+
+
+class Probes:
+    """Named checks of one process. Checks are quick, never block and never raise.
+
+    Attributes:
+        draining: Set when the process is about to stop; readiness fails from then on.
+    """
+
+    def __init__(self) -> None:
+        self.draining = False
+        self._ready: dict[str, Check] = {}
+        self._live: dict[str, Check] = {}
+
+    def add(self, name: str, check: Check) -> None:
+        """Make readiness depend on a check.
+
+        Raises:
+            ValueError: there is a check of that name.
+        """
+        _add(self._ready, name, check)
+
+    def add_liveness(self, name: str, check: Check) -> None:
+        """Make liveness depend on a check; let it fail only where a restart helps.
+
+        Raises:
+            ValueError: there is a check of that name.
+        """
+        _add(self._live, name, check)
+
+    def not_live(self) -> dict[str, str]:
+        """Return why the process needs a restart, by check; empty if it does not."""
+        return _failing(self._live)
+
+    def not_ready(self) -> dict[str, str]:
+        """Return why no requests should come, by check; empty if they may."""
+        draining = {"draining": "the process is stopping"} if self.draining else {}
+        return draining | _failing(self._ready)
+
+
+def _add(checks: dict[str, Check], name: str, check: Check) -> None:
+    if name in checks:
+        raise ValueError(f"there is a check {name!r} already")
+    checks[name] = check
+
+
+def _failing(checks: Mapping[str, Check]) -> dict[str, str]:
+    answers = ((name, check()) for name, check in checks.items())
+    return {name: answer or "not yet" for name, answer in answers if answer is not True}
+
+
+def asgi_app(probes: Probes, registry: CollectorRegistry) -> AsgiApp:
+    """Return the ASGI app that answers for the probes and the metrics of the registry."""
+
+    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        match scope["method"], scope["path"]:
+            case "GET", "/healthz":
+                await _answer_checks(send, probes.not_live())
+            case "GET", "/readyz":
+                await _answer_checks(send, probes.not_ready())
+            case "GET", "/metrics":
+                await _answer_metrics(send, scope, registry)
+            case _:
+                await _answer(send, 404, b"not found\n", "text/plain")
+
+    return app
+
+
+async def _answer_checks(send: Send, failing: dict[str, str]) -> None:
+    body = orjson.dumps({"ok": not failing, "failing": failing})
+    await _answer(send, 503 if failing else 200, body, _JSON)
+
+
+async def _answer_metrics(send: Send, scope: Scope, registry: CollectorRegistry) -> None:
+    accept = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
+    encode, content_type = choose_encoder(accept)
+    # Thousands of series take tens of milliseconds: too long for a loop that answers requests.
+    body = await asyncio.to_thread(encode, registry)
+    await _answer(send, 200, body, content_type)
+
+
+async def _answer(send: Send, status: int, body: bytes, content_type: str) -> None:
+    headers = [
+        (b"content-type", content_type.encode("latin-1")),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,129 @@
+"""Run an ASGI app on uvicorn as one task among others.
+
+Signals belong to the program (`serving.signals`), so uvicorn installs no handlers. Invariants: the
+socket is bound before uvicorn starts, so that a taken port is an error and not an exit of the
+process; after `stop` the listener closes at once, requests in flight get `grace` seconds.
+"""
+
+import asyncio
+import math
+import socket
+import ssl as tls
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from serving.probes import AsgiApp
+
+_KEEP_ALIVE = 120
+"""Seconds; longer than the 90 s after which Go's clients drop an idle connection, so that we
+never close one just as the API server sends a request on it."""
+
+
+class ListenError(Exception):
+    """The address cannot be listened on: taken, not ours, or not permitted."""
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        self.host, self.port, self.reason = host, port, reason
+        super().__init__(f"cannot listen on {host}:{port}: {reason}")
+
+
+async def serve(
+    app: AsgiApp,
+    *,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    grace: float,
+    ssl: tls.SSLContext | None = None,
+    on_started: Callable[[int], None] | None = None,
+    limit_concurrency: int | None = None,
+) -> None:
+    """Serve until `stop` is set, then let requests in flight finish.
+
+    Args:
+        app: The ASGI app; it gets no lifespan events.
+        host: Address to listen on.
+        port: Port to listen on; 0 takes a free one.
+        stop: Ends the server.
+        grace: Seconds that requests in flight get after `stop`; then they are cancelled.
+        ssl: Serves TLS with this context; plain HTTP without.
+        on_started: Called with the bound port once connections are accepted.
+        limit_concurrency: Connections and requests beyond this many get 503.
+
+    Raises:
+        ListenError: the address cannot be listened on.
+    """
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        loop="none",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=math.ceil(grace),
+        limit_concurrency=limit_concurrency,
+        ssl_context_factory=(lambda _config, _default: ssl) if ssl else None,
+    )
+    with _listener(host, port) as listener:
+        server = _Server(config, stop, on_started)
+        try:
+            await server.serve(sockets=[listener])
+        finally:
+            server.close()
+
+
+@contextmanager
+def _listener(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise ListenError(host, port, error.strerror or str(error)) from error
+    with listener:
+        # Connections inherit it. asyncio sets it only where it made the socket, and without it an
+        # answer in two writes waits 40 ms for the client's delayed acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield listener
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that leaves signals alone, says when it is up, and waits instead of ticking.
+
+    What its ticks are for (the Date header, limits on requests) is switched off.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        stop: asyncio.Event,
+        on_started: Callable[[int], None] | None,
+    ) -> None:
+        super().__init__(config)
+        self._stop = stop
+        self._on_started = on_started
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._on_started is not None and sockets:
+            self._on_started(sockets[0].getsockname()[1])
+
+    async def main_loop(self) -> None:
+        await self._stop.wait()
+
+    def close(self) -> None:
+        """Drop what a cancelled `serve` leaves open; after a graceful stop nothing is."""
+        for server in getattr(self, "servers", ()):
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()

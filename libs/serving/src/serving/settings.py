@@ -1,0 +1,144 @@
+"""Options of a service: each declared once, as a flag and as an environment variable.
+
+The flag wins over the variable, the variable over the default; an empty variable counts as
+unset, as charts leave them. Anything wrong ends the process with code 2 and one line that names
+the flag or variable and the reason.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+Convert = Callable[[str], object]
+"""Turns the text of an option into its value; a ValueError says why it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        flag: `--long-name`; the value is found under `long_name`.
+        env: Environment variable.
+        help: One line for `--help`; flag, variable and default are added.
+        default: The value where neither is given; not converted.
+        type: Converts the text of either.
+        required: Whether one of the two must be given.
+    """
+
+    flag: str
+    env: str
+    help: str
+    default: object = None
+    type: Convert = str
+    required: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+def parse(
+    options: Sequence[Option],
+    *,
+    prog: str,
+    description: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+) -> argparse.Namespace:
+    """Return the value of every option.
+
+    Raises:
+        SystemExit: with code 2 for a wrong or missing value, 0 after `--help`.
+    """
+    parser = _Parser(prog=prog, description=description, allow_abbrev=False)
+    for option in options:
+        parser.add_argument(
+            option.flag,
+            type=_for_argparse(option.type),
+            default=argparse.SUPPRESS,
+            metavar=option.name.rpartition("_")[2].upper(),
+            help=_help(option),
+        )
+    found = parser.parse_args(argv)
+    for option in options:
+        if not hasattr(found, option.name):
+            setattr(found, option.name, _from_environment(option, environ, parser))
+    return found
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _help(option: Option) -> str:
+    default = "optional" if option.default is None else f"default: {option.default}"
+    default = "required" if option.required else default
+    return f"{option.help} [{option.env}; {default}]".replace("%", "%%")
+
+
+def _for_argparse(convert: Convert) -> Convert:
+    def converted(text: str) -> object:
+        try:
+            return convert(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return converted
+
+
+def _from_environment(
+    option: Option, environ: Mapping[str, str], parser: argparse.ArgumentParser
+) -> object:
+    text = environ.get(option.env)
+    if text:
+        try:
+            return option.type(text)
+        except ValueError as error:
+            parser.error(f"environment variable {option.env}: {error}")
+    if option.required:
+        parser.error(f"{option.flag} is required (or environment variable {option.env})")
+    return option.default
+
+
+def port(text: str) -> int:
+    """Convert a TCP port; 0 means any free one.
+
+    Raises:
+        ValueError: it is no port.
+    """
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise ValueError(f"{text!r} is no port; a port is a number from 0 to 65535")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Convert a duration in seconds.
+
+    Raises:
+        ValueError: it is no finite number, or negative.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r} is no number of seconds")
+    return value
+
+
+def one_of(*choices: str) -> Convert:
+    """Return a converter that takes these words, in any case."""
+
+    def convert(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(f"{text!r} is none of {', '.join(choices)}")
+        return text.lower()
+
+    return convert
+
+
+log_level = one_of("debug", "info", "warning", "error")
+log_style = one_of("json", "text")

@@ -1,0 +1,28 @@
+"""SIGTERM and SIGINT as an event: the first asks for a graceful stop, the second ends at once."""
+
+import asyncio
+import logging
+import os
+import signal
+
+log = logging.getLogger(__name__)
+
+
+def stop_on_signals() -> asyncio.Event:
+    """Return an event that SIGTERM or SIGINT sets; a second signal ends the process at once.
+
+    Call it in the main thread, inside the running loop.
+    """
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _on_signal, number, stop)
+    return stop
+
+
+def _on_signal(number: signal.Signals, stop: asyncio.Event) -> None:
+    if stop.is_set():
+        log.warning("second signal, exiting at once", extra={"signal": number.name})
+        # Nothing may hold this up any more, so no handlers and no finally blocks.
+        os._exit(128 + number)
+    log.info("stopping", extra={"signal": number.name})
+    stop.set()

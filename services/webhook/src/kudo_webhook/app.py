@@ -1,0 +1,165 @@
+"""Wiring of the webhook: what is built, what runs, and in which order it stops.
+
+Stopping: readiness fails first; after `drain_seconds`, in which load balancers turn away, the
+admission listener closes and requests in flight finish; the probe listener closes last.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+
+from kubeio.client import Client
+from kubeio.config import load_config
+from kudo_webhook.certificate import POLL_SECONDS, Certificate
+from kudo_webhook.metrics import Metrics
+from kudo_webhook.routes import MUTATE, VALIDATE, Admission
+from kudo_webhook.settings import Settings
+from kudo_webhook.versions import InformedVersions, VersionSource
+from serving.probes import Probes, asgi_app
+from serving.server import serve
+
+log = logging.getLogger(__name__)
+
+MUTATE_PATH = "/mutate-kudo-dev-v1beta1-instance"
+VALIDATE_PATH = "/validate-kudo-dev-v1beta1-instance"
+
+_LOOKUP_SHARE = 0.75
+"""Part of the deadline that a live read may take, so that its failure is told as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """The ports that are listened on."""
+
+    port: int
+    probe_port: int
+
+
+def build_app(admission: Admission) -> FastAPI:
+    """Return the web application: the two routes and nothing else."""
+    app = FastAPI(
+        openapi_url=None,
+        redirect_slashes=False,
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+        },
+    )
+    app.add_api_route(MUTATE_PATH, admission.mutate, methods=["POST"], response_model=None)
+    app.add_api_route(VALIDATE_PATH, admission.validate, methods=["POST"], response_model=None)
+    return app
+
+
+async def run(settings: Settings, stop: asyncio.Event) -> None:
+    """Run the webhook against the cluster until `stop` is set.
+
+    Raises:
+        kubeio.errors.ConfigError: no cluster can be found.
+        ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
+    """
+    config = load_config(settings.kubeconfig, user_agent="kudo-webhook")
+    async with Client(config) as client, asyncio.TaskGroup() as group:
+        source = InformedVersions(client, timeout=settings.request_deadline * _LOOKUP_SHARE)
+        informer = group.create_task(source.run(), name="informer of OperatorVersions")
+        await serve_admission(settings, source, stop)
+        informer.cancel()
+
+
+async def serve_admission(
+    settings: Settings,
+    source: VersionSource,
+    stop: asyncio.Event,
+    *,
+    on_started: Callable[[Listening], None] | None = None,
+    poll_seconds: float = POLL_SECONDS,
+) -> None:
+    """Serve both routes and the probes until `stop` is set, then drain.
+
+    Args:
+        settings: The options.
+        source: Where OperatorVersions are found.
+        stop: Ends it.
+        on_started: Called once both listeners accept connections.
+        poll_seconds: How often the certificate's files are looked at.
+
+    Raises:
+        ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
+    """
+    certificate = Certificate(settings.tls_cert, settings.tls_key)
+    metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
+    admission = Admission(
+        source, metrics, deadline=settings.request_deadline, fresh_uid=lambda: str(uuid.uuid4())
+    )
+    probes = _probes(source, certificate)
+    closing, closed = asyncio.Event(), asyncio.Event()
+    started = _Started(on_started)
+    async with asyncio.TaskGroup() as group:
+        await asyncio.to_thread(certificate.refresh)
+        watch = group.create_task(certificate.watch(poll_seconds), name="certificate")
+        group.create_task(
+            serve(
+                asgi_app(probes, metrics.registry),
+                host=settings.probe_host,
+                port=settings.probe_port,
+                stop=closed,
+                grace=1.0,
+                on_started=started.probes,
+            ),
+            name="probe listener",
+        )
+        listener = group.create_task(
+            serve(
+                build_app(admission),
+                host=settings.host,
+                port=settings.port,
+                ssl=certificate.context,
+                stop=closing,
+                grace=settings.request_deadline,
+                on_started=started.admission,
+            ),
+            name="admission listener",
+        )
+        await stop.wait()
+        probes.draining = True
+        log.info("draining", extra={"seconds": settings.drain_seconds})
+        await asyncio.sleep(settings.drain_seconds)
+        closing.set()
+        await listener
+        closed.set()
+        watch.cancel()
+
+
+def _probes(source: VersionSource, certificate: Certificate) -> Probes:
+    probes = Probes()
+    probes.add("operatorversions", lambda: source.synced or "the cache is not synced")
+    probes.add("certificate", lambda: certificate.loaded or "no certificate is loaded")
+    return probes
+
+
+class _Started:
+    """Waits for both listeners."""
+
+    def __init__(self, on_started: Callable[[Listening], None] | None) -> None:
+        self._on_started = on_started
+        self._ports: dict[str, int] = {}
+
+    def probes(self, port: int) -> None:
+        self._add("probe_port", port)
+
+    def admission(self, port: int) -> None:
+        self._add("port", port)
+
+    def _add(self, name: str, port: int) -> None:
+        self._ports[name] = port
+        if len(self._ports) < 2:
+            return
+        log.info("listening", extra=self._ports)
+        if self._on_started is not None:
+            self._on_started(Listening(**self._ports))

@@ -1,0 +1,38 @@
+"""Read a request's body, no further than the limit."""
+
+from starlette.requests import ClientDisconnect, Request
+
+LIMIT = 4 * 1024 * 1024
+"""Bytes. An API server takes 3 MiB and etcd stores 1.5 MiB by default, so the submitted object
+beside the stored one stays under 3 MiB; the rest is for the envelope."""
+
+
+class BodyTooLarge(Exception):
+    """The body is larger than the limit; the rest of it has not been read."""
+
+
+class BodyLost(Exception):
+    """The client went away in the middle of the body."""
+
+
+async def read_body(request: Request, limit: int = LIMIT) -> bytes:
+    """Return the whole body.
+
+    Raises:
+        BodyTooLarge: it is larger than `limit`, by its header or in fact.
+        BodyLost: the connection broke.
+    """
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > limit:
+        raise BodyTooLarge
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > limit:
+                raise BodyTooLarge
+            chunks.append(chunk)
+    except ClientDisconnect as error:
+        raise BodyLost from error
+    return b"".join(chunks)

@@ -1,0 +1,118 @@
+"""The serving certificate, re-read when its files change, without dropping a connection.
+
+The files are polled, since a mounted Secret changes by a symlink that no inotify watch of the
+file sees. Each change is loaded into a fresh TLS context, and new handshakes are given that
+context; connections that exist keep theirs. Invariant: a pair that does not load (missing,
+unreadable, key of another certificate) never replaces one that did.
+"""
+
+import asyncio
+import logging
+import ssl
+from datetime import datetime
+from pathlib import Path
+
+from cryptography import x509
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 5.0
+_Signature = tuple[tuple[int, int, int], ...]
+
+
+class Certificate:
+    """A certificate with its key, in PEM files that somebody renews.
+
+    Attributes:
+        context: The TLS context to listen with; always the same one. Handshakes fail while no
+            certificate is loaded.
+        not_after: When the loaded certificate expires; None while there is none.
+    """
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._certificate, self._key = certificate, key
+        self._tried: _Signature | None = None
+        self._current: ssl.SSLContext | None = None
+        self.not_after: datetime | None = None
+        self.context = _new_context()
+        self.context.sni_callback = self._hand_out  # called without SNI, too
+
+    @property
+    def loaded(self) -> bool:
+        return self._current is not None
+
+    @property
+    def expiry(self) -> float:
+        """When the loaded certificate expires, in seconds since the epoch; 0 without one."""
+        return self.not_after.timestamp() if self.not_after else 0.0
+
+    def refresh(self) -> bool:
+        """Load the files if they have changed since the last attempt; blocks for the reading.
+
+        Returns:
+            Whether another certificate is served from now on. A failure is logged, once for
+            each state of the files.
+        """
+        try:
+            signature = self._signature()
+            if signature == self._tried:
+                return False
+            self._tried = signature
+            self._load()
+        except (OSError, ValueError) as error:
+            self._refused(error)
+            return False
+        log.info("certificate loaded", extra={"expires": str(self.not_after)})
+        return True
+
+    async def watch(self, interval: float = POLL_SECONDS) -> None:
+        """Refresh for ever; changes are seen after `interval` seconds at most."""
+        while True:
+            await asyncio.to_thread(self.refresh)
+            await asyncio.sleep(interval)
+
+    def _signature(self) -> _Signature:
+        stats = (path.stat() for path in (self._certificate, self._key))
+        # ctime, since a repaired file mode must be seen, too.
+        return tuple((stat.st_ctime_ns, stat.st_ino, stat.st_size) for stat in stats)
+
+    def _load(self) -> None:
+        context = _new_context()
+        context.load_cert_chain(self._certificate, self._key, password=_no_password)
+        # Read last: a file that changed in between has another signature at the next poll.
+        pem = self._certificate.read_bytes()
+        self.not_after = x509.load_pem_x509_certificate(pem).not_valid_after_utc
+        self._current = context
+
+    def _refused(self, error: Exception) -> None:
+        if isinstance(error, FileNotFoundError):
+            if self._tried == ():
+                return
+            self._tried = ()
+        kept = "the one loaded before stays" if self.loaded else "there is none to serve with"
+        log.error("certificate refused, %s", kept, extra={"error": _describe(error)})
+
+    def _hand_out(
+        self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext
+    ) -> int | None:
+        if self._current is None:
+            return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR
+        connection.context = self._current
+        return None
+
+
+def _new_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def _no_password() -> str:
+    # Without this OpenSSL would ask on the terminal.
+    raise ValueError("the key is encrypted; give one without a password")
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
+        return "the key does not belong to the certificate"
+    return str(error)

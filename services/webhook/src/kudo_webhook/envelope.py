@@ -1,0 +1,169 @@
+"""AdmissionReview on the wire (admission.k8s.io/v1 and v1beta1), checked by hand and narrowly.
+
+Only what a decision needs is read. The answer is in the version of the request. The API server
+shows `status.message` to the user behind "denied the request:", so it holds everything that is
+wrong, the deciding problem first.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from kudo.api import JsonObject
+from kudo.names import GROUP
+from kudo.problems import Problem
+
+_GROUP = "admission.k8s.io"
+_VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+_OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+
+
+class MalformedReview(Exception):
+    """The body is no AdmissionReview; the text says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionReview:
+    """The part of an AdmissionReview that is looked at.
+
+    Attributes:
+        api_version: Version to answer in.
+        uid: Identity of the request, repeated in the answer.
+        operation: CREATE, UPDATE, DELETE or CONNECT.
+        instance: Whether it is about an Instance itself, not a subresource or another resource.
+        object: The submitted object; empty unless an Instance is created or updated.
+        old_object: The stored object of an UPDATE.
+        dry_run: Whether nothing will be stored.
+    """
+
+    api_version: str
+    uid: str
+    operation: str
+    namespace: str
+    name: str
+    instance: bool
+    object: JsonObject
+    old_object: JsonObject | None
+    dry_run: bool
+
+    @property
+    def to_judge(self) -> bool:
+        """Whether the rules apply; everything else passes."""
+        return self.instance and self.operation in {"CREATE", "UPDATE"}
+
+
+def read_review(body: bytes) -> AdmissionReview:
+    """Read the body of a request.
+
+    Raises:
+        MalformedReview: it is no AdmissionReview, or one that no API server sends.
+    """
+    document = _object(_parse(body), "the body")
+    api_version = document.get("apiVersion")
+    if document.get("kind") != "AdmissionReview" or api_version not in _VERSIONS:
+        raise MalformedReview(f"the body is no AdmissionReview of {' or '.join(_VERSIONS)}")
+    request = _object(document.get("request"), "request")
+    operation = _text(request, "operation")
+    if operation not in _OPERATIONS:
+        raise MalformedReview("request.operation is none of " + ", ".join(sorted(_OPERATIONS)))
+    instance = _is_instance(request)
+    judged = instance and operation in {"CREATE", "UPDATE"}
+    return AdmissionReview(
+        api_version=api_version,
+        uid=_text(request, "uid"),
+        operation=operation,
+        namespace=_text(request, "namespace") if judged else "",
+        name=_text(request, "name", empty=True),
+        instance=instance,
+        object=_object(request.get("object"), "request.object") if judged else {},
+        old_object=(
+            _object(request.get("oldObject"), "request.oldObject")
+            if judged and operation == "UPDATE"
+            else None
+        ),
+        dry_run=request.get("dryRun") is True,
+    )
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        # The error's document is the body, which may hold secrets; only its text goes on.
+        raise MalformedReview(f"the body is no JSON: {error.msg}") from None
+
+
+def _object(value: Any, where: str) -> JsonObject:
+    if not isinstance(value, dict):
+        raise MalformedReview(f"{where} is missing or no object")
+    return value
+
+
+def _text(request: JsonObject, field: str, *, empty: bool = False) -> str:
+    value = request.get(field, "" if empty else None)
+    if not isinstance(value, str) or not (value or empty):
+        raise MalformedReview(f"request.{field} is missing or no text")
+    return value
+
+
+def _is_instance(request: JsonObject) -> bool:
+    resource = _object(request.get("resource"), "request.resource")
+    kind = resource.get("group"), resource.get("resource")
+    return kind == (GROUP, "instances") and not request.get("subResource")
+
+
+def allow(
+    review: AdmissionReview, *, warnings: Sequence[str] = (), patch: Sequence[JsonObject] = ()
+) -> bytes:
+    """Return the answer that lets the request pass, with the JSON Patch to apply first."""
+    response: JsonObject = {"uid": review.uid, "allowed": True}
+    if warnings:
+        response["warnings"] = list(warnings)
+    if patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(orjson.dumps(list(patch))).decode()
+    return _answer(review, response)
+
+
+def deny(review: AdmissionReview, problems: Sequence[Problem], code: int) -> bytes:
+    """Return the answer that refuses the request; `problems` must not be empty."""
+    status = {
+        "status": "Failure",
+        "code": code,
+        "reason": problems[0].reason,
+        "message": "\n".join(problem.message for problem in problems),
+        "details": {
+            "name": review.name,
+            "group": GROUP,
+            "kind": "Instance",
+            "causes": [_cause(problem) for problem in problems],
+        },
+    }
+    return _answer(review, {"uid": review.uid, "allowed": False, "status": status})
+
+
+def _cause(problem: Problem) -> JsonObject:
+    return {"reason": problem.reason, "message": problem.message, "field": problem.field}
+
+
+def _answer(review: AdmissionReview, response: JsonObject) -> bytes:
+    return orjson.dumps(
+        {"apiVersion": review.api_version, "kind": "AdmissionReview", "response": response}
+    )
+
+
+def failure(code: int, reason: str, message: str) -> bytes:
+    """Return a Status for a request that could not be answered with an AdmissionReview."""
+    return orjson.dumps(
+        {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "code": code,
+            "reason": reason,
+            "message": message,
+        }
+    )

@@ -1,0 +1,188 @@
+"""The two admission routes: read, find the OperatorVersions, decide, answer.
+
+Every request gets an answer within the deadline, which lies below the `timeoutSeconds` of the
+webhook configurations, so that users read our reason and not the API server's timeout. A body
+that is no AdmissionReview is answered with HTTP 400 (413 if too large) and a Status; whatever can
+be answered with an AdmissionReview comes with HTTP 200. Nothing here has side effects, so a dry
+run is answered as any other request. Parameter values never reach the log: messages may quote
+them, so only reasons and fields are logged.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kudo.admission import Decision, Review, mutate, validate
+from kudo.admission import Request as AdmissionRequest
+from kudo.api import OperatorVersion
+from kudo.problems import InvalidInput, Problem
+from kudo_webhook.body import LIMIT, BodyLost, BodyTooLarge, read_body
+from kudo_webhook.envelope import (
+    AdmissionReview,
+    MalformedReview,
+    allow,
+    deny,
+    failure,
+    read_review,
+)
+from kudo_webhook.metrics import Metrics, Outcome
+from kudo_webhook.versions import VersionSource, VersionUnreadable
+from serving.logs import log_context
+
+log = logging.getLogger(__name__)
+
+MUTATE, VALIDATE = "mutate", "validate"
+Versions = dict[tuple[str, str], OperatorVersion | None]
+Decide = Callable[[Review, Versions], Decision]
+
+_ALLOWED = Decision()
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A decision with the code that its denial carries."""
+
+    decision: Decision
+    code: int = 403
+
+    @property
+    def outcome(self) -> str:
+        if self.decision.allowed:
+            return "allowed"
+        return "denied" if self.code < 500 else "error"
+
+
+class _Unusable(Exception):
+    """A request that cannot be answered with an AdmissionReview."""
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        self.code, self.reason, self.message = code, reason, message
+        super().__init__(message)
+
+
+class Admission:
+    """Answers AdmissionReviews.
+
+    Args:
+        source: Where OperatorVersions are found.
+        metrics: Where requests are counted.
+        deadline: Seconds from the first byte of a request to its answer.
+        fresh_uid: Makes the uid of a new run.
+    """
+
+    def __init__(
+        self,
+        source: VersionSource,
+        metrics: Metrics,
+        *,
+        deadline: float,
+        fresh_uid: Callable[[], str],
+    ) -> None:
+        self._source = source
+        self._metrics = metrics
+        self._deadline = deadline
+        self._fresh_uid = fresh_uid
+
+    async def mutate(self, request: Request) -> Response:
+        return await self._handle(MUTATE, request, self._decide_mutate)
+
+    async def validate(self, request: Request) -> Response:
+        return await self._handle(VALIDATE, request, validate)
+
+    def _decide_mutate(self, review: Review, versions: Versions) -> Decision:
+        return mutate(review, versions, fresh_uid=self._fresh_uid)
+
+    async def _handle(self, route: str, request: Request, decide: Decide) -> Response:
+        until = asyncio.get_running_loop().time() + self._deadline
+        with self._metrics.request(route) as outcome:
+            try:
+                review = await _read(request, until)
+            except _Unusable as error:
+                return _refuse(error, outcome)
+            outcome.operation = review.operation
+            verdict = await self._judge(review, decide, until)
+            outcome.outcome, outcome.reason = verdict.outcome, verdict.decision.reason
+            with log_context(namespace=review.namespace, name=review.name):
+                return _respond(route, review, verdict)
+
+    async def _judge(self, review: AdmissionReview, decide: Decide, until: float) -> _Verdict:
+        if not review.to_judge:
+            return _Verdict(_ALLOWED)
+        try:
+            async with asyncio.timeout_at(until):
+                return _Verdict(await self._decide(review, decide))
+        except InvalidInput as error:
+            return _Verdict(Decision(problems=error.problems), 400)
+        except VersionUnreadable as error:
+            return _failed(500, "OperatorVersionUnreadable", f"{error}; try again")
+        except TimeoutError:
+            text = f"no decision within {self._deadline:g} s; try again"
+            return _failed(504, "DeadlineExceeded", text)
+        except Exception:
+            log.exception("no decision, because of an error in the webhook")
+            text = "the webhook failed to decide; its log says why"
+            return _failed(500, "InternalError", text)
+
+    async def _decide(self, review: AdmissionReview, decide: Decide) -> Decision:
+        subject = Review.of(
+            AdmissionRequest(
+                operation="CREATE" if review.operation == "CREATE" else "UPDATE",
+                namespace=review.namespace,
+                name=review.name,
+                object=review.object,
+                old_object=review.old_object,
+            )
+        )
+        versions = {key: await self._source.get(*key) for key in subject.references()}
+        return decide(subject, versions)
+
+
+def _failed(code: int, reason: str, message: str) -> _Verdict:
+    return _Verdict(Decision(problems=(Problem(reason, message),)), code)
+
+
+async def _read(request: Request, until: float) -> AdmissionReview:
+    try:
+        async with asyncio.timeout_at(until):
+            return read_review(await read_body(request))
+    except MalformedReview as error:
+        raise _Unusable(400, "BadRequest", str(error)) from error
+    except BodyTooLarge as error:
+        text = f"the body is larger than {LIMIT} bytes"
+        raise _Unusable(413, "RequestEntityTooLarge", text) from error
+    except TimeoutError as error:
+        raise _Unusable(408, "RequestTimeout", "the body did not arrive in time") from error
+    except BodyLost as error:
+        raise _Unusable(400, "ClientDisconnected", "the connection broke") from error
+
+
+def _refuse(error: _Unusable, outcome: Outcome) -> Response:
+    outcome.reason = error.reason
+    log.warning("unusable request", extra={"reason": error.reason, "error": error.message})
+    return _json(failure(error.code, error.reason, error.message), error.code)
+
+
+def _respond(route: str, review: AdmissionReview, verdict: _Verdict) -> Response:
+    decision = verdict.decision
+    if decision.allowed:
+        patch = decision.patch if route == MUTATE else ()
+        return _json(allow(review, warnings=decision.warnings, patch=patch))
+    log.info(
+        "denied",
+        extra={
+            "route": route,
+            "operation": review.operation,
+            "reason": decision.reason,
+            "fields": [problem.field for problem in decision.problems],
+            "dry_run": review.dry_run,
+        },
+    )
+    return _json(deny(review, decision.problems, verdict.code))
+
+
+def _json(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="application/json")

@@ -1,0 +1,140 @@
+"""Where the webhook finds OperatorVersions: an informer's cache, and one live read behind it.
+
+An OperatorVersion is created moments before its Instance, so one that is not cached yet is read
+live, once for each request. Only what rules look at is kept in memory: templates and tasks, most
+of an OperatorVersion, are dropped before they reach the cache. Invariant: a version is parsed once
+for each resourceVersion, not once for each request.
+"""
+
+import asyncio
+import logging
+import re
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from kubeio.client import Client
+from kubeio.errors import KubeError, NotFound
+from kubeio.informer import Informer
+from kubeio.reflector import Status
+from kubeio.resource import Resource
+from kubeio.store import Change
+from kudo.api import JsonObject, OperatorVersion
+from kudo.names import GROUP, VERSION
+
+log = logging.getLogger(__name__)
+
+OPERATOR_VERSIONS = Resource(GROUP, VERSION, "OperatorVersion", "operatorversions", True)
+
+_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
+_NEEDED = ("operator", "version", "appVersion", "parameters", "upgradableFrom")
+
+
+class VersionUnreadable(Exception):
+    """Whether the OperatorVersion exists, or what it says, cannot be found out now."""
+
+    def __init__(self, namespace: str, name: str, reason: str) -> None:
+        super().__init__(f"OperatorVersion {namespace}/{name} cannot be read: {reason}")
+
+
+class VersionSource(Protocol):
+    """Finds OperatorVersions."""
+
+    @property
+    def synced(self) -> bool:
+        """Whether the source knows what the cluster held when it started."""
+
+    async def get(self, namespace: str, name: str) -> OperatorVersion | None:
+        """Return the OperatorVersion; None if it does not exist.
+
+        Raises:
+            VersionUnreadable: that cannot be found out.
+        """
+
+
+class InformedVersions:
+    """The OperatorVersions of all namespaces, kept by an informer.
+
+    Args:
+        client: Access to the API server.
+        timeout: Seconds that the live read of one request may take.
+    """
+
+    def __init__(self, client: Client, *, timeout: float) -> None:
+        self._client = client
+        self._timeout = timeout
+        self._informer = Informer(client, OPERATOR_VERSIONS, transform=slim, on_status=_log_trouble)
+        self._informer.add_handler(self._forget)
+        self._parsed: dict[tuple[str, str], OperatorVersion] = {}
+
+    @property
+    def synced(self) -> bool:
+        return self._informer.has_synced
+
+    async def run(self) -> None:
+        """Keep the cache up to date until cancelled."""
+        await self._informer.run()
+
+    async def get(self, namespace: str, name: str) -> OperatorVersion | None:
+        if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
+            return None
+        cached = self._informer.get(namespace, name)
+        if cached is not None:
+            return self._from_cache(namespace, name, cached)
+        found = await self._read_live(namespace, name)
+        return None if found is None else _parse(namespace, name, slim(found))
+
+    def _from_cache(self, namespace: str, name: str, raw: JsonObject) -> OperatorVersion:
+        known = self._parsed.get((namespace, name))
+        if known is None or known.metadata.resource_version != raw["metadata"]["resourceVersion"]:
+            known = self._parsed[namespace, name] = _parse(namespace, name, raw)
+        return known
+
+    def _forget(self, change: Change) -> None:
+        if change.kind == "deleted":
+            metadata = change.object["metadata"]
+            self._parsed.pop((metadata["namespace"], metadata["name"]), None)
+
+    async def _read_live(self, namespace: str, name: str) -> JsonObject | None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._client.get(OPERATOR_VERSIONS, name, namespace=namespace)
+        except NotFound:
+            return None
+        except TimeoutError as error:
+            reason = f"the API server did not answer within {self._timeout:g} s"
+            raise VersionUnreadable(namespace, name, reason) from error
+        except KubeError as error:
+            raise VersionUnreadable(namespace, name, str(error)) from error
+
+
+def _log_trouble(status: Status) -> None:
+    if status.error is not None:
+        extra = {"error": str(status.error), "retry_in": round(status.delay, 1)}
+        log.warning("cannot follow OperatorVersions", extra=extra)
+
+
+def slim(raw: JsonObject) -> JsonObject:
+    """Return an OperatorVersion without what no rule looks at."""
+    metadata, spec = raw.get("metadata") or {}, raw.get("spec") or {}
+    kept = {field: spec[field] for field in _NEEDED if field in spec}
+    kept["plans"] = {plan: {} for plan in spec.get("plans") or {}}
+    return {
+        "apiVersion": raw.get("apiVersion"),
+        "kind": raw.get("kind"),
+        "metadata": {
+            field: metadata[field]
+            for field in ("name", "namespace", "uid", "resourceVersion")
+            if field in metadata
+        },
+        "spec": kept,
+    }
+
+
+def _parse(namespace: str, name: str, raw: JsonObject) -> OperatorVersion:
+    try:
+        return OperatorVersion.from_wire(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise VersionUnreadable(namespace, name, f"{where}: {first['msg']}") from error
