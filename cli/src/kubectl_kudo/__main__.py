@@ -1,0 +1,90 @@
+"""The entry point: finds the command, runs it, and turns what goes wrong into text and exit code.
+
+Exit codes are the original's: 0, and 255 for every error; 130 after ctrl-C. An expected error never
+shows a traceback, an unexpected one always does: it is a bug.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from kubectl_kudo import __version__
+from kubectl_kudo.catalogue import ROOT
+from kubectl_kudo.command import PROGRAM, Command, Group, find
+from kubectl_kudo.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, describe
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return the exit code."""
+    _speak_utf8()
+    try:
+        _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return _nobody_reads()
+    except Exception as error:
+        text = describe(error)
+        if text is None:
+            raise
+        print(f"Error: {text}", file=sys.stderr)
+        return EXIT_ERROR
+    return EXIT_OK
+
+
+def _speak_utf8() -> None:
+    # Trees are drawn with characters that other encodings lack.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+
+
+def _run(argv: list[str]) -> None:
+    if argv[:1] == ["--version"]:
+        print(f"{PROGRAM} version {__version__}")
+        return
+    if argv[:1] == ["help"]:
+        argv = [*argv[1:], "--help"]
+    node, rest = find(ROOT, argv)
+    if isinstance(node, Group):
+        _run_group(node, rest)
+    else:
+        _run_command(node, rest)
+
+
+def _run_group(group: Group, argv: list[str]) -> None:
+    from kubectl_kudo.arguments import Parser
+
+    Parser(group.name).parse(argv)
+    print(group.help(), end="")
+
+
+def _run_command(command: Command, argv: list[str]) -> None:
+    parser = command.parser()
+    args = parser.parse(argv)
+    if args.help:
+        print(parser.format_help(), end="")
+        return
+    command.check(args)
+    if args.v >= 2:
+        _log(args.v)
+    command.run(args)
+
+
+def _log(level: int) -> None:
+    import logging
+
+    shown = logging.DEBUG if level >= 4 else logging.INFO
+    logging.basicConfig(stream=sys.stderr, level=shown, format="%(name)s: %(message)s")
+
+
+def _nobody_reads() -> int:
+    # What is left in the buffer must not be written at exit, which would complain again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_ERROR
+
+
+if __name__ == "__main__":
+    sys.exit(main())

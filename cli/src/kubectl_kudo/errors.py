@@ -1,0 +1,83 @@
+"""What the command line says when something is wrong, and with which exit code.
+
+CliError          an expected failure; its text is for people
+└── UsageError    the command line itself is wrong
+
+`describe` is the one place that turns an error of any layer into that text. An error that it does
+not know is a bug and keeps its traceback.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubeio.errors import ApiError
+    from kudo.problems import Problem
+
+EXIT_OK = 0
+EXIT_ERROR = 255
+"""What the original exits with for every error; scripts test for non-zero."""
+EXIT_INTERRUPTED = 130
+
+
+class CliError(Exception):
+    """An expected failure, told in one sentence."""
+
+
+class UsageError(CliError):
+    """The command line cannot be understood."""
+
+
+def no_arguments(command: str, given: Sequence[str], hint: str = "") -> None:
+    """Raise UsageError if a command that takes none was given arguments."""
+    if given:
+        text = f"expecting no arguments provided for {command}. Only named flags are accepted"
+        raise UsageError(f"{text}; {hint}" if hint else text)
+
+
+def describe(error: BaseException) -> str | None:
+    """Return what to tell the user, or None if the error is not an expected one."""
+    if isinstance(error, CliError):
+        return str(error)
+    if isinstance(error, BaseExceptionGroup):
+        return describe(error.exceptions[0]) if len(error.exceptions) == 1 else None
+    return _of_the_domain(error) or _of_the_cluster(error)
+
+
+def _of_the_domain(error: BaseException) -> str | None:
+    from kudo.problems import InvalidInput, KudoError
+
+    if isinstance(error, InvalidInput):
+        return listed("", error.problems)
+    return str(error) if isinstance(error, KudoError) else None
+
+
+def _of_the_cluster(error: BaseException) -> str | None:
+    from kubeio.errors import ApiError, ConfigError, ConnectionLost, KubeError
+
+    if isinstance(error, ApiError):
+        return _refusal(error)
+    if isinstance(error, ConnectionLost):
+        return f"no answer from the API server: {error}"
+    if isinstance(error, ConfigError):
+        return f"cannot use the cluster's configuration: {error}"
+    return str(error) if isinstance(error, KubeError) else None
+
+
+def _refusal(error: "ApiError") -> str:
+    """Return the server's own words, and those of its causes that they do not repeat."""
+    text = error.message or str(error)
+    more = (
+        f"{cause.field}: {cause.message}" if cause.field else cause.message
+        for cause in error.causes
+        if cause.message and cause.message not in text
+    )
+    return "\n  ".join([text, *more])
+
+
+def listed(headline: str, problems: Iterable["Problem"]) -> str:
+    """Return one problem in the line of the headline, several on lines of their own."""
+    texts = [str(problem) for problem in problems]
+    if len(texts) == 1:
+        return f"{headline} {texts[0]}".strip()
+    return "\n  ".join([headline, *texts] if headline else texts)

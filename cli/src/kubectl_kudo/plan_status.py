@@ -1,0 +1,63 @@
+"""`kubectl kudo plan status`: the plans of an Instance as a tree, or its status as data."""
+
+import sys
+
+from kubectl_kudo.arguments import Args
+from kubectl_kudo.errors import CliError, no_arguments
+from kubectl_kudo.outcome import judge_present, present_run
+from kubectl_kudo.output import JsonObject, check_format, one
+from kubectl_kudo.plan_view import headline, plans_node, shown_plan
+from kubectl_kudo.session import Session, in_session
+from kubectl_kudo.tree import draw
+from kubectl_kudo.waiting import shown_on_stderr, wait_for
+
+
+def run(args: Args) -> None:
+    no_arguments("plan status", args.arguments)
+    check_format(args.output)
+    in_session(args, lambda session: status(session, args))
+
+
+async def status(session: Session, args: Args) -> None:
+    """Print the status; with `--wait` when the plan has ended, and fail if the plan did."""
+    instance = await session.instance(args.instance)
+    if instance is None:
+        raise CliError(f"instance {session.namespace}/{args.instance} does not exist")
+    failed: CliError | None = None
+    if args.wait:
+        instance, failed = await _wait(session, instance)
+    if args.output:
+        print(one(instance.get("status") or {}, args.output), end="")
+    else:
+        print(await _picture(session, instance))
+    if failed:
+        raise failed
+
+
+async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, CliError | None]:
+    """Return the Instance at the end of the run, and why the run failed if it did."""
+    target = present_run(instance)
+    if target is None:
+        return instance, None
+    progress = await shown_on_stderr(session, instance)
+    try:
+        end = await wait_for(session, target, limit=0, progress=progress, judge=judge_present)
+    except CliError as error:
+        return await session.instance(target.key.partition("/")[2]) or instance, error
+    finally:
+        # The last picture goes to stdout, and to a terminal only once.
+        progress.close(keep=not sys.stdout.isatty())
+    return end or instance, None
+
+
+async def _picture(session: Session, instance: JsonObject) -> str:
+    if shown_plan(instance) is None:
+        name = instance["metadata"]["name"]
+        return f"No plan ever run for instance - nothing to show for instance {name}"
+    version = await session.version_of(instance)
+    if version is None:
+        key = f"{session.namespace}/{instance['metadata']['name']}"
+        reference = (instance["spec"].get("operatorVersion") or {}).get("name")
+        raise CliError(f"OperatorVersion {reference} from instance {key} does not exist")
+    plans = version["spec"].get("plans") or {}
+    return f"{headline(instance)}\n{draw([plans_node(instance, plans)])}"

@@ -1,0 +1,40 @@
+"""`kubectl kudo plan trigger`: runs a plan of an Instance."""
+
+from uuid import uuid4
+
+from kubectl_kudo.arguments import Args
+from kubectl_kudo.errors import CliError, UsageError, no_arguments
+from kubectl_kudo.kinds import FIELD_MANAGER, INSTANCES
+from kubectl_kudo.outcome import triggered
+from kubectl_kudo.output import say
+from kubectl_kudo.session import Session, in_session
+from kubectl_kudo.waiting import wait_and_show
+
+
+def run(args: Args) -> None:
+    no_arguments("plan trigger", args.arguments, "name the plan with --name=<planName>")
+    if not args.instance:
+        raise UsageError("please choose the instance with '--instance=<instanceName>'")
+    if not args.name:
+        raise UsageError("please choose the plan name with '--name=<planName>'")
+    in_session(args, lambda session: trigger(session, args))
+
+
+async def trigger(session: Session, args: Args) -> None:
+    """Schedule the plan under a fresh uid, so that a running one starts again."""
+    # A status left over from an earlier run would end the new one at once.
+    execution = {"planName": args.name, "uid": str(uuid4()), "status": None}
+    after = await session.client.merge_patch(
+        INSTANCES,
+        args.instance,
+        {"spec": {"planExecution": execution}},
+        namespace=session.namespace,
+        field_manager=FIELD_MANAGER,
+    )
+    say(f"Triggered {args.name} plan for {session.namespace}/{args.instance} instance")
+    if args.wait:
+        target = triggered(None, after)
+        if target is None or target.plan != args.name:
+            raise CliError(f"plan {args.name} was not scheduled; is it in progress already?")
+        await wait_and_show(session, target, after, limit=args.wait_time)
+        say(f"instance {target.key} ready")

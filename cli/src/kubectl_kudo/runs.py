@@ -1,0 +1,101 @@
+"""Reads the runs of an Instance off its JSON: what is scheduled, what ran, and how it ended.
+
+The rules are those of `kudo.plans`, over plain dictionaries: the models cost a fifth of a second to
+import, and commands that only look at a status do without them. A test keeps the two in step.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+JsonObject = dict[str, Any]
+
+NEVER_RUN = "NEVER_RUN"
+PENDING = "PENDING"
+COMPLETE = "COMPLETE"
+FATAL_ERROR = "FATAL_ERROR"
+RUNNING = frozenset({"IN_PROGRESS", PENDING, "ERROR"})
+TERMINAL = frozenset({COMPLETE, FATAL_ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of a plan; both are empty where nothing is scheduled."""
+
+    plan: str = ""
+    uid: str = ""
+
+
+def scheduled(instance: JsonObject) -> Run:
+    """Return what `spec.planExecution` names."""
+    execution = (instance.get("spec") or {}).get("planExecution") or {}
+    return Run(execution.get("planName") or "", execution.get("uid") or "")
+
+
+def entries(instance: JsonObject) -> dict[str, JsonObject]:
+    """Return the entries of `status.planStatus` by plan."""
+    return (instance.get("status") or {}).get("planStatus") or {}
+
+
+def status_of(entry: JsonObject) -> str:
+    return entry.get("status") or NEVER_RUN
+
+
+def used_uids(instance: JsonObject) -> frozenset[str]:
+    """Return the uids of all runs that the Instance knows of."""
+    uids = {entry.get("uid") for entry in entries(instance).values()}
+    return frozenset(uid for uid in {*uids, scheduled(instance).uid} if uid)
+
+
+def entry_of(instance: JsonObject, uid: str) -> tuple[str, JsonObject] | None:
+    """Return plan and entry of the run with that uid."""
+    found = (item for item in entries(instance).items() if item[1].get("uid") == uid)
+    return next(found, None) if uid else None
+
+
+def active(instance: JsonObject) -> Run | None:
+    """Return the run in progress: scheduled, and not ended under that same uid."""
+    run = scheduled(instance)
+    if not run.plan:
+        return None
+    entry = entries(instance).get(run.plan) or {}
+    ended = (entry.get("uid") or "") == run.uid and status_of(entry) in TERMINAL
+    return None if ended else run
+
+
+def last_executed(instance: JsonObject) -> str | None:
+    """Return the plan that runs or ran last; None if none ever did."""
+    known = entries(instance)
+    running = sorted(plan for plan, entry in known.items() if status_of(entry) in RUNNING)
+    if running:
+        return running[0]
+    last = (instance.get("status") or {}).get("lastRun") or {}
+    recorded = entry_of(instance, last.get("uid") or "")
+    if recorded is not None:
+        return recorded[0]
+    ran = {plan: entry for plan, entry in known.items() if status_of(entry) != NEVER_RUN}
+    return max(ran, key=lambda plan: str(ran[plan].get("lastUpdatedTimestamp") or ""), default=None)
+
+
+def parts(plan: str, entry: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the plan, its phases and their steps, each by its dotted name, in order."""
+    yield plan, entry
+    for phase in entry.get("phases") or []:
+        name = f"{plan}.{phase.get('name')}"
+        yield name, phase
+        for step in phase.get("steps") or []:
+            yield f"{name}.{step.get('name')}", step
+
+
+def at_fault(plan: str, entry: JsonObject) -> tuple[str, str]:
+    """Return the deepest part that failed, and the message that tells why."""
+    failed = [one for one in parts(plan, entry) if status_of(one[1]) == FATAL_ERROR]
+    name = max((part for part, _ in failed), key=lambda part: part.count("."), default=plan)
+    messages = [str(part["message"]) for _, part in reversed(failed) if part.get("message")]
+    return name, next(iter(messages), "no message was recorded")
+
+
+def current_part(plan: str, entry: JsonObject) -> tuple[str, JsonObject]:
+    """Return what is being done: the deepest part that runs."""
+    running = [one for one in parts(plan, entry) if status_of(one[1]) in RUNNING - {PENDING}]
+    return max(running, key=lambda one: one[0].count("."), default=(plan, entry))

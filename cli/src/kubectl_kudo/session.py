@@ -1,0 +1,124 @@
+"""The connection of one command: which cluster, which namespace, and whether KUDO is there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from kubectl_kudo import __version__
+from kubectl_kudo.arguments import Args
+from kubectl_kudo.errors import CliError
+from kubectl_kudo.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
+from kubectl_kudo.output import JsonObject, warn
+from kubeio.client import Client
+from kubeio.config import load_config
+from kubeio.errors import Forbidden, NotFound
+from kudo.names import API_VERSION, GROUP, VERSION
+
+_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A client, and the namespace that the command works in."""
+
+    client: Client
+    namespace: str
+
+    async def instance(self, name: str) -> JsonObject | None:
+        """Return an Instance, or None if there is none of that name."""
+        try:
+            return await self.client.get(INSTANCES, name, namespace=self.namespace)
+        except NotFound:
+            return None
+
+    async def existing_instance(self, name: str) -> JsonObject:
+        """Return an Instance.
+
+        Raises:
+            CliError: there is none of that name.
+        """
+        found = await self.instance(name)
+        if found is None:
+            raise CliError(
+                f"instance {name} in namespace {self.namespace} does not exist in the cluster"
+            )
+        return found
+
+    async def version_of(self, instance: JsonObject) -> JsonObject | None:
+        """Return the OperatorVersion of an Instance, or None if it does not exist."""
+        reference = instance["spec"].get("operatorVersion") or {}
+        namespace = reference.get("namespace") or instance["metadata"]["namespace"]
+        try:
+            return await self.client.get(
+                OPERATOR_VERSIONS, reference.get("name") or "", namespace=namespace
+            )
+        except (NotFound, ValueError):
+            return None
+
+
+def in_session(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
+    """Connect as the global flags say, do the work, and close the connection."""
+    asyncio.run(_work(args, work))
+
+
+async def _work(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
+    async with connect(args) as session:
+        await work(session)
+
+
+@asynccontextmanager
+async def connect(args: Args) -> AsyncIterator[Session]:
+    """Yield a session; the cluster was asked for KUDO's kinds, unless that was turned off."""
+    config = load_config(
+        args.kubeconfig or None,
+        context=args.context or None,
+        user_agent=f"kubectl-kudo/{__version__}",
+    )
+    async with Client(config, timeout=float(args.request_timeout) or _TIMEOUT) as client:
+        client.on_warning = warn
+        if args.validate_install:
+            await check_served(client)
+        yield Session(client, args.namespace or config.namespace)
+
+
+async def check_served(client: Client) -> None:
+    """Check that the API server serves KUDO's kinds.
+
+    Discovery is asked rather than the CRDs: everybody may read it. Who may not is let through, and
+    finds out with the request itself.
+
+    Raises:
+        CliError: kinds are not served; it names them.
+    """
+    try:
+        listing = await client.raw("GET", f"/apis/{API_VERSION}")
+        served = {entry["name"] for entry in listing.get("resources") or []}
+    except NotFound:
+        served = set()
+    except Forbidden:
+        return
+    missing = [kind.name for kind in ALL if kind.plural not in served]
+    if missing:
+        raise CliError(_not_served(missing, await _versions(client)))
+
+
+async def _versions(client: Client) -> list[str]:
+    try:
+        group = await client.raw("GET", f"/apis/{GROUP}")
+    except (NotFound, Forbidden):
+        return []
+    versions = (str(entry["version"]) for entry in group.get("versions") or [])
+    return [version for version in versions if version != VERSION]
+
+
+def _not_served(missing: list[str], others: list[str]) -> str:
+    rows = [f"CRD {name} is not installed" for name in missing]
+    if others:
+        rows = [
+            f"Expected API version {VERSION} was not found for {name}, api-server only supports "
+            f"{others}. Please update your KUDO CLI."
+            for name in missing
+        ]
+    hint = "Install KUDO in the cluster first, or pass --validate-install=false to try anyway."
+    return "\n".join(["CRDs invalid: ", *rows, hint])

@@ -1,0 +1,36 @@
+"""`kubectl kudo uninstall`: deletes an Instance; the API server deletes what it owns."""
+
+from contextlib import suppress
+
+from kubectl_kudo.arguments import Args
+from kubectl_kudo.errors import no_arguments
+from kubectl_kudo.kinds import INSTANCES
+from kubectl_kudo.outcome import Target, judge_removal
+from kubectl_kudo.output import say
+from kubectl_kudo.session import Session, in_session
+from kubectl_kudo.waiting import wait_and_show
+from kubeio.errors import NotFound
+from kudo.names import API_VERSION
+
+
+def run(args: Args) -> None:
+    no_arguments("uninstall", args.arguments, "name the instance with --instance=<name>")
+    in_session(args, lambda session: uninstall(session, args))
+
+
+async def uninstall(session: Session, args: Args) -> None:
+    """Delete the Instance that is there now, and no other one of that name."""
+    instance = await session.existing_instance(args.instance)
+    uid = instance["metadata"]["uid"]
+    with suppress(NotFound):  # somebody else was faster; the outcome is what was asked for
+        await session.client.delete(
+            INSTANCES,
+            args.instance,
+            namespace=session.namespace,
+            uid=uid,
+            propagation="Background",
+        )
+    say(f"instance.{API_VERSION}/{args.instance} deleted\n")
+    if args.wait:
+        target = Target(uid, f"{session.namespace}/{args.instance}")
+        await wait_and_show(session, target, instance, limit=args.wait_time, judge=judge_removal)

@@ -1,0 +1,105 @@
+"""What the tests of the command line share."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.fake_api import FakeApi
+
+from kubectl_kudo.__main__ import main
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: test
+clusters:
+  - name: test
+    cluster: {{server: "{url}"}}
+contexts:
+  - name: test
+    context: {{cluster: test, user: test, namespace: kitchen}}
+  - name: other
+    context: {{cluster: test, user: test, namespace: default}}
+users:
+  - name: test
+    user: {{}}
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Return a function that runs a command line in this process, with no cluster in reach."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+    def run(*argv: str) -> Ran:
+        code = main(argv)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def api() -> Iterator[FakeApi]:
+    """Return an API server that holds nothing yet."""
+    with FakeApi().running() as server:
+        yield server
+
+
+@pytest.fixture
+def kudo(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Return a function that runs a command line against that server, in namespace kitchen."""
+    path = tmp_path / "kubeconfig"
+    path.write_text(KUBECONFIG.format(url=api.url))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    return run
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Return the folder of a small package."""
+    folder = tmp_path / "teapot"
+    (folder / "templates").mkdir(parents=True)
+    (folder / "operator.yaml").write_text(OPERATOR)
+    (folder / "params.yaml").write_text(PARAMETERS)
+    (folder / "templates" / "pot.yaml").write_text("kind: ConfigMap\n")
+    return folder
+
+
+OPERATOR = """\
+name: teapot
+operatorVersion: 0.3.0
+appVersion: 2.1.0
+kubernetesVersion: 1.22.0
+tasks:
+  - name: pot
+    kind: Apply
+    spec: {resources: [pot.yaml]}
+plans:
+  deploy:
+    phases:
+      - name: main
+        steps:
+          - {name: app, tasks: [pot]}
+"""
+PARAMETERS = """\
+parameters:
+  - {name: CUPS, type: integer, default: "2"}
+  - {name: TEA}
+  - {name: SIZE, required: false, enum: [small, large]}
+"""

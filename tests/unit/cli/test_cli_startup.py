@@ -1,0 +1,47 @@
+"""What a start costs: help and version import nothing heavy, commands no more than they use."""
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+
+import pytest
+from tests.unit.cli.conftest import Run
+
+from kubectl_kudo import __version__
+
+HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging")
+
+
+def imported(code: str) -> set[str]:
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("argv", [["version"], ["--help"], ["install", "--help"], ["brew"]])
+def test_help_and_version_import_nothing_heavy(argv: list[str]) -> None:
+    loaded = imported(f"from kubectl_kudo.__main__ import main; main({argv!r})")
+    assert loaded.isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("module", ["get", "uninstall", "plan_trigger", "plan_status"])
+def test_commands_that_read_and_patch_do_without_models(module: str) -> None:
+    loaded = imported(f"import kubectl_kudo.{module}")
+    assert "kubeio.client" in loaded
+    assert loaded.isdisjoint({"pydantic", "kudo.api", "kubernetes_asyncio", "gotemplate"})
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert importlib.metadata.version("kubectl-kudo") == __version__
+
+
+def test_the_version_is_printed_as_text_or_data(run: Run) -> None:
+    text = run("version")
+    assert text.out.startswith(f'KUDO Version: version.Info{{GitVersion:"{__version__}", ')
+    assert json.loads(run("version", "-o", "json").out)["clientVersion"]["gitVersion"] == (
+        __version__
+    )
+    assert run("version", "-o", "yaml").out.startswith("clientVersion:\n  compiler: cpython\n")
