@@ -4,7 +4,6 @@ The module (``gomodule/``) names each program as a tool and pins everything it i
 Building leaves the module as it is, and never depends on the caller's Go workspace or flags.
 """
 
-import contextlib
 import json
 import os
 import platform
@@ -18,13 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kudo_cluster.errors import BuildError
-from kudo_cluster.processes import Process, wait_until_gone
 from kudo_cluster.progress import Heartbeat, Progress
 
 MODULE = Path(__file__).parent / "gomodule"
 _TICK = 0.5
 _TAIL = 15
-_PATIENCE = 10.0
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -90,7 +87,8 @@ def build(program: Program, output: Path, log: Path, *, title: str, progress: Pr
 
     Args:
         program: what to build.
-        output: the file to write; nothing is promised about it after a failure.
+        output: the file to write, in a directory for intermediate results; nothing is promised
+            about either after a failure.
         log: receives everything the Go command says.
         title: how progress lines begin, such as "[2/6] etcd".
         progress: receives the lines.
@@ -103,7 +101,9 @@ def build(program: Program, output: Path, log: Path, *, title: str, progress: Pr
     progress(f"{title}: building {program.package} {_version_of(program)}")
     start = time.monotonic()
     with log.open("wb") as stream:
-        code = _run(command, stream.fileno(), log, title, progress)
+        # Where go works: when it is interrupted, it leaves everything there.
+        environment = {**_environment(), "GOTMPDIR": str(output.parent)}
+        code = _run(command, environment, stream.fileno(), log, title, progress)
     if code != 0:
         raise BuildError(
             f"go build {program.package} failed (exit code {code}); the end of its log {log}:\n"
@@ -128,16 +128,23 @@ def module_directory(module: str) -> Path:
     return Path(json.loads(fetched.stdout)["Dir"])
 
 
-def _run(command: list[str], stream: int, log: Path, title: str, progress: Progress) -> int:
+def _run(
+    command: list[str],
+    environment: dict[str, str],
+    stream: int,
+    log: Path,
+    title: str,
+    progress: Progress,
+) -> int:
     heartbeat = Heartbeat(progress)
     start = time.monotonic()
     # A process group of its own: the compilers that go starts have to end with it. Should this
-    # process be killed, the supervisor's trick interrupts go, which then finishes by itself.
+    # process be killed, the kernel kills go; a compiler ends with the package it is at.
     tether = [sys.executable, "-I", "-S", str(_SUPERVISOR), str(os.getpid()), "--become"]
     building = subprocess.Popen(
         [*tether, *command],
         cwd=MODULE,
-        env=_environment(),
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=stream,
         stderr=stream,
@@ -153,7 +160,8 @@ def _run(command: list[str], stream: int, log: Path, title: str, progress: Progr
     finally:
         heartbeat.end()
         if building.returncode is None:
-            _interrupt(building)
+            os.killpg(building.pid, signal.SIGKILL)
+            building.wait()
 
 
 def _done(log: Path) -> str:
@@ -161,16 +169,6 @@ def _done(log: Path) -> str:
     fetched = sum(line.startswith("go: downloading ") for line in lines)
     compiled = f"{len(lines) - fetched} packages compiled"
     return f"{fetched} modules fetched, {compiled}" if fetched else compiled
-
-
-def _interrupt(building: subprocess.Popen[bytes]) -> None:
-    """End go and its compilers: politely first, for it removes its temporary directory then."""
-    os.killpg(building.pid, signal.SIGINT)
-    with contextlib.suppress(ProcessLookupError):
-        wait_until_gone([Process.of(building.pid)], _PATIENCE)
-    # Not reaped yet, so the group's number cannot be somebody else's.
-    os.killpg(building.pid, signal.SIGKILL)
-    building.wait()
 
 
 def _environment() -> dict[str, str]:

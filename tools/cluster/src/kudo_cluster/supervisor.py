@@ -16,7 +16,7 @@ parent is another process than at the start (somebody forked with the pipe's oth
 open) or on SIGTERM or SIGINT. If the supervisor itself is killed, the kernel kills its children.
 
 With ``--become COMMAND ...`` it supervises nothing but turns into that command, which the kernel
-then interrupts when the parent dies.
+then kills when the parent dies.
 """
 
 import argparse
@@ -41,13 +41,13 @@ class Stop(BaseException):
     """Leave the loop, kill the children and end."""
 
 
-def die_with_parent(parent: int, number: signal.Signals) -> Callable[[], None]:
+def die_with_parent(parent: int) -> Callable[[], None]:
     """Return what a child calls before it executes a program that must not outlive the parent."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def prepare() -> None:
         # The parent may have died before the request took effect: then nobody will send the signal.
-        if prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0 or os.getppid() != parent:
+        if prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != parent:
             os._exit(127)
 
     return prepare
@@ -60,7 +60,7 @@ class Supervisor:
         self._parent = parent
         self._detached = False
         self._children: list[subprocess.Popen[bytes]] = []
-        self._prepare = die_with_parent(os.getpid(), signal.SIGKILL)
+        self._prepare = die_with_parent(os.getpid())
 
     def serve(self) -> None:
         """Answer requests until the parent goes away; raises Stop at the end."""
@@ -120,8 +120,8 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def become(command: list[str], parent: int) -> NoReturn:
-    """Turn into another program that is interrupted when the parent dies."""
-    die_with_parent(parent, signal.SIGINT)()
+    """Turn into another program that is killed when the parent dies."""
+    die_with_parent(parent)()
     os.execvp(command[0], command)
 
 

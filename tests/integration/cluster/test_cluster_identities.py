@@ -1,0 +1,166 @@
+"""The three identities may do what they need, and nothing beyond."""
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kudo_cluster.kubeconfig import Role
+
+if TYPE_CHECKING:
+    from tests.integration.cluster.conftest import Kubectl
+
+pytestmark = pytest.mark.cluster
+
+
+_KUDO = ("operators.kudo.dev", "operatorversions.kudo.dev", "instances.kudo.dev")
+_READ = ("get", "list", "watch")
+_WRITE = ("create", "update", "patch", "delete")
+_WORKLOADS = (
+    "pods",
+    "services",
+    "configmaps",
+    "secrets",
+    "serviceaccounts",
+    "persistentvolumeclaims",
+    "endpoints",
+    "deployments.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "replicasets.apps",
+    "jobs.batch",
+    "cronjobs.batch",
+    "poddisruptionbudgets.policy",
+    "ingresses.networking.k8s.io",
+    "networkpolicies.networking.k8s.io",
+    "horizontalpodautoscalers.autoscaling",
+)
+_CRDS = "customresourcedefinitions.apiextensions.k8s.io"
+_RIGHTS = (
+    "clusterroles.rbac.authorization.k8s.io",
+    "clusterrolebindings.rbac.authorization.k8s.io",
+)
+
+Right = tuple[str, str]
+
+
+def _each(verbs: tuple[str, ...], resources: tuple[str, ...]) -> set[Right]:
+    return {(verb, resource) for verb in verbs for resource in resources}
+
+
+_EVERYTHING = (
+    _each(
+        (*_READ, *_WRITE),
+        (
+            *_KUDO,
+            "instances.kudo.dev/status",
+            "instances.kudo.dev/finalizers",
+            *_WORKLOADS,
+            "events",
+            "events.events.k8s.io",
+            "leases.coordination.k8s.io",
+            "namespaces",
+            "nodes",
+            "pods/exec",
+            "serviceaccounts/token",
+            _CRDS,
+            *_RIGHTS,
+        ),
+    )
+    | _each(("impersonate",), ("users", "groups"))
+    | _each(("bind", "escalate"), _RIGHTS[:1])
+)
+
+_ALLOWED: dict[Role, set[Right]] = {
+    "user": _each((*_READ, *_WRITE), _KUDO)
+    | {("get", "instances.kudo.dev/status"), ("get", _CRDS)}
+    | _each((*_READ, "create", "delete"), ("namespaces",))
+    | _each(
+        _READ,
+        (
+            "pods",
+            "services",
+            "configmaps",
+            "serviceaccounts",
+            "persistentvolumeclaims",
+            "endpoints",
+            "deployments.apps",
+            "statefulsets.apps",
+            "daemonsets.apps",
+            "replicasets.apps",
+            "jobs.batch",
+            "cronjobs.batch",
+            "events",
+            "events.events.k8s.io",
+        ),
+    ),
+    "webhook": _each(_READ, _KUDO[1:]) | {("get", "operators.kudo.dev")},
+    "reconciler": _each(_READ, _KUDO)
+    | _each(_WRITE, ("instances.kudo.dev",))
+    | _each(("get", "update", "patch"), ("instances.kudo.dev/status",))
+    | _each(("update", "patch"), ("instances.kudo.dev/finalizers",))
+    | _each((*_READ, *_WRITE), _WORKLOADS)
+    | _each(("create", "patch"), ("events", "events.events.k8s.io"))
+    | _each((*_READ, "create", "update", "patch"), ("leases.coordination.k8s.io",))
+    | _each(("get",), ("namespaces", _CRDS)),
+}
+
+
+def _review(right: Right) -> dict[str, Any]:
+    verb, target = right
+    kind, _, subresource = target.partition("/")
+    resource, _, group = kind.partition(".")
+    attributes = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
+    return {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    }
+
+
+def _allowed(kubectl: "Kubectl", rights: Iterable[Right]) -> set[Right]:
+    """Ask for all of them in one go; "kubectl auth can-i" asks the same question one at a time."""
+    asked = sorted(rights)
+    documents = {"apiVersion": "v1", "kind": "List", "items": [_review(r) for r in asked]}
+    output = r'--output=jsonpath={.status.allowed}{"\n"}'
+    answers = kubectl("create", "--filename=-", output, stdin=json.dumps(documents)).split()
+    return {r for r, answer in zip(asked, answers, strict=True) if answer == "true"}
+
+
+@pytest.mark.parametrize("role", list(_ALLOWED))
+def test_an_identity_has_its_rights_and_no_others(kubectl: "Kubectl", role: Role) -> None:
+    found = _allowed(dataclasses.replace(kubectl, role=role), _EVERYTHING)
+    assert sorted(found) == sorted(_ALLOWED[role])
+
+
+# Only kinds that every cluster has: for others kubectl asks about a group-less resource.
+@pytest.mark.parametrize(
+    ("role", "question", "answer"),
+    [
+        ("admin", ("delete", "nodes"), "yes"),
+        ("user", ("create", "namespaces"), "yes"),
+        ("user", ("list", "deployments.apps"), "yes"),
+        ("user", ("create", "deployments.apps"), "no"),
+        ("user", ("get", "secrets"), "no"),
+        ("webhook", ("get", "configmaps"), "no"),
+        ("reconciler", ("create", "secrets"), "yes"),
+        ("reconciler", ("get", "pods", "--subresource=exec"), "no"),
+        ("reconciler", ("create", "clusterrolebindings.rbac.authorization.k8s.io"), "no"),
+    ],
+)
+def test_kubectl_gives_the_same_answers(
+    kubectl: "Kubectl", role: Role, question: tuple[str, ...], answer: str
+) -> None:
+    asking = dataclasses.replace(kubectl, role=role)
+    assert asking.run("auth", "can-i", *question).stdout.strip() == answer
+
+
+@pytest.mark.parametrize("role", ["user", "webhook", "reconciler"])
+def test_the_server_knows_an_identity_by_its_name_and_without_groups(
+    kubectl: "Kubectl", role: Role
+) -> None:
+    answer = dataclasses.replace(kubectl, role=role)("auth", "whoami", "--output=json")
+    user = json.loads(answer)["status"]["userInfo"]
+    assert (user["username"], user["groups"]) == (f"kudo-{role}", ["system:authenticated"])

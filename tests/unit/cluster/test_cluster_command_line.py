@@ -1,0 +1,126 @@
+"""The command line, as far as it needs no cluster."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kudo_cluster import __main__ as command_line
+from kudo_cluster.cluster import Cluster
+from kudo_cluster.components import Ports, apiserver, controller_manager, kwok, scheduler, storage
+from kudo_cluster.errors import ClusterError
+from kudo_cluster.layout import Layout
+from kudo_cluster.processes import Process
+from kudo_cluster.state import Running, State
+
+
+@pytest.fixture(autouse=True)
+def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def _run(*arguments: str) -> int:
+    return command_line.main(arguments)
+
+
+def _pretend(directory: Path, process: Process) -> State:
+    etcd = Running("etcd", port=1, health="http://127.0.0.1:1/health", process=process)
+    cluster = State("demo", "https://127.0.0.1:1", process, (etcd,), {"kubectl": "/k"})
+    directory.mkdir(parents=True, exist_ok=True)
+    cluster.write(directory)
+    return cluster
+
+
+@pytest.mark.parametrize("command", ["", "up", "down", "status", "kubeconfig", "build"])
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        _run(*command.split(), "--help")
+    assert end.value.code == 0
+    assert "usage: kudo-cluster" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["sideways"], ["up", "--name", "../elsewhere"]])
+def test_a_wrong_command_line_is_code_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        _run(*arguments)
+    assert end.value.code == 2
+
+
+def test_the_status_of_no_cluster_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run("status") == 1
+    assert "no cluster in " in capsys.readouterr().out
+
+
+def test_stopping_no_cluster_is_no_failure(tmp_path: Path) -> None:
+    assert _run("down") == 0
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_process_that_answers_nothing_is_not_healthy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _pretend(tmp_path, Process.of(os.getpid()))
+    assert _run("status", "--dir", str(tmp_path)) == 1
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.split()[:3] == ["etcd", str(os.getpid()), "1"]
+    assert "refused" in line
+
+
+def test_a_dead_process_is_shown_as_dead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _pretend(tmp_path, Process(pid=os.getpid(), started=1, boot=""))
+    assert _run("status", "--dir", str(tmp_path)) == 1
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[-2:]] == ["dead"] * 2
+
+
+def test_stopping_never_signals_a_stranger_who_got_the_pid(tmp_path: Path) -> None:
+    Layout(tmp_path).claim()
+    _pretend(tmp_path, Process(pid=os.getpid(), started=1, boot=""))
+    assert _run("down", "--dir", str(tmp_path)) == 0
+    assert not tmp_path.exists()
+
+
+def test_a_running_cluster_is_not_started_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _pretend(tmp_path, Process.of(os.getpid()))
+    assert _run("up", "--dir", str(tmp_path)) == 0
+    assert "runs already at https://127.0.0.1:1" in capsys.readouterr().out
+
+
+def test_a_kubeconfig_of_no_cluster_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run("kubeconfig", "--user", "webhook") == 1
+    assert "kudo-cluster: no cluster runs in " in capsys.readouterr().err
+
+
+def test_attaching_needs_a_cluster_that_runs(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="no cluster runs in"):
+        Cluster.attach(tmp_path)
+    _pretend(tmp_path, Process(pid=os.getpid(), started=1, boot=""))
+    with pytest.raises(ClusterError, match="not, or only in part, running"):
+        Cluster.attach(tmp_path)
+
+
+def test_unknown_identities_and_programs_are_refused(tmp_path: Path) -> None:
+    _pretend(tmp_path, Process.of(os.getpid()))
+    cluster = Cluster.attach(tmp_path)
+    assert cluster.binary("kubectl") == Path("/k")
+    with pytest.raises(ClusterError, match="no program helm; there are kubectl"):
+        cluster.binary("helm")
+    with pytest.raises(ValueError, match="no identity 'root'"):
+        cluster.kubeconfig("root")  # type: ignore[arg-type]
+
+
+def test_every_component_listens_on_the_loopback_interface_only(tmp_path: Path) -> None:
+    layout, ports = Layout(tmp_path), Ports.pick()
+    for describe in (storage, apiserver, controller_manager, scheduler, kwok):
+        component = describe(layout, ports)
+        listening = [
+            argument
+            for argument in component.arguments
+            if argument.startswith(("--listen", "--bind-address", "--server-address"))
+        ]
+        assert listening
+        assert all("127.0.0.1" in argument for argument in listening)
+        assert "0.0.0.0" not in " ".join(component.arguments)
