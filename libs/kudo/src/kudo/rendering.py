@@ -130,7 +130,21 @@ def _unwrapped(template: str, chunk: str, document: object) -> Iterator[JsonObje
             "metadata.name is missing; an object that is applied needs a name "
             "(generateName would create another one on each run)",
         )
+    for number in _too_large(document):
+        raise _unreadable(template, chunk, f"the integer {number} does not fit into 64 bits")
     yield document
+
+
+def _too_large(value: object) -> Iterator[int]:
+    """Yield the integers that JSON for the API server cannot hold."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _too_large(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _too_large(item)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        yield value
 
 
 def _unreadable(template: str, chunk: str, reason: str) -> FatalTaskError:
