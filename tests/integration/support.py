@@ -61,6 +61,7 @@ class World:
         command = [
             str(cluster.binary("kubectl")),
             f"--kubeconfig={cluster.kubeconfig('user')}",
+            f"--cache-dir={cluster.directory / 'kubectl-cache'}",
             f"--namespace={self.namespace}",
         ]
         return await run([*command, *arguments], text=text)

@@ -37,6 +37,8 @@ class Shell:
             **os.environ,
             "PATH": path,
             "KUBECONFIG": str(cluster.kubeconfig("user")),
+            # The usual cache is kept by port, and another cluster may have had ours.
+            "KUBECACHEDIR": str(cluster.directory / "kubectl-cache"),
         }
 
     def succeed(self, command: str) -> str:
