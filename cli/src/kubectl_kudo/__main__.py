@@ -77,7 +77,8 @@ def _log(level: int) -> None:
     import logging
 
     shown = logging.DEBUG if level >= 4 else logging.INFO
-    logging.basicConfig(stream=sys.stderr, level=shown, format="%(name)s: %(message)s")
+    logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s")
+    logging.getLogger("kubeio").setLevel(shown)
 
 
 def _nobody_reads() -> int:

@@ -89,6 +89,7 @@ GLOBAL_FLAGS = (
         "check first that the cluster serves the CRDs of KUDO (default: true)",
         default=True,
     ),
+    Flag(("--home",), "accepted for the sake of old scripts; nothing is kept there", "folder"),
     Flag(("--v", "-v"), "log level, 0 to 10; from 2 on, log to stderr", "level", 0, convert=number),
     Flag(("--help", "-h"), "show this help", default=False),
 )

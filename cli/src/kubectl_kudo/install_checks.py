@@ -6,15 +6,13 @@ from difflib import get_close_matches
 from typing import Final
 
 from kubectl_kudo.errors import CliError, listed
+from kubectl_kudo.naming import LONGEST_LABEL, LONGEST_NAME, name_fault
 from kudo.api import OperatorVersion
 from kudo.names import PLAN_DEPLOY
 from kudo.packages import PackageObjects
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem
 
-_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL_LENGTH: Final = 63
-_NAME_LENGTH: Final = 253
 _VERSION: Final = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?", re.ASCII)
 
 MinorVersion = tuple[int, int]
@@ -27,7 +25,7 @@ def check_package(objects: PackageObjects) -> None:
         CliError: names are impossible, or the package lacks its version.
     """
     problems = [
-        *_name("operator", objects.operator.metadata.name, "operator.yaml: name", _LABEL_LENGTH),
+        *_name("operator", objects.operator.metadata.name, "operator.yaml: name", LONGEST_LABEL),
         *_package_version(objects.operator_version),
     ]
     if problems:
@@ -51,7 +49,7 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
         names = ",".join(missing)
         raise CliError(f"missing required parameters during installation: {names}")
     problems = [
-        *_name("instance", name, "--instance", _LABEL_LENGTH),
+        *_name("instance", name, "--instance", LONGEST_LABEL),
         *_undeclared(version, values),
         *_invalid(version, values),
         *_without_deploy(version),
@@ -88,15 +86,9 @@ def minor_version(text: str) -> MinorVersion | None:
 
 
 def _name(what: str, name: str, where: str, longest: int) -> Iterator[Problem]:
-    if len(name) > longest:
-        text = f'the {what} name "{name}" has {len(name)} characters; {longest} are allowed'
-        yield Problem("InvalidName", text, where)
-    elif not _SUBDOMAIN.fullmatch(name):
-        text = (
-            f'the {what} name "{name}" is not possible: use lower-case letters, digits, "-" and '
-            '".", with a letter or digit at both ends'
-        )
-        yield Problem("InvalidName", text, where)
+    fault = name_fault(what, name, longest)
+    if fault:
+        yield Problem("InvalidName", fault, where)
 
 
 def _package_version(version: OperatorVersion) -> Iterator[Problem]:
@@ -105,7 +97,7 @@ def _package_version(version: OperatorVersion) -> Iterator[Problem]:
         yield Problem("VersionMissing", text, "operator.yaml: operatorVersion")
         return
     where = "operator.yaml: operatorVersion, appVersion"
-    yield from _name("operatorversion", version.metadata.name, where, _NAME_LENGTH)
+    yield from _name("operatorversion", version.metadata.name, where, LONGEST_NAME)
 
 
 def _undeclared(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:

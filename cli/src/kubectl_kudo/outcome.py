@@ -156,12 +156,19 @@ def _without_entry(target: Target, instance: JsonObject) -> Verdict:
 
 
 def _replaced(target: Target, instance: JsonObject) -> Verdict:
-    plan = scheduled(instance).plan or target.plan
-    text = (
-        f"instance {target.key}: the run of plan {target.plan} was replaced by a newer run of "
-        f"plan {plan}"
-    )
-    return Verdict(State.FAILED, text)
+    plan, text = scheduled(instance).plan, f"instance {target.key}: the run of plan {target.plan}"
+    if plan:
+        return Verdict(State.FAILED, f"{text} was replaced by a newer run of plan {plan}")
+    text = f"{text} is no longer there: a newer one replaced it, or it was refused"
+    return Verdict(State.FAILED, f"{text}{_refusal(instance)}")
+
+
+def _refusal(instance: JsonObject) -> str:
+    """Return why the reconciler calls the Instance not ready, if it does."""
+    for condition in (instance.get("status") or {}).get("conditions") or []:
+        if condition.get("type") == "Ready" and condition.get("status") == "False":
+            return f" ({condition.get('reason')}: {condition.get('message')})"
+    return ""
 
 
 def _closing(plan: str) -> Verdict:

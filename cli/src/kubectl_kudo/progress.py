@@ -10,7 +10,7 @@ from typing import Protocol, TextIO
 
 from kubectl_kudo.output import JsonObject
 from kubectl_kudo.plan_view import headline, plans_node, shown_plan
-from kubectl_kudo.runs import NEVER_RUN, PENDING, entries, parts, status_of
+from kubectl_kudo.runs import NEVER_RUN, PENDING, TERMINAL, active, entries, parts, status_of
 from kubectl_kudo.tree import draw
 
 Clock = Callable[[], float]
@@ -31,23 +31,31 @@ class Progress(Protocol):
 
 
 class Lines:
-    """One line for each change of the status of a plan, phase or step."""
+    """One line for each change of the status of a plan, phase or step.
+
+    Not told are runs that were over when the Instance was first shown, and a run that another one
+    is about to replace.
+    """
 
     def __init__(self, stream: TextIO, *, clock: Clock = time.monotonic) -> None:
         self._stream = stream
         self._clock = clock
         self._start = clock()
         self._seen: dict[tuple[str, str], str] = {}
+        self._over: set[str] | None = None
 
     def show(self, instance: JsonObject | None) -> None:
         if instance is None:
             return
-        plan = shown_plan(instance) or ""
+        if self._over is None:
+            known = entries(instance).values()
+            self._over = {_uid(one) for one in known if status_of(one) in TERMINAL}
+        plan, run = shown_plan(instance) or "", active(instance)
         entry = entries(instance).get(plan)
-        if entry is None:
+        if entry is None or _uid(entry) in self._over or (run and run.uid != _uid(entry)):
             return
         for name, part in parts(plan, entry):
-            self._show_part(str(entry.get("uid")), name, part)
+            self._show_part(_uid(entry), name, part)
 
     def tick(self) -> None:
         pass
@@ -64,6 +72,10 @@ class Lines:
         elapsed = f"{self._clock() - self._start:5.1f}s"
         self._stream.write(f"{elapsed}  {name} {status}{message}\n")
         self._stream.flush()
+
+
+def _uid(entry: JsonObject) -> str:
+    return str(entry.get("uid") or "")
 
 
 class Picture:

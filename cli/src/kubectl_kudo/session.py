@@ -9,11 +9,12 @@ from kubectl_kudo import __version__
 from kubectl_kudo.arguments import Args
 from kubectl_kudo.errors import CliError
 from kubectl_kudo.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
+from kubectl_kudo.naming import name_fault
 from kubectl_kudo.output import JsonObject, warn
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.errors import Forbidden, NotFound
-from kudo.names import API_VERSION, GROUP, VERSION
+from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 
 _TIMEOUT = 30.0
 
@@ -70,16 +71,36 @@ async def _work(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
 @asynccontextmanager
 async def connect(args: Args) -> AsyncIterator[Session]:
     """Yield a session; the cluster was asked for KUDO's kinds, unless that was turned off."""
+    check_names(args)
     config = load_config(
         args.kubeconfig or None,
         context=args.context or None,
         user_agent=f"kubectl-kudo/{__version__}",
     )
     async with Client(config, timeout=float(args.request_timeout) or _TIMEOUT) as client:
-        client.on_warning = warn
+        client.on_warning = _pass_on
         if args.validate_install:
             await check_served(client)
         yield Session(client, args.namespace or config.namespace)
+
+
+def check_names(args: Args) -> None:
+    """Check the names that the command line gives, before they become part of a path.
+
+    Raises:
+        CliError: no object can have such a name.
+    """
+    given = {"namespace": args.namespace, "instance": getattr(args, "instance", "")}
+    for what, name in given.items():
+        fault = name_fault(what, name) if name else ""
+        if fault:
+            raise CliError(fault)
+
+
+def _pass_on(warning: str) -> None:
+    # The finalizer's name is a promise to existing Instances; nobody who reads this can change it.
+    if f'"{FINALIZER_CLEANUP}": prefer a domain-qualified' not in warning:
+        warn(warning)
 
 
 async def check_served(client: Client) -> None:

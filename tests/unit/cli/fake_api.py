@@ -35,6 +35,7 @@ class FakeApi:
         served: Plurals that discovery lists.
         version: What /version says.
         namespaces: Those that exist.
+        lost_watches: How many watches fail before one works.
         warning: Text of a Warning header on every answer.
     """
 
@@ -47,6 +48,7 @@ class FakeApi:
         self.served = list(KINDS)
         self.version = "v1.36.3"
         self.namespaces = {"kitchen", "default"}
+        self.lost_watches = 0
         self.warning = ""
         self.url = ""
         self._number = 0
@@ -114,7 +116,7 @@ class FakeApi:
         return self._number
 
     def _answer(self, obj: JsonObject, status: int = 200) -> web.Response:
-        headers = {"Warning": f'299 - "{self.warning}"'} if self.warning else {}
+        headers = {"Warning": f"299 - {json.dumps(self.warning)}"} if self.warning else {}
         return web.json_response(obj, status=status, headers=headers)
 
     def _refusal(self, status: int, message: str, reason: str = "") -> web.Response:
@@ -164,6 +166,9 @@ class FakeApi:
         return self._answer({"metadata": {"resourceVersion": str(self._number)}, "items": chosen})
 
     async def _watch(self, request: web.Request, plural: str, name: str) -> web.StreamResponse:
+        if self.lost_watches:
+            self.lost_watches -= 1
+            return self._refusal(503, "not now")
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         while self.script:

@@ -1,7 +1,11 @@
 """The commands against an API server: what they send, print and return."""
 
 import json
+import signal
+import subprocess
+import sys
 import tarfile
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -448,7 +452,70 @@ def test_plan_trigger_waits_for_its_run(kudo: Run, installed: FakeApi) -> None:
     assert ran.out.endswith("instance kitchen/tea ready\n")
 
 
+# Waiting
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_the_tree_is_drawn_again_and_again_and_stays(
+    kudo: Run, installed: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    complete(installed)
+    ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
+    assert ran.code == 0
+    drawn = terminal.getvalue().split("\033[J")
+    assert "Plan deploy (serial strategy) [PENDING]" in drawn[1]
+    assert "Plan deploy (serial strategy) [COMPLETE]" in drawn[-1]
+
+
+def test_a_lost_watch_is_told_and_taken_up_again(kudo: Run, installed: FakeApi) -> None:
+    complete(installed)
+    installed.lost_watches = 2
+    ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
+    assert ran.code == 0
+    assert ran.err.count("lost sight of instance kitchen/tea, trying again: ") >= 1
+    assert "deploy.main.app COMPLETE" in ran.err
+
+
+def test_who_may_not_watch_is_told_at_once(kudo: Run, installed: FakeApi) -> None:
+    installed.plan = "deploy"
+    installed.refusals["GET", "instances"] = (403, "instances.kudo.dev is forbidden")
+    ran = kudo("plan", "trigger", "--instance", "tea", "--name", "deploy", "--wait")
+    assert ran.code == 255
+    assert ran.err == "Error: instances.kudo.dev is forbidden\n"
+
+
+def test_an_interrupt_while_waiting_ends_quietly_with_130(kudo: Run, installed: FakeApi) -> None:
+    installed.objects["instances", "tea"]["spec"]["planExecution"] = {
+        "planName": "deploy",
+        "uid": "1",
+    }
+    installed.script = [status("IN_PROGRESS")]
+    command = [sys.executable, "-m", "kubectl_kudo", "plan", "status", "--instance", "tea"]
+    process = subprocess.Popen([*command, "--wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert b"deploy IN_PROGRESS" in first
+    assert process.returncode == 130
+    assert (out, b"Traceback" in err) == (b"", False)
+
+
 # The connection
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "Tea", "tea-"])
+def test_names_that_no_object_can_have_are_not_sent(kudo: Run, api: FakeApi, name: str) -> None:
+    ran = kudo("uninstall", "--instance", name)
+    assert ran.code == 255
+    assert f'the instance name "{name}" is not possible' in ran.err
+    assert api.requests == []
 
 
 def test_the_namespace_is_that_of_the_chosen_context_or_of_the_flag(
@@ -490,3 +557,12 @@ def test_warnings_of_the_api_server_go_to_stderr_once(kudo: Run, api: FakeApi) -
     ran = kudo("get", "all", "-o", "json")
     assert ran.out == "[]\n"
     assert ran.err == "Warning: tea is deprecated\n"
+
+
+def test_the_warning_about_the_name_of_our_finalizer_is_kept_from_users(
+    kudo: Run, api: FakeApi
+) -> None:
+    api.warning = (
+        'metadata.finalizers: "kudo.dev.instance.cleanup": prefer a domain-qualified finalizer name'
+    )
+    assert kudo("get", "all").err == ""

@@ -89,13 +89,22 @@ def test_another_instance_of_the_same_name_is_a_stranger() -> None:
     [
         instance("deploy", "2", deploy=entry("IN_PROGRESS")),
         instance("deploy", "2", deploy=entry("IN_PROGRESS", "2")),
-        instance(deploy=entry("COMPLETE", "2")),
     ],
 )
 def test_a_run_that_a_newer_one_replaced_has_failed(obj: JsonObject) -> None:
     verdict = judge(RUN, obj)
     assert verdict.state is State.FAILED
     assert "the run of plan deploy was replaced by a newer run of plan deploy" in verdict.text
+
+
+def test_a_run_that_vanished_has_failed_and_the_reason_is_told_where_there_is_one() -> None:
+    obj = instance(deploy=entry("COMPLETE", "2"))
+    verdict = judge(RUN, obj)
+    assert verdict.state is State.FAILED
+    assert verdict.text.endswith("a newer one replaced it, or it was refused")
+    condition = {"type": "Ready", "status": "False", "reason": "CleanupNotManual", "message": "no"}
+    obj["status"]["conditions"] = [condition]
+    assert judge(RUN, obj).text.endswith("or it was refused (CleanupNotManual: no)")
 
 
 def test_an_entry_that_nothing_names_is_waited_for_until_it_is_ended() -> None:

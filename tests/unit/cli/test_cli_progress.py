@@ -52,9 +52,36 @@ def test_each_change_of_a_status_is_one_line() -> None:
 def test_a_new_run_of_the_same_plan_is_told_from_the_start() -> None:
     stream = StringIO()
     lines = Lines(stream, clock=Clock())
+    lines.show(instance("1"))
     lines.show(status("COMPLETE")(instance("1")))
     lines.show(status("COMPLETE")(instance("2")))
     assert stream.getvalue().count("deploy COMPLETE\n") == 2
+
+
+def test_what_was_over_before_is_not_told() -> None:
+    stream = StringIO()
+    lines = Lines(stream, clock=Clock())
+    before = status("COMPLETE", done=True)(instance("1"))
+    assert before is not None
+    lines.show(before)
+    lines.show(before)
+    assert stream.getvalue() == ""
+    before["spec"]["planExecution"] = {"planName": "deploy", "uid": "2"}
+    lines.show(before)
+    assert stream.getvalue() == ""
+    lines.show(status("IN_PROGRESS", step="PENDING")(before))
+    assert stream.getvalue() == "  0.0s  deploy IN_PROGRESS\n"
+
+
+def test_a_run_that_is_being_started_again_is_told_once_only() -> None:
+    stream = StringIO()
+    lines = Lines(stream, clock=Clock())
+    running = status("IN_PROGRESS")(instance("1"))
+    assert running is not None
+    running["spec"]["planExecution"]["uid"] = "2"
+    lines.show(running)
+    lines.show(status("IN_PROGRESS")(running))
+    assert stream.getvalue().count("deploy IN_PROGRESS\n") == 1
 
 
 def picture(
