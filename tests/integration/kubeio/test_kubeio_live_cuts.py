@@ -8,7 +8,6 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
-from kudo_cluster import Cluster
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
 from kubeio.client import Client
@@ -17,6 +16,7 @@ from kubeio.errors import ConnectionLost
 from kubeio.informer import Informer
 from kubeio.reflector import Status, Timing
 from kubeio.types import JsonObject
+from kudo_cluster import Cluster
 
 pytestmark = pytest.mark.cluster
 
@@ -143,16 +143,17 @@ async def test_nothing_is_lost_however_often_the_line_is_cut(
 async def test_a_line_gone_silent_is_noticed_and_made_up_for(
     cluster: Cluster, client: Client, namespace: str
 ) -> None:
-    timing = Timing(watch=(2, 2), idle=1.0, backoff=(0.01, 0.1))
+    timing = Timing(watch=(4, 4), idle=2.0, backoff=(0.01, 0.1))
     async with (
         wired(cluster) as (wire, distant),
         running(distant, namespace, timing) as (informer, statuses),
     ):
-        # The bookmark that ends each watch tells that this server sends them.
-        await until(lambda: [one.phase for one in statuses].count("watching") > 1)
+        # A watch of four seconds has its bookmark after two.
+        await until(lambda: informer._reflector._bookmarks)
+        lost = len(statuses)
         wire.flowing.clear()
         await client.apply(CONFIG_MAP, config_map(namespace, "a"), field_manager="kubeio-test")
-        await until(lambda: any(isinstance(one.error, ConnectionLost) for one in statuses))
+        await until(lambda: any(isinstance(one.error, ConnectionLost) for one in statuses[lost:]))
         assert informer.get(namespace, "a") is None
         wire.flowing.set()
         await until(lambda: informer.get(namespace, "a"))

@@ -1,6 +1,6 @@
 """Certificates made on the spot, for tests of TLS."""
 
-import datetime
+import datetime as dt
 import functools
 import ipaddress
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def _issue(name: str, issuer: Pair | None) -> Pair:
         loaded = serialization.load_pem_private_key(issuer.key, None)
         assert isinstance(loaded, ec.EllipticCurvePrivateKey)
         signer = loaded
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     names = [
         x509.DNSName(name.replace(" ", "-")),
         x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
@@ -49,8 +49,8 @@ def _issue(name: str, issuer: Pair | None) -> Pair:
         .issuer_name(issuer_name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(hours=1))
+        .not_valid_before(now - dt.timedelta(minutes=5))
+        .not_valid_after(now + dt.timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
     )

@@ -227,6 +227,18 @@ async def test_null_items_are_an_empty_list(api: FakeApi, client: Client) -> Non
     assert await client.list(WIDGET) == ([], "3")
 
 
+@pytest.mark.parametrize("body", [{"error": "x"}, {"items": []}, {"items": [], "metadata": 1}])
+async def test_what_is_no_list_is_not_taken_for_an_empty_one(
+    api: FakeApi, client: Client, body: JsonObject
+) -> None:
+    async def odd(request: web.Request) -> web.StreamResponse:
+        return web.json_response(body)
+
+    api.handlers[PATH] = odd
+    with pytest.raises(ConnectionLost, match="not a list of the API"):
+        await client.list(WIDGET)
+
+
 async def test_what_is_no_object_is_not_listed(api: FakeApi, client: Client) -> None:
     async def odd(request: web.Request) -> web.StreamResponse:
         return web.json_response({"metadata": {}, "items": [{"metadata": {}}]})

@@ -246,7 +246,7 @@ BAD = {
         "clusters[c].cluster.insecure-skip-tls-verify",
         "true or false",
     ),
-    "a section is a list": Bad(kubeconfig() | {"users": {} or {"u": 1}}, "users", "a list"),
+    "a section is a list": Bad(kubeconfig() | {"users": {"u": 1}}, "users", "a list"),
     "an entry has a name": Bad(kubeconfig() | {"users": [{}]}, "users[0]", "a name"),
     "a user is a mapping": Bad(
         kubeconfig() | {"users": [{"name": "u", "user": 3}]}, "users[u].user", "a mapping"

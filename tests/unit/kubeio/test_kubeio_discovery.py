@@ -9,7 +9,7 @@ from tests.unit.kubeio.fake_api import FakeApi, Fault, refuse
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kubeio.errors import ServerError, UnknownKind
+from kubeio.errors import ConnectionLost, ServerError, UnknownKind
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 
@@ -207,3 +207,17 @@ async def test_older_servers_are_read_group_by_group_past_broken_ones(
     api.handlers["/apis/metrics/v1"] = refuse(503, "ServiceUnavailable")
     found = await Discovery(client).all_resources()
     assert [one.api_version for one in found] == ["v1", "x/v2", "x/v1"]
+
+
+@pytest.mark.parametrize("body", [{"resources": [{}]}, {"resources": 3}, ["x"]])
+async def test_nonsense_from_one_api_server_is_a_lost_connection(
+    api: FakeApi, client: Client, body: Any
+) -> None:
+    api.handlers["/apis/odd/v1"] = serves(body)
+    with pytest.raises(ConnectionLost, match="not a discovery document"):
+        await Discovery(client).resolve("odd/v1", "X")
+    api.handlers["/api"] = serves({"kind": "APIVersions", "versions": ["v1"]})
+    versions = [{"groupVersion": "odd/v1"}]
+    api.handlers["/apis"] = serves({"groups": [{"name": "odd", "versions": versions}]})
+    api.handlers["/api/v1"] = serves(CORE)
+    assert [one.kind for one in await Discovery(client).all_resources()] == ["Pod"]

@@ -195,16 +195,24 @@ async def test_what_came_before_a_break_counts(api: FakeApi, client: Client) -> 
     assert api.watches[1].query["resourceVersion"] == "11"
 
 
-async def test_a_silent_watch_is_given_up_once_bookmarks_are_known(
-    api: FakeApi, client: Client
-) -> None:
+async def test_a_silent_watch_is_given_up(api: FakeApi, client: Client) -> None:
     bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "44"}}}
-    api.watch_faults += [stream(orjson.dumps(bookmark) + b"\n"), stream(hang=True)]
+    api.watch_faults += [stream(orjson.dumps(bookmark) + b"\n", hang=True)]
     timing = Timing(idle=0.05, backoff=(0.01, 0.05))
     async with running(client, timing=timing) as seen:
-        await until(lambda: len(api.watches) == 3)
+        await until(lambda: len(api.watches) == 2)
     assert seen.errors[:1] == [ConnectionLost]
-    assert api.watches[2].query["resourceVersion"] == "44"
+    assert api.watches[1].query["resourceVersion"] == "44"
+
+
+async def test_silence_is_no_error_where_no_bookmarks_are_sent(
+    api: FakeApi, client: Client
+) -> None:
+    timing = Timing(idle=0.05, steady=0.01)
+    async with running(client, timing=timing) as seen:
+        await until(lambda: len(api.watches) == 3)
+    assert seen.errors == []
+    assert len(api.lists) == 1
 
 
 async def test_a_server_that_ends_watches_at_once_is_not_hammered(

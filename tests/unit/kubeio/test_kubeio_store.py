@@ -191,7 +191,9 @@ def test_the_deletion_of_another_or_unknown_object_is_not_observed() -> None:
     seen.list(10, thing("a", 5, uid="one"))
     assert not seen.store.observe_deleted(thing("a", 5, uid="two"))
     assert not seen.store.observe_deleted(thing("b", 5))
-    assert seen.versions() == {"a": "5"}
+    seen.store.put(thing("c", 11, uid=""))
+    assert not seen.store.observe_deleted(thing("c", 11, uid=""))
+    assert seen.versions() == {"a": "5", "c": "11"}
 
 
 def test_a_forced_list_is_taken_although_it_is_older() -> None:

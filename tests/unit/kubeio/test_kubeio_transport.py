@@ -195,6 +195,17 @@ async def test_unreadable_answers_are_lost_connections(content: bytes) -> None:
             await client.get(WIDGET, "a", namespace="ns")
 
 
+async def test_no_token_is_in_what_an_error_shows() -> None:
+    content = b"garbage\r\n\r\n"
+    async with scripted(sends(content), sends(content)) as (config, _):
+        config = replace(config, auth=StaticAuth.bearer("s3cret"))
+        async with Client(config) as client:
+            with pytest.raises(ConnectionLost) as lost:
+                await client.get(WIDGET, "a", namespace="ns")
+    assert "s3cret" not in f"{lost.value!r} {lost.value.__cause__!r}"
+    assert lost.value.__cause__ is not None
+
+
 async def test_a_redirect_is_not_followed() -> None:
     moved = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
     async with scripted(sends(moved)) as (config, _), Client(config) as client:

@@ -12,6 +12,7 @@ from tests.unit.kudo.test_admission_objects import (
     version,
 )
 
+from kudo.admission import Request, Review
 from kudo.problems import InvalidInput
 
 
@@ -120,3 +121,8 @@ def test_an_object_of_another_shape_is_refused_and_not_crashed_on(
 ) -> None:
     with pytest.raises(InvalidInput):
         review({**instance(), field: value}, None)
+
+
+def test_an_unreadable_object_without_a_name_yet_is_named_as_such() -> None:
+    with pytest.raises(InvalidInput, match=r"ns/\(generated name\): spec"):
+        Review.of(Request("CREATE", "ns", "", {**instance(), "spec": 7}))

@@ -82,7 +82,7 @@ async def following(
     app = web.Application()
     app.router.add_get(PATH, api.collection)
     app.router.add_get(ONE, api.one)
-    runner = web.AppRunner(app, shutdown_timeout=0.0)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

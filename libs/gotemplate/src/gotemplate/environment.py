@@ -1,7 +1,7 @@
 """The engine's front: environments make templates, templates render.
 
 An `Environment` is immutable after it was made and may be shared between threads; so may a
-`Template`. Parsing is cached by name and text, because it costs about thirty times a rendering.
+`Template`. Parsing is cached by name and text, because it costs as much as many renderings.
 """
 
 import threading

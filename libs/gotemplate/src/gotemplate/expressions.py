@@ -179,6 +179,8 @@ class Expressions:
         def run(frame: Frame, dot: object) -> object:
             last = [] if piped is None else [piped(frame, dot)]
             value = path.read(frame, receiver(frame, dot))
+            if value is NO_VALUE:
+                return reader.absent(name)
             typed = frame.typed_dot if reader.typed is None else reader.typed
             method = reader.method(value, name, typed and direct)
             return reader.call(method, name, [arg(frame, dot) for arg in values] + last)

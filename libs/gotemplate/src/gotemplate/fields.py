@@ -56,10 +56,16 @@ class Reader:
                 return found
             return self._missing(f"map has no entry for key {quote(name)}")
         if value is NO_VALUE:
-            return self._missing(f"nil data; no entry for key {quote(name)}", NO_VALUE)
-        if value is None:
-            raise self.unit.error(self.node, f"nil pointer evaluating interface {{}}.{name}")
+            return self.absent(name)
         return self.call(self.method(value, name, typed), name, ())
+
+    def absent(self, name: str) -> object:
+        """Give the field of what is not there.
+
+        Raises:
+            TemplateError: a missing key is an error.
+        """
+        return self._missing(f"nil data; no entry for key {quote(name)}", NO_VALUE)
 
     def method(self, value: object, name: str, typed: bool) -> Method:
         """Find a method; of a value that has none, say so before its arguments are evaluated.
@@ -67,8 +73,8 @@ class Reader:
         Raises:
             TemplateError: there is no such method.
         """
-        if value is None or value is NO_VALUE:
-            self._step(value, name, typed)
+        if value is None:
+            raise self.unit.error(self.node, f"nil pointer evaluating interface {{}}.{name}")
         if isinstance(value, Mapping):
             raise self.unit.error(self.node, f"{name} is not a method but has arguments")
         method = value.go_method(name) if isinstance(value, MethodValue) else None

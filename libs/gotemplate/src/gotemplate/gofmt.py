@@ -273,7 +273,7 @@ class Printer:
 
     def _open(self, size: int, depth: int) -> None:
         self._run.check("value_depth", depth + 1)
-        self._run.charge(size)
+        self._run.charge(2 * size + 1)
 
 
 def sorted_items(value: Mapping[object, object]) -> list[tuple[object, object]]:

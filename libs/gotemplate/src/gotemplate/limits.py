@@ -1,10 +1,10 @@
 """What one template may cost, and the account of one rendering.
 
 Work is counted in steps: one for every node of a body each time the body runs (a loop pays for
-its body again on every pass), one for every value inside a printed one, and one for every 64
+its body again on every pass), two for every value inside a printed one, and one for every 64
 characters or 16 items a function reads or makes beyond a small size. Steps therefore bound time
-and memory together. The other limits stop a single call before it allocates. Counting is exact and has no clock; a caller who wants wall
-clock passes `expired` to `Template.render`.
+and memory together. The other limits stop a single call before it allocates. Counting is exact
+and has no clock; a caller who wants wall clock passes `expired` to `Template.render`.
 """
 
 from collections.abc import Callable

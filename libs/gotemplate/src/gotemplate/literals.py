@@ -31,7 +31,9 @@ _DIGITS: Final = "[0-9](?:_?[0-9])*"
 _FLOAT: Final = re.compile(
     rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
 )
-_HEX_FLOAT: Final = re.compile(r"[+-]?0[xX](?:_?[0-9a-fA-F])*\.?(?:[0-9a-fA-F]_?)*[pP][+-]?[0-9]+")
+_HEX_FLOAT: Final = re.compile(
+    r"[+-]?0[xX](?=[_.]?[0-9a-fA-F])(?:_?[0-9a-fA-F])*\.?(?:[0-9a-fA-F]_?)*[pP][+-]?[0-9]+"
+)
 
 
 def unquote(literal: str) -> str:

@@ -75,6 +75,8 @@ class Parser:
             raise LimitError("source", limits.source)
         words = frozenset({"break", "continue"} & set(functions))
         self._tokens = tokenize(source, words, limits.tokens)
+        # Whoever reads the last token may look at the one after it, and finds the same.
+        self._tokens.append(self._tokens[-1])
         self._next_index = 0
         self._seen = 0
         self._level = 0
@@ -87,12 +89,14 @@ class Parser:
     # Tokens
 
     def _next(self) -> Token:
-        token = self._peek()
-        self._next_index += 1
-        return token
+        index = self._next_index
+        self._next_index = index + 1
+        if index >= self._seen:
+            self._seen = index + 1
+        return self._tokens[index]
 
     def _peek(self) -> Token:
-        index = min(self._next_index, len(self._tokens) - 1)
+        index = self._next_index
         if index >= self._seen:
             self._seen = index + 1
         return self._tokens[index]

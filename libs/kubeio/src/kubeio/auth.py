@@ -92,6 +92,8 @@ class TokenFileAuth:
         return self._value != rejected
 
     async def _read(self) -> None:
+        # Noted first, so that the other calls of this moment go on with the token they have.
+        self._read_at = self._clock()
         try:
             token = (await asyncio.to_thread(self._path.read_text)).strip()
         except (OSError, UnicodeDecodeError) as error:
@@ -100,7 +102,6 @@ class TokenFileAuth:
                 raise ConfigError(problem, source=self._path) from error
             log.warning("keeping the last token: cannot read %s: %s", self._path, error)
             return
-        self._read_at = self._clock()
         if token:
             self._value = f"Bearer {token}"
         elif self._value is None:

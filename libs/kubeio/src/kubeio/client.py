@@ -149,8 +149,11 @@ class Client:
             query["limit"] = str(limit)
         while True:
             page = await self._object("GET", path, query=query, accept=accept)
-            metadata = page.get("metadata") or {}
-            items = page.get("items") or []
+            metadata = page.get("metadata")
+            if "items" not in page or not isinstance(metadata, dict):
+                # Taken for an empty list, it would empty every cache that reads it.
+                raise ConnectionLost(f"GET {path}: not a list of the API: {str(page)[:100]}")
+            items = page["items"] or []
             for item in items:
                 _identify(item, resource, "name", path)
             yield ListResult(items, str(metadata.get("resourceVersion") or ""))

@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, NotFound, UnknownKind
@@ -26,6 +27,8 @@ _AGGREGATED = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
     for version in ("v2", "v2beta1")
 )
+T = TypeVar("T")
+
 _REMEMBERED = 500
 _ACCEPT = f"{_AGGREGATED},application/json"
 
@@ -106,10 +109,10 @@ class Discovery:
         )
         found: list[Resource] = []
         for index in (core, groups):
-            if index.get("kind") == "APIGroupDiscoveryList":
-                found += _aggregated(index)
+            if isinstance(index, dict) and index.get("kind") == "APIGroupDiscoveryList":
+                found += _understood(_aggregated(index))
             else:
-                found += await self._one_by_one(_listed_versions(index))
+                found += await self._one_by_one(_understood(_listed_versions(index)))
         return tuple(found)
 
     def invalidate(self, api_version: str | None = None) -> None:
@@ -133,7 +136,7 @@ class Discovery:
             listing = await self._client.raw("GET", _path(group, version))
         except (NotFound, ValueError):
             listing = {}
-        kinds = {one.kind: one for one in _listed_resources(listing, group, version)}
+        kinds = {one.kind: one for one in _understood(_listed_resources(listing, group, version))}
         found = _GroupVersion(kinds, self._clock())
         self._forget_unknown()
         self._cache[api_version] = found
@@ -151,11 +154,18 @@ class Discovery:
             group, version = split_api_version(api_version)
             try:
                 listing = await self._client.raw("GET", _path(group, version))
+                found += _understood(_listed_resources(listing, group, version))
             except (ApiError, ConnectionLost) as error:
                 log.warning("discovery of %s failed: %s", api_version, error)
-                continue
-            found += _listed_resources(listing, group, version)
         return found
+
+
+def _understood(parsing: Iterator[T]) -> list[T]:
+    # Anyone may run an aggregated API server, and some answer with anything at all.
+    try:
+        return list(parsing)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ConnectionLost(f"not a discovery document: {error!r}") from error
 
 
 def _path(group: str, version: str) -> str:

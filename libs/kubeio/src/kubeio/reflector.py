@@ -18,14 +18,14 @@ import asyncio
 import enum
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from kubeio.backoff import Backoff
 from kubeio.client import Client
-from kubeio.errors import ApiError, Gone, KubeError
+from kubeio.errors import ApiError, ConnectionLost, Gone, KubeError
 from kubeio.resource import Resource
 from kubeio.store import Store
 from kubeio.types import parse_version
@@ -59,8 +59,8 @@ class Timing:
     Attributes:
         watch: range from which the length of each watch is drawn, so that the watches of many
             clients do not end together.
-        idle: silence after which a watch counts as dead, once the server is known to send
-            bookmarks (about every minute); before that it is the length of the watch + 30 s.
+        idle: silence after which a watch counts as dead: the server sends a bookmark about every
+            minute. If it never sent one, the watch is merely opened anew.
         backoff: base and cap of the delays after errors.
         steady: a watch that lasted this long starts the delays over.
     """
@@ -162,31 +162,38 @@ class Reflector:
         return True
 
     async def _watch(self) -> None:
-        assert self.version is not None
         self.on_status(Status(Phase.WATCHING))
-        scope = self.scope
         started = self.clock()
         silent = True
-        stream = self.client.watch(
+        try:
+            async with aclosing(self._stream()) as stream:
+                async for event in stream:
+                    self._take(event)
+                    if silent:
+                        silent = False
+                        self._steady()
+        except ConnectionLost as lost:
+            idled = lost.timeout and self.clock() - started >= self.timing.idle
+            if self._bookmarks or not idled:
+                raise
+        if self.clock() - started >= self.timing.steady:
+            self._steady()
+        elif silent:
+            # A server that accepts watches only to end them at once must not be hammered.
+            await self.sleep(self._backoff.next())
+
+    def _stream(self) -> AsyncGenerator[WatchEvent, None]:
+        assert self.version is not None
+        scope = self.scope
+        return self.client.watch(
             scope.resource,
             namespace=scope.namespace,
             resource_version=self.version,
             label_selector=scope.label_selector,
             timeout_seconds=self.rng.randint(*self.timing.watch),
             metadata_only=scope.metadata_only,
-            idle_timeout=self.timing.idle if self._bookmarks else None,
+            idle_timeout=self.timing.idle,
         )
-        async with aclosing(stream):
-            async for event in stream:
-                self._take(event)
-                if silent:
-                    silent = False
-                    self._steady()
-        if self.clock() - started >= self.timing.steady:
-            self._steady()
-        elif silent:
-            # A server that accepts watches only to end them at once must not be hammered.
-            await self.sleep(self._backoff.next())
 
     def _take(self, event: WatchEvent) -> None:
         self.last_contact = self.clock()

@@ -139,7 +139,7 @@ class Store:
         """
         key = key_of(obj)
         old = self.objects.get(key)
-        if old is None or uid_of(old) != uid_of(obj):
+        if old is None or not uid_of(obj) or uid_of(old) != uid_of(obj):
             return False
         self._graves[key] = (uid_of(old), resource_version(old) or 0)
         self._drop(key, old)

@@ -160,7 +160,7 @@ class Transport:
             finally:
                 response.close()
         except (aiohttp.ClientError, OSError) as error:
-            raise _lost(subject, error) from error
+            raise _lost(subject, error) from _presentable(error)
 
     async def _exchange(
         self,
@@ -191,7 +191,8 @@ class Transport:
             if body is not None and body.refusal is not None:
                 raise body.refusal from None
             maybe_sent = body is None or body.sent
-            raise _lost(f"{method} {url.raw_path}", error, maybe_sent=maybe_sent) from error
+            lost = _lost(f"{method} {url.raw_path}", error, maybe_sent=maybe_sent)
+            raise lost from _presentable(error)
         self.warnings.collect(response.headers.getall("Warning", ()))
         return Answer(response.status, response.headers.get("Retry-After"), content)
 
@@ -310,6 +311,13 @@ def _refusal(answer: Answer, subject: str) -> ApiError:
     return error_from_response(
         answer.status, answer.body, retry_after=answer.retry_after, subject=subject
     )
+
+
+def _presentable(error: Exception) -> Exception:
+    # The repr of this one shows the request's headers, and with them the token.
+    if isinstance(error, aiohttp.ClientResponseError):
+        return aiohttp.ClientError(str(error))
+    return error
 
 
 def _lost(subject: str, error: Exception, *, maybe_sent: bool = True) -> ConnectionLost:

@@ -28,6 +28,8 @@ VersionKey = tuple[str, str]
 """Namespace and name of an OperatorVersion."""
 Versions = Mapping[VersionKey, OperatorVersion | None]
 
+_NAMELESS = "(generated name)"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -115,9 +117,8 @@ def _read(raw: JsonObject, request: Request) -> Instance:
 def _unreadable(request: Request, entry: ErrorDetails) -> Problem:
     field = ".".join(str(part) for part in entry["loc"])
     hint = "; put it in quotes" if entry["type"] == "string_type" else ""
-    text = (
-        f"failed to read Instance {request.namespace}/{request.name}: {field}: {entry['msg']}{hint}"
-    )
+    name = request.name or _NAMELESS
+    text = f"failed to read Instance {request.namespace}/{name}: {field}: {entry['msg']}{hint}"
     return Problem("InstanceUnreadable", text, field)
 
 
@@ -290,7 +291,7 @@ def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:
     """Put the attempt in front of the deciding problem."""
     verb = "create an" if review.old is None else "update"
     metadata = review.new.metadata
-    name = metadata.name or "(generated name)"
+    name = metadata.name or _NAMELESS
     first, *rest = problems
     text = f"failed to {verb} Instance {metadata.namespace}/{name}: {first.message}"
     return Decision(problems=(Problem(first.reason, text, first.field), *rest))
