@@ -1,0 +1,234 @@
+"""Hostile templates: every limit is kept, and exceeding it is an error that names it."""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from gotemplate import Environment, Limits, TemplateError
+
+SMALL = Limits(
+    source=10_000,
+    tokens=2_000,
+    nesting=10,
+    steps=5_000,
+    output=1_000,
+    depth=5,
+    string=500,
+    items=100,
+    width=50,
+    value_depth=5,
+    bits=100,
+)
+
+
+def limit_of(text: str, limits: Limits = SMALL, **data: object) -> str:
+    with pytest.raises(TemplateError) as caught:
+        Environment(limits=limits).parse("t", text).render(data)
+    assert f"{caught.value.limit} limit exceeded" in str(caught.value)
+    return caught.value.limit
+
+
+def render(text: str, limits: Limits = SMALL, **data: object) -> str:
+    return Environment(limits=limits).parse("t", text).render(data)
+
+
+def test_source() -> None:
+    assert limit_of("x" * 10_001) == "source"
+    assert limit_of("x" * (1 << 20), Limits()) == "source"
+
+
+def test_tokens() -> None:
+    assert limit_of("{{ print" + " 1" * 2_000 + " }}") == "tokens"
+    assert limit_of("{{ 1 }}" * 1_000) == "tokens"
+
+
+@pytest.mark.parametrize(
+    "nest",
+    [
+        lambda n: "{{" + "(" * n + "1" + ")" * n + "}}",
+        lambda n: "{{ if 1 }}" * n + "{{ end }}" * n,
+        lambda n: "{{ if 0 }}" + "{{ else if 1 }}" * (n - 1) + "{{ end }}",
+        lambda n: "{{ range 1 }}" * n + "{{ end }}" * n,
+        lambda n: "{{ with 1 }}" * n + "{{ end }}" * n,
+        lambda n: "".join(f'{{{{ block "b{i}" . }}}}' for i in range(n)) + "{{ end }}" * n,
+    ],
+    ids=["parentheses", "if", "else if", "range", "with", "block"],
+)
+def test_nesting(nest: Callable[[int], str]) -> None:
+    render(nest(10), dataclasses.replace(SMALL, depth=50))
+    assert limit_of(nest(11)) == "nesting"
+
+
+def test_nesting_is_refused_long_before_python_would() -> None:
+    assert limit_of("{{ if 1 }}" * 5_000, Limits()) == "nesting"
+    assert limit_of("{{ " + "(" * 20_000, Limits()) == "nesting"
+
+
+def test_nesting_deeper_than_the_stack_is_an_error_too() -> None:
+    limits = Limits(nesting=1_000_000, tokens=1_000_000)
+
+    assert limit_of("{{ if 1 }}" * 10_000 + "{{ end }}" * 10_000, limits) == "nesting"
+    assert limit_of("{{ " + "(" * 20_000 + "1" + ")" * 20_000 + " }}", limits) == "nesting"
+    assert limit_of("{{ 1" + " | print" * 10_000 + " }}", limits) == "nesting"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ range 100000000000 }}{{ end }}",
+        "{{ range until 100 }}{{ range until 100 }}x{{ end }}{{ end }}",
+        (
+            '{{ define "a" }}{{ range until 80 }}{{ template "b" }}{{ end }}{{ end }}'
+            '{{ define "b" }}{{ range until 80 }}{{ end }}{{ end }}{{ template "a" }}'
+        ),
+        "{{ range until 100 }}{{ range until 100 }}{{ continue }}{{ end }}{{ end }}",
+    ],
+)
+def test_steps(text: str) -> None:
+    assert limit_of(text) == "steps"
+
+
+@pytest.mark.parametrize("call", ["len $.s", "upper $.s", "index $.s 0", "int $.s", "eq $.s $.t"])
+def test_reading_long_strings_costs_steps(call: str) -> None:
+    limits = Limits(steps=5_000)
+    text = f"{{{{ range until 100 }}}}{{{{ $x := {call} }}}}{{{{ end }}}}"
+
+    assert limit_of(text, limits, s="é" * 20_000, t="éé" * 10_000) == "steps"
+
+
+def test_output() -> None:
+    assert limit_of("{{ range until 20 }}{{ $.s }}{{ end }}", s="x" * 100) == "output"
+
+
+def test_template_calls() -> None:
+    assert limit_of('{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}') == "depth"
+    mutual = (
+        '{{ define "x" }}{{ template "y" }}{{ end }}{{ define "y" }}{{ template "x" }}{{ end }}'
+    )
+    assert limit_of(mutual + '{{ template "x" }}') == "depth"
+
+
+def test_template_calls_after_each_other_are_no_depth() -> None:
+    assert render('{{ define "x" }}.{{ end }}{{ range until 20 }}{{ template "x" }}{{ end }}') == (
+        "." * 20
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{ $x := "0123456789" }}{{ range 20 }}{{ $x = print $x $x }}{{ end }}',
+        '{{ $x := "0123456789" }}{{ range 20 }}{{ $x = printf "%s%s" $x $x }}{{ end }}',
+        '{{ printf "%[1]s%[1]s%[1]s%[1]s%[1]s%[1]s" .s }}',
+        "{{ print .s .s .s .s .s .s }}",
+        "{{ println .s .s .s .s .s .s }}",
+        "{{ html .s .s .s .s .s .s }}",
+        "{{ indent 40 `\n\n\n\n\n\n\n\n\n\n\n\n\n\n` }}",
+        "{{ quote .s .s .s .s .s .s }}",
+        "{{ .l }}",
+        "{{ toYaml .l }}",
+    ],
+)
+def test_strings(text: str) -> None:
+    assert limit_of(text, s="x" * 100, l=["x" * 100] * 6) == "string"
+
+
+def test_items() -> None:
+    for text in ("{{ until 101 }}", "{{ untilStep 0 1000 3 }}", "{{ until -101 }}"):
+        assert limit_of(text) == "items"
+    assert limit_of("{{ untilStep -9223372036854775808 9223372036854775807 1 }}") == "items"
+
+
+@pytest.mark.parametrize(
+    "call", ['printf "%51d" 1', 'printf "%.51f" 1.0', 'printf "%*d" 51 1', 'indent 51 "a"']
+)
+def test_widths(call: str) -> None:
+    assert limit_of(f"{{{{ {call} }}}}") == "width"
+
+
+@pytest.mark.parametrize("call", ["$l", "print $l", 'printf "%v" $l', "toYaml $l", "quote $l"])
+def test_values_inside_each_other(call: str) -> None:
+    grow = "{{ $l := list 1 }}{{ range 9 }}{{ $l = list $l }}{{ end }}"
+
+    assert limit_of(f"{grow}{{{{ {call} }}}}") == "value_depth"
+
+
+@pytest.mark.parametrize("call", ["$l", "print $l", 'printf "%d" $l', "toYaml $l", "quote $l"])
+def test_values_that_share_their_parts_cost_what_they_print(call: str) -> None:
+    grow = "{{ $l := list 1 }}{{ range 60 }}{{ $l = list $l $l }}{{ end }}"
+    began = time.monotonic()
+
+    assert limit_of(f"{grow}{{{{ {call} }}}}", Limits()) == "steps"
+    assert time.monotonic() - began < 20
+
+
+def test_data_that_contains_itself() -> None:
+    data: dict[str, object] = {}
+    data["self"] = data
+
+    assert limit_of("{{ .self }}", Limits(), **data) == "value_depth"
+    assert limit_of("{{ toYaml .self }}", Limits(), **data) == "value_depth"
+
+
+def test_integers() -> None:
+    assert limit_of("{{ .i }}", i=10**5000) == "bits"
+    assert limit_of('{{ printf "%x" .i }}', i=10**5000) == "bits"
+    assert render("{{ .i }}", i=10**20) == "1" + "0" * 20
+    assert render("{{ add .i 1 }}", i=2**63 - 1) == str(-(2**63))
+    grow = "{{ $x := 3 }}{{ range 200 }}{{ $x = mul $x $x }}{{ end }}{{ $x }}"
+    assert -(2**63) <= int(render(grow)) < 2**63
+
+
+def test_numbers_of_any_length_are_read_quickly() -> None:
+    for digits in ("9" * 200_000, "1e" + "9" * 200_000, "0x" + "f" * 200_000, "1_" * 100_000 + "1"):
+        with pytest.raises(TemplateError, match="illegal number syntax"):
+            Environment().parse("t", f"{{{{ {digits} }}}}")
+
+
+def test_the_callers_clock_stops_a_rendering() -> None:
+    asked = 0
+
+    def expired() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 10
+
+    template = Environment().parse("t", "{{ range until 1000 }}{{ . }}{{ end }}")
+    with pytest.raises(TemplateError) as caught:
+        template.render({}, expired=expired)
+
+    assert caught.value.limit == "time"
+    assert asked == 11
+    assert template.render({}, expired=lambda: False).startswith("0123")
+
+
+def test_a_limit_exceeded_in_a_function_names_the_call() -> None:
+    with pytest.raises(TemplateError) as caught:
+        render("a {{ until 1000 }}")
+
+    assert str(caught.value) == (
+        'template: t:1:5: executing "t" at <until 1000>: '
+        "error calling until: items limit exceeded: at most 100"
+    )
+
+
+def test_the_default_limits_leave_room_for_large_manifests() -> None:
+    text = (
+        "{{ range $i, $v := until 2000 }}- name: n{{ $v }}\n  value: {{ $.s | quote }}\n{{ end }}"
+    )
+
+    assert len(render(text, Limits(), s="x" * 100)) > 200_000
+
+
+def test_rendering_works_deep_in_the_callers_stack() -> None:
+    template = Environment().parse("t", "{{ if 1 }}" * 50 + "{{ ((1)) }}" + "{{ end }}" * 50)
+
+    def deeper(levels: int) -> str:
+        return template.render({}) if levels == 0 else deeper(levels - 1)
+
+    assert deeper(300) == "1"
+    with pytest.raises((TemplateError, RecursionError)):
+        deeper(sys.getrecursionlimit())
