@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.support import World, new_namespace
 
 from kubeio.client import Client
 from kubeio.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
+from tests.integration.support import World, new_namespace
 
 ROOT = Path(__file__).resolve().parents[2]
 

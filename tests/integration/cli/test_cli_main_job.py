@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from kubeio.resource import Resource
+from kudo.packages import read_package, to_objects
 from tests.integration.support import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -26,9 +29,6 @@ from tests.integration.support import (
     steps,
     template,
 )
-
-from kubeio.resource import Resource
-from kudo.packages import read_package, to_objects
 
 FIRST_OPERATOR = Path(__file__).resolve().parents[3] / "examples" / "first-operator"
 SERVICES = Resource("", "v1", "Service", "services", namespaced=True)

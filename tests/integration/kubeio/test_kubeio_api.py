@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.integration.kubeio.conftest import CONFIG_MAP, DEPLOYMENT, NAMESPACE
 
 from kubeio import errors, jsonpatch
 from kubeio.auth import StaticAuth
@@ -14,6 +13,7 @@ from kubeio.resource import Resource
 from kubeio.tls import Pem, client_context
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
+from tests.integration.kubeio.conftest import CONFIG_MAP, DEPLOYMENT, NAMESPACE
 
 pytestmark = pytest.mark.cluster
 

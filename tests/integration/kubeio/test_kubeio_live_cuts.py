@@ -8,7 +8,6 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
-from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
 from kubeio.client import Client
 from kubeio.config import load_config
@@ -17,6 +16,7 @@ from kubeio.informer import Informer
 from kubeio.reflector import Status, Timing
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
+from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
 pytestmark = pytest.mark.cluster
 

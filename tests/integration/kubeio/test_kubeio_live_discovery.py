@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
-from tests.integration.kubeio.conftest import CONFIG_MAP, CRD, DEPLOYMENT
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import UnknownKind
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from tests.integration.kubeio.conftest import CONFIG_MAP, CRD, DEPLOYMENT
 
 pytestmark = pytest.mark.cluster
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
 from kubeio.client import Client
 from kubeio.config import load_config
@@ -18,6 +17,7 @@ from kubeio.reflector import Timing
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, resource_version
 from kudo_cluster import Cluster
+from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
 pytestmark = pytest.mark.cluster
 

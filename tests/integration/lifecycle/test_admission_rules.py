@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+
+from kubeio.errors import ApiError
 from tests.integration.support import (
     Json,
     World,
@@ -17,8 +19,6 @@ from tests.integration.support import (
     status_of,
     template,
 )
-
-from kubeio.errors import ApiError
 
 
 def guarded() -> Json:

@@ -1,6 +1,7 @@
 """One clear error for everything that cannot work, naming what is wrong and where."""
 
 import pytest
+
 from tests.integration.support import (
     CONFIG_MAPS,
     VERSIONS,

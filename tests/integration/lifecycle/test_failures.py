@@ -4,6 +4,10 @@ import signal
 from collections.abc import AsyncIterator
 
 import pytest
+
+from kubeio.client import Client
+from kubeio.config import load_config
+from kubeio.errors import ApiError, Invalid
 from tests.integration.support import (
     CONFIG_MAPS,
     INSTANCES,
@@ -24,10 +28,6 @@ from tests.integration.support import (
     steps,
     template,
 )
-
-from kubeio.client import Client
-from kubeio.config import load_config
-from kubeio.errors import ApiError, Invalid
 
 
 def long_running(delay: str = "5s") -> Json:

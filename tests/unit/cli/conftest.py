@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.fake_api import FakeApi
 
 from kubectl_kudo.__main__ import main
+from tests.unit.cli.fake_api import FakeApi
 
 KUBECONFIG = """\
 apiVersion: v1

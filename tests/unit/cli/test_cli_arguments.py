@@ -1,13 +1,13 @@
 """The command line: words, flags before and after them, and what is said about wrong ones."""
 
 import pytest
-from tests.unit.cli.conftest import Run
 
 from kubectl_kudo import __version__
 from kubectl_kudo.arguments import Args, seconds
 from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.command import Command, find
 from kubectl_kudo.errors import UsageError
+from tests.unit.cli.conftest import Run
 
 
 def parsed(*argv: str) -> Args:

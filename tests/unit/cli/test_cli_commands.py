@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FakeApi, status
 

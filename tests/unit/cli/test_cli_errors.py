@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
 
 from kubectl_kudo import __main__ as entry
 from kubectl_kudo.errors import CliError, describe, listed
 from kubeio.errors import ConfigError, ConnectionLost, error_from_status
 from kudo.problems import InvalidInput, KudoError, Problem
+from tests.unit.cli.conftest import Run
 
 NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are accepted"
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.unit.cli.fake_api import status
 
 from kubectl_kudo.outcome import (
     State,
@@ -16,6 +15,7 @@ from kubectl_kudo.outcome import (
     present_run,
     triggered,
 )
+from tests.unit.cli.fake_api import status
 
 JsonObject = dict[str, Any]
 

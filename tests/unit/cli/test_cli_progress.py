@@ -3,9 +3,8 @@
 from io import StringIO
 from typing import Any
 
-from tests.unit.cli.fake_api import status
-
 from kubectl_kudo.progress import Lines, Picture
+from tests.unit.cli.fake_api import status
 
 JsonObject = dict[str, Any]
 PLANS = {"deploy": {"phases": [{"name": "main", "steps": [{"name": "app"}]}]}}

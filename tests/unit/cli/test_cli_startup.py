@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.unit.cli.conftest import Run
 
 from kubectl_kudo import __version__
+from tests.unit.cli.conftest import Run
 
 HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging")
 

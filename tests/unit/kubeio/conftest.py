@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.unit.kubeio.fake_api import FakeApi, fake_api
 
 from kubeio.client import Client
+from tests.unit.kubeio.fake_api import FakeApi, fake_api
 
 
 @pytest.fixture

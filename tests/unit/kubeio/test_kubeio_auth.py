@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import pytest
 import yaml
-from tests.unit.kubeio.pki import issued
 
 from kubeio.auth import PluginAuth, StaticAuth, TokenFileAuth
 from kubeio.errors import ConfigError
+from tests.unit.kubeio.pki import issued
 
 
 class Clock:

@@ -6,6 +6,11 @@ from contextlib import aclosing
 import orjson
 import pytest
 from aiohttp import web
+
+from kubeio.client import Client
+from kubeio.errors import ConnectionLost, Forbidden, Gone
+from kubeio.resource import Resource
+from kubeio.types import Json, JsonObject
 from tests.unit.kubeio.fake_api import (
     PATH,
     WIDGET,
@@ -16,11 +21,6 @@ from tests.unit.kubeio.fake_api import (
     stream,
     until,
 )
-
-from kubeio.client import Client
-from kubeio.errors import ConnectionLost, Forbidden, Gone
-from kubeio.resource import Resource
-from kubeio.types import Json, JsonObject
 
 NS_PATH = "/apis/example.dev/v1/namespaces/ns/widgets"
 ONE = f"{NS_PATH}/a"

@@ -10,13 +10,13 @@ import orjson
 import pytest
 import yaml
 from aiohttp import web
-from tests.unit.kubeio.pki import authority, issued
 
 from kubeio.auth import PluginAuth, StaticAuth, TokenFileAuth
 from kubeio.client import Client
 from kubeio.config import ClusterConfig, in_cluster_config, load_config
 from kubeio.errors import ConfigError, ConnectionLost
 from kubeio.types import JsonObject
+from tests.unit.kubeio.pki import authority, issued
 
 Write = Callable[..., Path]
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.unit.kubeio.fake_api import FakeApi, Fault, refuse
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import ConnectionLost, ServerError, UnknownKind
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from tests.unit.kubeio.fake_api import FakeApi, Fault, refuse
 
 
 def serves(body: JsonObject) -> Fault:

@@ -5,10 +5,10 @@ import time
 
 import orjson
 import pytest
-from tests.unit.kubeio.fake_api import status_body
 
 from kubeio import errors
 from kubeio.errors import error_from_response, error_from_status
+from tests.unit.kubeio.fake_api import status_body
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,12 @@ from typing import Any
 
 import orjson
 import pytest
+
+from kubeio.client import Client
+from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, NotFound, ServerError
+from kubeio.informer import Informer
+from kubeio.reflector import Phase, StaleList, Status, Timing
+from kubeio.store import Change
 from tests.unit.kubeio.fake_api import (
     WIDGET,
     FakeApi,
@@ -17,12 +23,6 @@ from tests.unit.kubeio.fake_api import (
     stream,
     until,
 )
-
-from kubeio.client import Client
-from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, NotFound, ServerError
-from kubeio.informer import Informer
-from kubeio.reflector import Phase, StaleList, Status, Timing
-from kubeio.store import Change
 
 FAST = Timing(backoff=(0.01, 0.05), steady=10.0)
 

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.unit.kubeio.fake_api import WIDGET, FakeApi, refuse, until
 
 from kubeio.client import Client
 from kubeio.errors import Forbidden, ServerError
 from kubeio.informers import Informers
+from tests.unit.kubeio.fake_api import WIDGET, FakeApi, refuse, until
 
 
 @asynccontextmanager

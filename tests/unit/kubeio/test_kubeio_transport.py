@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import pytest
 from aiohttp import web
-from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, refuse, stream, until
 
 from kubeio.auth import StaticAuth
 from kubeio.client import Client
 from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost, ServerError, Unauthorized
 from kubeio.types import JsonObject
+from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, refuse, stream, until
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 OBJECT: JsonObject = {"metadata": {"name": "a", "namespace": "ns"}}

@@ -8,10 +8,10 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.kubeio.fake_api import error_event
 
 from kubeio.errors import ConnectionLost, Gone
 from kubeio.watch import MAX_LINE, WatchEvent, events, lines
+from tests.unit.kubeio.fake_api import error_event
 
 
 async def stream(*chunks: bytes) -> AsyncIterator[bytes]:

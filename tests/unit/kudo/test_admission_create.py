@@ -1,6 +1,9 @@
 """Admission of new Instances."""
 
 import pytest
+
+from kudo.admission import Request, Review
+from kudo.problems import InvalidInput
 from tests.unit.kudo.test_admission_objects import (
     V1,
     declared,
@@ -11,9 +14,6 @@ from tests.unit.kudo.test_admission_objects import (
     trigger,
     version,
 )
-
-from kudo.admission import Request, Review
-from kudo.problems import InvalidInput
 
 
 def test_a_new_instance_runs_deploy_under_a_fresh_uid() -> None:

@@ -1,6 +1,8 @@
 """Admission of changes to an Instance that is being deleted."""
 
 import pytest
+
+from kudo.api import JsonObject
 from tests.unit.kudo.test_admission_objects import (
     V1,
     instance,
@@ -10,8 +12,6 @@ from tests.unit.kudo.test_admission_objects import (
     validated,
     version,
 )
-
-from kudo.api import JsonObject
 
 CLEANING = instance(runs="cleanup", deleting=True)
 DEPLOYING = instance(runs="deploy", deleting=True)

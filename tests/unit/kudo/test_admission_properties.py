@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
+
+from kudo.api import JsonObject
 from tests.unit.kudo.test_admission_objects import (
     PLANS,
     V1,
@@ -14,8 +16,6 @@ from tests.unit.kudo.test_admission_objects import (
     version,
     without,
 )
-
-from kudo.api import JsonObject
 
 VERSIONS = (
     V1,

@@ -1,6 +1,9 @@
 """Admission of changes within one version, of an Instance that is not being deleted."""
 
 import pytest
+
+from kudo.api import JsonObject
+from kudo.fingerprints import fingerprints
 from tests.unit.kudo.test_admission_objects import (
     VALUES,
     instance,
@@ -9,9 +12,6 @@ from tests.unit.kudo.test_admission_objects import (
     trigger,
     version,
 )
-
-from kudo.api import JsonObject
-from kudo.fingerprints import fingerprints
 
 IDLE = instance()
 NO_UPDATE = version(plans=("deploy", "custom", "cleanup"))

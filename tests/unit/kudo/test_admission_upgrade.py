@@ -1,6 +1,8 @@
 """Admission of changes of the OperatorVersion."""
 
 import pytest
+
+from kudo.api import JsonObject
 from tests.unit.kudo.test_admission_objects import (
     PARAMETERS,
     PLANS,
@@ -13,8 +15,6 @@ from tests.unit.kudo.test_admission_objects import (
     version,
     without,
 )
-
-from kudo.api import JsonObject
 
 V2 = version("first-2")
 IDLE = instance()

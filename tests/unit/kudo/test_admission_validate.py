@@ -1,6 +1,8 @@
 """The validating moment: the final state is one that mutation could have produced."""
 
 import pytest
+
+from kudo.api import JsonObject
 from tests.unit.kudo.test_admission_objects import (
     V1,
     instance,
@@ -10,8 +12,6 @@ from tests.unit.kudo.test_admission_objects import (
     version,
     without,
 )
-
-from kudo.api import JsonObject
 
 V2 = version("first-2", parameters=without("PORT"))
 IDLE = instance()

@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import orjson
 import pytest
-from tests.unit.webhook.harness import DictVersions, first_operator, instance, review, running
 
 from kudo_webhook.body import LIMIT
+from tests.unit.webhook.harness import DictVersions, first_operator, instance, review, running
 
 
 def changed(**fields: Any) -> bytes:

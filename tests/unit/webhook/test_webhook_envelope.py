@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.unit.webhook.harness import instance, review
 
 from kudo.problems import Problem
 from kudo_webhook.envelope import MalformedReview, allow, deny, read_review
+from tests.unit.webhook.harness import instance, review
 
 
 def changed(**fields: Any) -> bytes:

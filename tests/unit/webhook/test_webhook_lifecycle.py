@@ -8,6 +8,10 @@ from pathlib import Path
 import aiohttp
 import orjson
 import pytest
+
+from kudo_webhook.app import serve_admission
+from kudo_webhook.settings import Settings
+from serving.server import ListenError
 from tests.unit.webhook.harness import (
     DictVersions,
     Webhook,
@@ -20,10 +24,6 @@ from tests.unit.webhook.harness import (
     until,
     write_pair,
 )
-
-from kudo_webhook.app import serve_admission
-from kudo_webhook.settings import Settings
-from serving.server import ListenError
 
 
 async def readiness(webhook: Webhook) -> dict[str, str]:

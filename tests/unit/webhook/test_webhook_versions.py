@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import orjson
 import pytest
 from aiohttp import web
-from tests.unit.webhook.harness import until
 
 from kubeio.client import Client
 from kubeio.config import ClusterConfig
 from kudo.api import JsonObject
 from kudo_webhook.versions import InformedVersions, VersionUnreadable, slim
+from tests.unit.webhook.harness import until
 
 PATH = "/apis/kudo.dev/v1beta1/operatorversions"
 ONE = "/apis/kudo.dev/v1beta1/namespaces/ns/operatorversions/{name}"

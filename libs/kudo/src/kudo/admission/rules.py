@@ -25,7 +25,7 @@ def field_of(name: str) -> str:
 
 def requested_plan_exists(change: Change) -> Iterator[Problem]:
     """D01."""
-    name = change.requested.plan_name
+    name = change.direct
     if name and name not in change.version.plans:
         known = ", ".join(sorted(change.version.plans)) or "none"
         yield Problem(
