@@ -208,9 +208,9 @@ async def test_a_waiting_step_says_what_it_waits_for(world: World) -> None:
     )
     await world.apply(slow, new_instance("i", "slow-1"))
 
-    waiting = await world.until("i", lambda i: bool(messages(i, "deploy")), "a message")
+    text = 'deployment "i-web" is not healthy: Waiting for rollout to finish'
+    waiting = await world.until("i", lambda i: text in messages(i, "deploy"), "a message")
 
-    assert 'deployment "i-web" is not healthy: Waiting for rollout' in messages(waiting, "deploy")
     assert (ready(waiting)["status"], ready(waiting)["reason"]) == ("Unknown", "PlanInProgress")
     done = await world.until_complete("i")
     assert not messages(done, "deploy")

@@ -14,10 +14,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kudo.api import ExecutionStatus, Phase, PhaseStatus, Plan, PlanStatus, Step, StepStatus
+from kudo.api import (
+    ExecutionStatus,
+    Phase,
+    PhaseStatus,
+    Plan,
+    PlanStatus,
+    Step,
+    StepStatus,
+    TaskStatus,
+)
 from kudo.problems import Problem
 
 S = ExecutionStatus
+_MAX_MESSAGE = 2000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,11 +44,21 @@ class StepRef:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskOutcome:
+    """What became of a task in one pass."""
+
+    name: str
+    status: ExecutionStatus
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What became of a step in one pass: its new status, and why."""
+    """What became of a step in one pass: its new status, why, and its tasks."""
 
     status: ExecutionStatus
     message: str | None = None
+    tasks: tuple[TaskOutcome, ...] = ()
 
 
 def phases_of(plan: Plan) -> tuple[Phase, ...]:
@@ -73,7 +93,7 @@ def never_run(name: str, plan: Plan) -> PlanStatus:
 def begin(name: str, plan: Plan, uid: str, now: str) -> PlanStatus:
     """Return the entry of a run that starts: everything is PENDING under the new uid."""
     entry = _entry(name, plan, S.PENDING, uid=uid)
-    return entry.model_copy(update={"last_updated_timestamp": now})
+    return entry.model_copy(update={"last_updated_timestamp": now, "started_at": now})
 
 
 def _entry(name: str, plan: Plan, status: ExecutionStatus, uid: str | None) -> PlanStatus:
@@ -181,29 +201,59 @@ def record(entry: PlanStatus, outcomes: Mapping[StepRef, StepOutcome], now: str)
     """
     by_position = {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()}
     phases = tuple(
-        _record_phase(index, phase, by_position) for index, phase in enumerate(entry.phases or ())
+        _record_phase(index, phase, by_position, now)
+        for index, phase in enumerate(entry.phases or ())
     )
     status = _roll_up([phase.status for phase in phases], entry.status, visited=True)
-    updated = entry.model_copy(
-        update={"phases": phases, "status": status, "message": entry.message}
-    )
-    if updated == entry:
-        return entry
-    return updated.model_copy(update={"last_updated_timestamp": now})
+    updated = entry.model_copy(update={"phases": phases, "status": status})
+    return entry if updated == entry else _stamped(updated, now)
+
+
+def _stamped(entry: PlanStatus, now: str) -> PlanStatus:
+    times = {"last_updated_timestamp": now}
+    if status_of(entry).terminal:
+        times["finished_at"] = now
+    return entry.model_copy(update=times)
 
 
 def _record_phase(
-    index: int, phase: PhaseStatus, outcomes: Mapping[tuple[int, int], StepOutcome]
+    index: int, phase: PhaseStatus, outcomes: Mapping[tuple[int, int], StepOutcome], now: str
 ) -> PhaseStatus:
-    steps = []
-    for step_index, step in enumerate(phase.steps or ()):
-        outcome = outcomes.get((index, step_index))
-        if outcome is not None:
-            step = StepStatus(name=step.name, status=outcome.status, message=outcome.message)
-        steps.append(step)
+    steps = tuple(
+        _record_step(step, outcomes.get((index, step_index)), now)
+        for step_index, step in enumerate(phase.steps or ())
+    )
     visited = any(position[0] == index for position in outcomes)
     status = _roll_up([step.status for step in steps], phase.status, visited=visited)
-    return PhaseStatus(name=phase.name, status=status, steps=tuple(steps))
+    return PhaseStatus(name=phase.name, status=status, steps=steps)
+
+
+def _record_step(step: StepStatus, outcome: StepOutcome | None, now: str) -> StepStatus:
+    if outcome is None:
+        return step
+    known = {task.name: task for task in step.tasks or ()}
+    tasks = tuple(_record_task(known.get(task.name), task, now) for task in outcome.tasks)
+    message = _shortened(outcome.message)
+    return StepStatus(name=step.name, status=outcome.status, message=message, tasks=tasks or None)
+
+
+def _record_task(known: TaskStatus | None, outcome: TaskOutcome, now: str) -> TaskStatus:
+    started = known.started_at if known is not None else None
+    finished = known.finished_at if known is not None else None
+    return TaskStatus(
+        name=outcome.name,
+        status=outcome.status,
+        message=_shortened(outcome.message),
+        started_at=started or now,
+        finished_at=(finished or now) if outcome.status.terminal else None,
+    )
+
+
+def _shortened(message: str | None) -> str | None:
+    """Keep a status small, whatever a server or a template has to say."""
+    if message is None or len(message) <= _MAX_MESSAGE:
+        return message
+    return message[: _MAX_MESSAGE - 4] + " ..."
 
 
 def _roll_up(children: list[str], before: str, *, visited: bool) -> str:
@@ -216,9 +266,18 @@ def _roll_up(children: list[str], before: str, *, visited: bool) -> str:
 
 def fail(entry: PlanStatus, message: str, now: str) -> PlanStatus:
     """End the run with FATAL_ERROR and a message at the plan; its steps stay as they are."""
-    return entry.model_copy(
-        update={"status": S.FATAL_ERROR, "message": message, "last_updated_timestamp": now}
-    )
+    ended = entry.model_copy(update={"status": S.FATAL_ERROR, "message": _shortened(message)})
+    return _stamped(ended, now)
+
+
+def finished_tasks(plan: Plan, entry: PlanStatus) -> Iterator[tuple[StepRef, str]]:
+    """Yield the tasks that the entry records as done: they are not run again under its uid."""
+    for phase_index, phase in enumerate(phases_of(plan)):
+        for step_index, step in enumerate(_steps(entry, phase_index)):
+            ref = StepRef(phase_index, step_index, phase.name, step.name)
+            for task in step.tasks or ():
+                if task.status == S.COMPLETE:
+                    yield ref, task.name
 
 
 def status_of(entry: PlanStatus | None) -> ExecutionStatus:

@@ -21,6 +21,7 @@ from kudo_reconciler.applier import Applier
 from kudo_reconciler.apply_task import ApplyTask
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.controller import Controller
+from kudo_reconciler.delete_task import DeleteTask
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.metrics import Metrics
@@ -30,6 +31,7 @@ from kudo_reconciler.queue import Key, WorkQueue
 from kudo_reconciler.reconcile import InstanceReconciler
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KINDS
 from kudo_reconciler.settings import Settings
+from kudo_reconciler.task_runner import TaskRunner
 from kudo_reconciler.versions import VersionStore
 from serving.probes import Probes, asgi_app
 from serving.server import serve
@@ -146,11 +148,14 @@ def _controller(
 ) -> Controller:
     clock = SystemClock()
     applier = Applier(client, Discovery(client), observer, metrics)
+    tasks = TaskRunner(
+        apply=ApplyTask(applier, observer), delete=DeleteTask(client, applier, observer)
+    )
     reconciler = InstanceReconciler(
         instances=InstanceStore(client, caches.instances),
         versions=VersionStore(client, caches.versions),
         observer=observer,
-        runner=PlanRunner(ApplyTask(applier, observer), clock),
+        runner=PlanRunner(tasks, clock),
         events=EventRecorder(client, clock, metrics),
         metrics=metrics,
         clock=clock,

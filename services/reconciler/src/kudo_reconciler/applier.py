@@ -15,11 +15,11 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, UnknownK
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.names import FIELD_MANAGER
-from kudo.refusals import is_fatal
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer
+from kudo_reconciler.refused import Refusal, stays_refused, task_error
 
 _ATTEMPTS = 5
 
@@ -133,20 +133,13 @@ class Applier:
             raise self._refused(manifest, conflict)
         return live
 
-    def _refused(
-        self, manifest: Manifest, error: ApiError | ConnectionLost
-    ) -> FatalTaskError | TransientTaskError:
+    def _refused(self, manifest: Manifest, error: Refusal) -> FatalTaskError | TransientTaskError:
         text = f"failed to apply {manifest}: {error}"
         if isinstance(error, Conflict) and error.field_managers:
-            fields = "; ".join(f"{f} ({', '.join(m)})" for f, m in error.field_managers.items())
+            fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in error.field_managers.items())
             text = f"failed to apply {manifest}: these fields belong to other managers: {fields}"
-        if isinstance(error, ApiError) and is_fatal(
-            error.status, error.reason, error.message, [cause.reason for cause in error.causes]
-        ):
-            self.metrics.applied.labels("refused").inc()
-            return FatalTaskError("TaskApplyError", text)
-        self.metrics.applied.labels("failed").inc()
-        return TransientTaskError("TaskApplyError", text)
+        self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
+        return task_error("TaskApplyError", text, error)
 
 
 def is_owned(obj: JsonObject, owner: str) -> bool:

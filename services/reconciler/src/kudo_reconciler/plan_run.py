@@ -6,15 +6,17 @@ next serial step is sent: a crash must not repeat a finished step.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus
-from kudo.execution import StepOutcome, StepRef, record, runnable, step_of
+from kudo.execution import StepOutcome, StepRef, TaskOutcome, record, runnable, step_of
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
-from kudo_reconciler.apply_task import ApplyTask, RunMemory, TaskContext, TaskResult
 from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.task_context import RunMemory, TaskContext
+from kudo_reconciler.task_runner import TaskRunner
 
 _CONCURRENT_STEPS = 8
+S = ExecutionStatus
 
 Store = Callable[[PlanStatus], Awaitable[None]]
 
@@ -66,7 +68,7 @@ class PassResult:
 class PlanRunner:
     """Runs passes over plans."""
 
-    apply_task: ApplyTask
+    tasks: TaskRunner
     clock: Clock
 
     async def advance(self, run: Run, entry: PlanStatus, store: Store) -> PassResult:
@@ -115,42 +117,59 @@ class PlanRunner:
 
     async def _run_step(self, run: Run, ref: StepRef) -> StepResult:
         """Run the tasks of a step in order; none waits for another to be done."""
-        messages: list[str] = []
-        result = StepResult(StepOutcome(ExecutionStatus.COMPLETE))
+        tried: list[_Tried] = []
         for name in step_of(run.plan, ref).tasks:
-            path = run.path(ref, name)
-            try:
-                task = await self._run_task(run, ref, name, path)
-            except FatalTaskError as error:
-                message = path.fatal_message(error)
-                return StepResult(StepOutcome(ExecutionStatus.FATAL_ERROR, message), failure=error)
-            except TransientTaskError as error:
-                outcome = StepOutcome(ExecutionStatus.ERROR, path.transient_message(error))
-                result = replace(result, outcome=outcome, retry=True)
-                continue
-            result = replace(result, polled=result.polled or task.polled)
-            if not task.done:
-                messages.append(task.message)
-                if not result.retry:
-                    text = ", ".join(filter(None, messages)) or None
-                    outcome = StepOutcome(ExecutionStatus.IN_PROGRESS, text)
-                    result = replace(result, outcome=outcome)
-        return result
+            tried.append(await self._try_task(run, ref, name))
+            if tried[-1].failure is not None:
+                break
+        return _step_result(tried)
 
-    async def _run_task(self, run: Run, ref: StepRef, name: str, path: TaskPath) -> TaskResult:
-        task = run.version.task(name)
-        if task is None:
-            raise FatalTaskError("UnknownTaskName", f"missing task {path}")
-        if task.kind != "Apply":
-            raise FatalTaskError(
-                "TaskBuildError",
-                f"failed to build task {path}: task kind {task.kind} is not supported by this "
-                "version",
+    async def _try_task(self, run: Run, ref: StepRef, name: str) -> "_Tried":
+        path = run.path(ref, name)
+        try:
+            task = run.version.task(name)
+            if task is None:
+                raise FatalTaskError("UnknownTaskName", f"missing task {path}")
+            context = TaskContext(
+                run.instance, run.version, run.uid, path, ref, task, run.memory, run.still_wanted
             )
-        context = TaskContext(
-            run.instance, run.version, run.name, run.uid, ref, task, run.memory, run.still_wanted
-        )
-        return await self.apply_task.run(context)
+            result = await self.tasks.run(context)
+        except FatalTaskError as error:
+            message = path.fatal_message(error)
+            return _Tried(TaskOutcome(name, S.FATAL_ERROR, message), failure=error)
+        except TransientTaskError as error:
+            message = path.transient_message(error)
+            return _Tried(TaskOutcome(name, S.ERROR, message))
+        if result.done:
+            return _Tried(TaskOutcome(name, S.COMPLETE))
+        outcome = TaskOutcome(name, S.IN_PROGRESS, result.message or None)
+        return _Tried(outcome, polled=result.polled)
 
     def _now(self) -> str:
         return timestamp(self.clock.now())
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """How a pass over a task ended."""
+
+    outcome: TaskOutcome
+    failure: FatalTaskError | None = None
+    polled: bool = False
+
+
+def _step_result(tried: list[_Tried]) -> StepResult:
+    """Make the outcome of a step from those of its tasks; the worst one names it."""
+    outcomes = tuple(one.outcome for one in tried)
+    status, message = S.COMPLETE, None
+    for worst in (S.FATAL_ERROR, S.ERROR, S.IN_PROGRESS):
+        messages = [outcome.message for outcome in outcomes if outcome.status is worst]
+        if messages:
+            status, message = worst, ", ".join(filter(None, messages)) or None
+            break
+    return StepResult(
+        StepOutcome(status, message, outcomes),
+        failure=next((one.failure for one in tried if one.failure is not None), None),
+        retry=status is S.ERROR,
+        polled=any(one.polled for one in tried),
+    )

@@ -34,7 +34,6 @@ from kudo.names import (
     PLAN_UPGRADE,
 )
 from kudo_reconciler.applier import Superseded
-from kudo_reconciler.apply_task import RunMemory
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.instances import InstanceStore, Outdated
@@ -43,6 +42,7 @@ from kudo_reconciler.observer import Observer
 from kudo_reconciler.plan_run import PassResult, PlanRunner, Run
 from kudo_reconciler.queue import Key
 from kudo_reconciler.resources import READINESS_KINDS
+from kudo_reconciler.task_context import RunMemory
 from kudo_reconciler.versions import VersionStore
 
 log = logging.getLogger(__name__)

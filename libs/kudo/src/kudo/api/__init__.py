@@ -12,6 +12,7 @@ from kudo.api.instance import (
     PlanExecution,
     PlanStatus,
     StepStatus,
+    TaskStatus,
 )
 from kudo.api.operator import Maintainer, Operator, OperatorSpec
 from kudo.api.operatorversion import (
@@ -57,6 +58,7 @@ __all__ = [
     "StepStatus",
     "Task",
     "TaskSpec",
+    "TaskStatus",
     "default_instance_name",
     "operator_version_name",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from kudo.api.base import ApiModel, ApiObject, ObjectReference
 from kudo.names import API_VERSION
@@ -58,10 +58,28 @@ class InstanceSpec(ApiModel):
     )
 
 
+_TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}
+
+
+class TaskStatus(ApiModel):
+    name: str = ""
+    status: str = Field("", description="State of the task.")
+    message: str | None = Field(None, description="What the task waits for, or why it failed.")
+    started_at: str | None = Field(
+        None, description="When the task was first tried.", json_schema_extra=_TIME
+    )
+    finished_at: str | None = Field(
+        None, description="When the task was done or failed.", json_schema_extra=_TIME
+    )
+
+
 class StepStatus(ApiModel):
     name: str = ""
     status: str = Field("", description="State of the step.")
     message: str | None = Field(None, description="Why the step is in that state.")
+    tasks: tuple[TaskStatus, ...] | None = Field(
+        None, description="State of each task that was tried."
+    )
 
 
 class PhaseStatus(ApiModel):
@@ -78,7 +96,13 @@ class PlanStatus(ApiModel):
     last_updated_timestamp: str | None = Field(
         None,
         description="When the state last changed.",
-        json_schema_extra={"format": "date-time", "nullable": True},
+        json_schema_extra=_TIME,
+    )
+    started_at: str | None = Field(
+        None, description="When the last run began.", json_schema_extra=_TIME
+    )
+    finished_at: str | None = Field(
+        None, description="When the last run ended.", json_schema_extra=_TIME
     )
     phases: tuple[PhaseStatus, ...] | None = Field(None, description="State of each phase.")
     uid: str | None = Field(None, description="Identity of the last run of the plan.")

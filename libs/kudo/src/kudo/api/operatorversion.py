@@ -43,6 +43,9 @@ class TaskSpec(ApiModel):
     parameter_file: str | None = Field(
         None, description="Template of the child's parameters (KudoOperator)."
     )
+    wait: bool | None = Field(
+        None, description="Whether to wait until the objects are gone; true if absent (Delete)."
+    )
     want_err: bool | None = Field(None, description="End with an error (Dummy).")
     fatal: bool | None = Field(None, description="Make that error fatal (Dummy).")
     done: bool | None = Field(None, description="Be done at once (Dummy).")

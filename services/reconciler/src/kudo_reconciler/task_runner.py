@@ -1,0 +1,76 @@
+"""Runs a task by its kind, once: what is finished under a uid is not run again."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubeio.errors import KubeError
+from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done, toggled_on
+from kudo_reconciler.task_context import TaskContext, TaskResult
+
+
+class ObjectTask(Protocol):
+    """Something that runs tasks that work on objects."""
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do one pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRunner:
+    """Runs tasks of every kind."""
+
+    apply: ObjectTask
+    delete: ObjectTask
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do one pass over a task.
+
+        Raises:
+            FatalTaskError: the plan cannot go on.
+            TransientTaskError: trying again may help.
+            Superseded: the run was replaced.
+        """
+        if context.key in context.memory.finished:
+            return TaskResult(done=True)
+        self._check(context)
+        try:
+            result = await self._run_by_kind(context)
+        except KubeError as error:
+            raise TransientTaskError("TaskError", f"{error}") from error
+        if result.done:
+            context.memory.finished.add(context.key)
+        return result
+
+    def _check(self, context: TaskContext) -> None:
+        try:
+            check_task(context.task)
+        except FatalTaskError as error:
+            text = f"failed to build task {context.path}: {error}"
+            raise FatalTaskError(error.reason, text) from error
+
+    async def _run_by_kind(self, context: TaskContext) -> TaskResult:
+        match context.task.kind:
+            case "Apply":
+                return await self.apply.run(context)
+            case "Delete":
+                return await self.delete.run(context)
+            case "Toggle":
+                return await self._toggle(context).run(context)
+            case "Dummy":
+                return _dummy(context)
+            case kind:
+                text = f"task kind {kind} is not supported by this version"
+                raise FatalTaskError(
+                    "TaskBuildError", f"failed to build task {context.path}: {text}"
+                )
+
+    def _toggle(self, context: TaskContext) -> ObjectTask:
+        parameters = context.values()["Params"]
+        assert isinstance(parameters, dict)
+        return self.apply if toggled_on(context.task, parameters) else self.delete
+
+
+def _dummy(context: TaskContext) -> TaskResult:
+    done = dummy_done(context.task)
+    name = context.task.name
+    return TaskResult(done, "" if done else f"dummy task {name} is not done, by its own definition")
