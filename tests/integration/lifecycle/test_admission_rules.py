@@ -10,6 +10,7 @@ from tests.integration.support import (
     World,
     config_map,
     deployment,
+    entry,
     idle,
     new_instance,
     operator_version,
@@ -110,10 +111,32 @@ async def test_the_end_of_a_run_cannot_be_declared_by_hand(guarded_world: World)
     started = await guarded_world.patch("i", {"planExecution": {"planName": "slow"}})
 
     answer = await guarded_world.patch("i", {"planExecution": {"status": "COMPLETE"}})
-    cancel = await denied(guarded_world, {"planExecution": {"status": "FATAL_ERROR"}})
 
     assert scheduled(answer) == scheduled(started)
-    assert cancel.reason == "CancelNotSupported"
+
+
+async def test_a_running_plan_can_be_cancelled_and_says_by_whom(guarded_world: World) -> None:
+    started = await guarded_world.patch("i", {"planExecution": {"planName": "slow"}})
+    await guarded_world.until("i", lambda i: status_of(i, "slow") == "IN_PROGRESS", "slow to run")
+
+    spoofed = {"status": "FATAL_ERROR", "cancelledBy": "somebody else"}
+    answer = await guarded_world.patch("i", {"planExecution": spoofed})
+
+    assert scheduled(answer)["cancelledBy"] == "kudo-user"
+    ended = await guarded_world.until_failed("i", "slow")
+    assert entry(ended, "slow")["message"] == "cancelled by kudo-user"
+    assert entry(ended, "slow")["uid"] == scheduled(started)["uid"]
+    assert [e["reason"] for e in await guarded_world.events("PlanCancelled")] == ["PlanCancelled"]
+
+
+async def test_a_cancelled_plan_can_be_started_again(guarded_world: World) -> None:
+    await guarded_world.patch("i", {"planExecution": {"planName": "slow"}})
+    await guarded_world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await guarded_world.until_failed("i", "slow")
+
+    await guarded_world.patch("i", {"planExecution": {"planName": "slow"}})
+
+    await guarded_world.until_complete("i", "slow")
 
 
 async def test_one_change_cannot_trigger_two_plans(guarded_world: World) -> None:

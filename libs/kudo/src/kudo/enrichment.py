@@ -73,6 +73,7 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
         FatalTaskError: the template names another controller as owner; TaskEnhancementError.
     """
     target: JsonObject = _copied(source)
+    _refuse_own_kinds(target, origin)
     _add(target, ("metadata",), "labels", origin.labels)
     _add(target, ("metadata",), "annotations", origin.annotations)
     for path in _pod_metadata(target):
@@ -152,9 +153,28 @@ def _own(target: JsonObject, origin: Origin) -> None:
 
 def _encode_string_data(target: JsonObject) -> None:
     """Turn a Secret's stringData into data: a key dropped from stringData would stay for ever."""
-    if (target["apiVersion"], target["kind"]) != ("v1", "Secret"):
+    if (target["apiVersion"], target["kind"]) != ("v1", "Secret") or "stringData" not in target:
         return
-    texts = target.pop("stringData", None)
-    if isinstance(texts, dict) and texts:
-        encoded = {k: base64.b64encode(str(v).encode()).decode() for k, v in texts.items()}
-        target["data"] = {**(target.get("data") or {}), **encoded}
+    texts, data = target.pop("stringData") or {}, target.get("data") or {}
+    name = target["metadata"]["name"]
+    if not isinstance(texts, dict) or not isinstance(data, dict):
+        text = f"Secret {name}: data and stringData must be mappings"
+        raise FatalTaskError("TaskEnhancementError", text)
+    wrong = [key for key, text in texts.items() if not isinstance(text, str)]
+    if wrong:
+        text = f"Secret {name}: stringData holds texts; put quotes around {', '.join(wrong)}"
+        raise FatalTaskError("TaskEnhancementError", text)
+    encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    target["data"] = {**data, **encoded}
+
+
+def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:
+    """A template must not steer runs: neither its own Instance's, nor another's past admission."""
+    if _group(target) != names.GROUP or target["kind"] != "Instance":
+        return
+    spec = target.get("spec")
+    own = target["metadata"]["name"] == origin.instance.metadata.name
+    if own or (isinstance(spec, dict) and "planExecution" in spec):
+        text = "a template may neither apply the Instance that it belongs to nor set planExecution"
+        name = target["metadata"]["name"]
+        raise FatalTaskError("TaskEnhancementError", f"Instance {name}: {text}")

@@ -165,8 +165,11 @@ def _by_occurrence(entries: tuple[_Named, ...]) -> dict[tuple[str, int], _Named]
 def runnable(plan: Plan, entry: PlanStatus) -> tuple[StepRef, ...]:
     """Return the steps that may run now, in order; empty when nothing is left to do.
 
-    Serial phases and steps wait for the ones before them to be COMPLETE.
+    Serial phases and steps wait for the ones before them to be COMPLETE. A run that has ended stays
+    ended.
     """
+    if status_of(entry).terminal:
+        return ()
     ready: list[StepRef] = []
     for phase_index, phase in enumerate(phases_of(plan)):
         statuses = [step.status for step in _steps(entry, phase_index)]
@@ -190,6 +193,11 @@ def _steps(entry: PlanStatus, phase_index: int) -> tuple[StepStatus, ...]:
     return (entry.phases or ())[phase_index].steps or ()
 
 
+def is_single_step(plan: Plan) -> bool:
+    """Return whether the plan consists of one step at most."""
+    return sum(len(phase.steps) for phase in phases_of(plan)) <= 1
+
+
 def step_of(plan: Plan, ref: StepRef) -> Step:
     return phases_of(plan)[ref.phase_index].steps[ref.step_index]
 
@@ -197,8 +205,10 @@ def step_of(plan: Plan, ref: StepRef) -> Step:
 def record(entry: PlanStatus, outcomes: Mapping[StepRef, StepOutcome], now: str) -> PlanStatus:
     """Return the entry after a pass: steps as they came out, phases and plan as that makes them.
 
-    The timestamp moves only if something else did.
+    The timestamp moves only if something else did. A run that has ended stays as it is.
     """
+    if status_of(entry).terminal:
+        return entry
     by_position = {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()}
     phases = tuple(
         _record_phase(index, phase, by_position, now)

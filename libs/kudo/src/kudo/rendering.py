@@ -6,7 +6,7 @@ Objects come in the order of the task's `resources` and of the documents in each
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gotemplate import Environment, TemplateError
@@ -64,9 +64,19 @@ def variables(
 
 
 def render_objects(
-    resources: tuple[str, ...], templates: Mapping[str, str], values: Mapping[str, object]
+    resources: tuple[str, ...],
+    templates: Mapping[str, str],
+    values: Mapping[str, object],
+    *,
+    expired: Callable[[], bool] | None = None,
 ) -> tuple[Manifest, ...]:
     """Render the named templates and read the objects in them.
+
+    Args:
+        resources: Names of templates; one that is named twice counts once.
+        templates: Their texts.
+        values: What they can refer to.
+        expired: Asked now and then whether rendering has taken too long.
 
     Raises:
         FatalTaskError: a template is missing, cannot be rendered, or gives no Kubernetes objects;
@@ -76,12 +86,18 @@ def render_objects(
     for name in dict.fromkeys(resources):
         if name not in templates:
             raise FatalTaskError("TaskRenderingError", f"error finding resource named {name}")
-        text = render(name, templates[name], values)
+        text = render(name, templates[name], values, expired=expired)
         manifests.extend(Manifest(name, item) for item in _objects(name, text))
     return tuple(manifests)
 
 
-def render(name: str, text: str, values: Mapping[str, object]) -> str:
+def render(
+    name: str,
+    text: str,
+    values: Mapping[str, object],
+    *,
+    expired: Callable[[], bool] | None = None,
+) -> str:
     """Render one template.
 
     Raises:
@@ -91,7 +107,7 @@ def render(name: str, text: str, values: Mapping[str, object]) -> str:
     try:
         template = _ENVIRONMENT.parse(name, text)
         step = "rendering"
-        return template.render(values)
+        return template.render(values, expired=expired)
     except TemplateError as error:
         raise FatalTaskError(
             "TaskRenderingError",
@@ -100,39 +116,55 @@ def render(name: str, text: str, values: Mapping[str, object]) -> str:
 
 
 def _objects(template: str, text: str) -> Iterator[JsonObject]:
-    for chunk in _DOCUMENT_SEPARATOR.split("\n" + text):
-        if not chunk.strip():
-            continue
+    chunks = [chunk for chunk in _DOCUMENT_SEPARATOR.split("\n" + text) if chunk.strip()]
+    for number, chunk in enumerate(chunks, 1):
         try:
             document = load(chunk)
         except YamlError as error:
-            raise _unreadable(template, chunk, str(error)) from error
+            raise _unreadable(template, number, str(error)) from error
         if document is not None:
-            yield from _unwrapped(template, chunk, document)
+            for item in _unwrapped(template, number, document):
+                problem = _shape_problem(item)
+                if problem is not None:
+                    raise _unreadable(template, number, problem)
+                yield item
 
 
-def _unwrapped(template: str, chunk: str, document: object) -> Iterator[JsonObject]:
+def _unwrapped(template: str, number: int, document: object) -> Iterator[JsonObject]:
     if not isinstance(document, dict):
-        raise _unreadable(template, chunk, "a Kubernetes object must be a mapping")
+        raise _unreadable(template, number, "a Kubernetes object must be a mapping")
     if document.get("kind") == "List" and isinstance(document.get("items"), list):
         for item in document["items"]:
-            yield from _unwrapped(template, chunk, item)
+            yield from _unwrapped(template, number, item)
         return
+    yield document
+
+
+def _shape_problem(document: JsonObject) -> str | None:
+    """Return what keeps a mapping from being an object that can be applied."""
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field), str) or not document[field]:
-            raise _unreadable(template, chunk, f"Object '{field}' is missing")
+            return f"Object '{field}' is missing"
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not isinstance(name, str) or not name:
-        raise _unreadable(
-            template,
-            chunk,
+    if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
+        return (
             "metadata.name is missing; an object that is applied needs a name "
-            "(generateName would create another one on each run)",
+            "(generateName would create another one on each run)"
         )
-    for number in _too_large(document):
-        raise _unreadable(template, chunk, f"the integer {number} does not fit into 64 bits")
-    yield document
+    if name in {".", ".."} or "/" in name:
+        return f"metadata.name {name!r} is no name of an object"
+    owners = metadata.get("ownerReferences")
+    if owners is not None and not _is_list_of_mappings(owners):
+        return "metadata.ownerReferences is no list of mappings"
+    if metadata.get("namespace") is not None and not isinstance(metadata["namespace"], str):
+        return "metadata.namespace is no text"
+    number = next(_too_large(document), None)
+    return None if number is None else f"the integer {number} does not fit into 64 bits"
+
+
+def _is_list_of_mappings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _too_large(value: object) -> Iterator[int]:
@@ -147,9 +179,9 @@ def _too_large(value: object) -> Iterator[int]:
         yield value
 
 
-def _unreadable(template: str, chunk: str, reason: str) -> FatalTaskError:
-    first_lines = chunk.strip()[:120]
+def _unreadable(template: str, number: int, reason: str) -> FatalTaskError:
+    """Return the error for a document; its text stays out, since it may be a Secret."""
     return FatalTaskError(
         "TaskRenderingError",
-        f'parsing YAML from {template}: decoding chunk "{first_lines}" failed: {reason}',
+        f"parsing YAML from {template}: decoding chunk {number} failed: {reason}",
     )

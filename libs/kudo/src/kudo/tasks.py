@@ -143,7 +143,8 @@ def toggled_on(task: Task, parameters: Mapping[str, object]) -> bool:
         return value in _TRUE
     raise FatalTaskError(
         "ToggleTaskError",
-        f'could not parse value of parameter {name}: parsing "{value[:200]}": invalid syntax; '
+        f'could not parse value of parameter {name}: strconv.ParseBool: parsing "{value[:200]}": '
+        "invalid syntax; "
         "use true or false",
     )
 

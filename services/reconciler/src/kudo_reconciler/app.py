@@ -9,20 +9,21 @@ import contextlib
 import logging
 import random
 import uuid
-from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.discovery import Discovery
 from kubeio.informer import Informer
 from kubeio.store import Change
-from kudo.api import Instance, JsonObject
+from kudo.api import JsonObject
 from kudo_reconciler.applier import Applier
 from kudo_reconciler.apply_task import ApplyTask
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.controller import Controller
 from kudo_reconciler.delete_task import DeleteTask
+from kudo_reconciler.deletion import Deletion
 from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer
@@ -30,7 +31,9 @@ from kudo_reconciler.plan_run import PlanRunner
 from kudo_reconciler.queue import Key, WorkQueue
 from kudo_reconciler.reconcile import InstanceReconciler
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KINDS
+from kudo_reconciler.running import Running
 from kudo_reconciler.settings import Settings
+from kudo_reconciler.surroundings import Surroundings
 from kudo_reconciler.task_runner import TaskRunner
 from kudo_reconciler.versions import VersionStore
 from serving.probes import Probes, asgi_app
@@ -41,18 +44,6 @@ log = logging.getLogger(__name__)
 _BY_VERSION = "operatorversion"
 
 
-@dataclass(frozen=True, slots=True)
-class _Caches:
-    """What the cluster says about Instances and OperatorVersions."""
-
-    instances: Informer
-    versions: Informer
-
-    @property
-    def synced(self) -> bool:
-        return self.instances.has_synced and self.versions.has_synced
-
-
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Run the reconciler until `stop` is set.
 
@@ -61,17 +52,12 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         ExceptionGroup: a part failed, such as the probe listener.
     """
     config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
-    metrics, probes, queue = Metrics(), Probes(), WorkQueue(random.Random())  # noqa: S311 - jitter
     closed = asyncio.Event()
     async with Client(config) as client, asyncio.TaskGroup() as group:
-        caches = _Caches(
-            Informer(client, INSTANCES, indexers={_BY_VERSION: _version_of}),
-            Informer(client, OPERATOR_VERSIONS),
-        )
-        probes.add("caches", lambda: caches.synced or "the caches are not synced")
+        app = App(settings, client)
         group.create_task(
             serve(
-                asgi_app(probes, metrics.registry),
+                asgi_app(app.probes, app.metrics.registry),
                 host=settings.probe_host,
                 port=settings.probe_port,
                 stop=closed,
@@ -79,13 +65,14 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             ),
             name="probe listener",
         )
-        work = group.create_task(_work(settings, client, caches, queue, metrics), name="reconciler")
+        work = group.create_task(app.work(), name="reconciler")
         stopping = group.create_task(stop.wait(), name="stop signal")
         await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        probes.draining = True
-        queue.close()
+        app.probes.draining = True
+        app.queue.close()
         log.info("stopping", extra={"grace_seconds": settings.grace})
-        await _finish(work, settings.grace)
+        # Without caches no pass has begun, and nothing is worth waiting for.
+        await _finish(work, settings.grace if app.synced else 0.0)
         stopping.cancel()
         closed.set()
 
@@ -99,75 +86,105 @@ async def _finish(work: asyncio.Task[None], grace: float) -> None:
         await work
 
 
-async def _work(
-    settings: Settings, client: Client, caches: _Caches, queue: WorkQueue, metrics: Metrics
-) -> None:
-    """Fill the caches, then work the queue off until it is closed."""
-    async with asyncio.TaskGroup() as watches:
-        observer = Observer(client, watches, queue.add)
-        _connect(caches, queue, metrics)
-        informers = [
-            watches.create_task(caches.versions.run(), name="informer of OperatorVersions"),
-            watches.create_task(caches.instances.run(), name="informer of Instances"),
-        ]
-        await caches.versions.wait_synced()
-        await caches.instances.wait_synced()
-        for kind in READINESS_KINDS:
-            await observer.watch(kind)
-        log.info("ready", extra={"instances": len(caches.instances)})
-        await _controller(settings, client, caches, queue, metrics, observer).run()
-        for task in informers:
-            task.cancel()
-        observer.close()
+class App:
+    """The parts of the reconciler, connected."""
 
+    def __init__(self, settings: Settings, client: Client) -> None:
+        self.metrics = Metrics()
+        self.probes = Probes()
+        self.queue = WorkQueue(random.Random())  # noqa: S311 - jitter
+        self._settings = settings
+        self._client = client
+        instances = Informer(client, INSTANCES, indexers={_BY_VERSION: _version_of})
+        self._instances = InstanceStore(client, instances)
+        self._versions = VersionStore(client, Informer(client, OPERATOR_VERSIONS))
+        self.probes.add("caches", lambda: self.synced or "the caches are not synced")
 
-def _connect(caches: _Caches, queue: WorkQueue, metrics: Metrics) -> None:
-    """Have every change of an Instance, or of its OperatorVersion, worked on."""
+    @property
+    def synced(self) -> bool:
+        return self._instances.informer.has_synced and self._versions.informer.has_synced
 
-    def instance_changed(change: Change) -> None:
-        queue.add(_key(change.object))
-        metrics.instances.set(len(caches.instances))
+    async def work(self) -> None:
+        """Fill the caches, then work the queue off until it is closed."""
+        instances, versions = self._instances.informer, self._versions.informer
+        async with asyncio.TaskGroup() as watches:
+            observer = Observer(self._client, watches, self.queue.nudge)
+            instances.add_handler(self._instance_changed)
+            versions.add_handler(self._version_changed)
+            informers = [
+                watches.create_task(versions.run(), name="informer of OperatorVersions"),
+                watches.create_task(instances.run(), name="informer of Instances"),
+            ]
+            await versions.wait_synced()
+            await instances.wait_synced()
+            async with asyncio.TaskGroup() as starting:
+                for kind in READINESS_KINDS:
+                    starting.create_task(observer.watch(kind))
+            log.info("ready", extra={"instances": len(instances)})
+            await self._controller(observer).run()
+            for task in informers:
+                task.cancel()
+            observer.close()
 
-    def version_changed(change: Change) -> None:
+    def _instance_changed(self, change: Change) -> None:
+        """Have every change worked on, but for what we wrote ourselves.
+
+        A change of the status alone, by whomever, does not shorten the backoff of a failing
+        Instance.
+        """
+        self.metrics.instances.set(len(self._instances.informer))
+        if change.kind == "updated" and self._instances.is_own_write(change.object):
+            return
+        key = _key(change.object)
+        if change.old is not None and _same_but_status(change.old, change.object):
+            self.queue.nudge(key)
+        else:
+            self.queue.add(key)
+
+    def _version_changed(self, change: Change) -> None:
+        """Have the Instances of an OperatorVersion worked on."""
         metadata = change.object["metadata"]
+        if change.kind == "deleted":
+            self._versions.forget((metadata["namespace"], metadata["name"]))
         reference = f"{metadata['namespace']}/{metadata['name']}"
-        for instance in caches.instances.by_index(_BY_VERSION, reference):
-            queue.add(_key(instance))
+        for instance in self._instances.informer.by_index(_BY_VERSION, reference):
+            self.queue.add(_key(instance))
 
-    caches.instances.add_handler(instance_changed)
-    caches.versions.add_handler(version_changed)
-
-
-def _controller(
-    settings: Settings,
-    client: Client,
-    caches: _Caches,
-    queue: WorkQueue,
-    metrics: Metrics,
-    observer: Observer,
-) -> Controller:
-    clock = SystemClock()
-    applier = Applier(client, Discovery(client), observer, metrics)
-    tasks = TaskRunner(
-        apply=ApplyTask(applier, observer), delete=DeleteTask(client, applier, observer)
-    )
-    reconciler = InstanceReconciler(
-        instances=InstanceStore(client, caches.instances),
-        versions=VersionStore(client, caches.versions),
-        observer=observer,
-        runner=PlanRunner(tasks, clock),
-        events=EventRecorder(client, clock, metrics),
-        metrics=metrics,
-        clock=clock,
-        fresh_uid=lambda: str(uuid.uuid4()),
-    )
-    return Controller(queue, reconciler, metrics, settings.workers)
+    def _controller(self, observer: Observer) -> Controller:
+        clock = SystemClock()
+        applier = Applier(self._client, Discovery(self._client), observer, self.metrics)
+        tasks = TaskRunner(
+            apply=ApplyTask(applier, observer),
+            delete=DeleteTask(self._client, applier, observer),
+        )
+        around = Surroundings(
+            instances=self._instances,
+            versions=self._versions,
+            observer=observer,
+            events=EventRecorder(self._client, clock, self.metrics),
+            metrics=self.metrics,
+            clock=clock,
+            fresh_uid=lambda: str(uuid.uuid4()),
+        )
+        idle = Idle(around)
+        running = Running(around, PlanRunner(tasks, clock), idle)
+        reconciler = InstanceReconciler(around, idle, running, Deletion(around, running))
+        return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
 
 
 def _key(obj: JsonObject) -> Key:
     return Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
 
 
+def _same_but_status(old: JsonObject, new: JsonObject) -> bool:
+    """Whether spec, finalizers and deletion are as they were."""
+    before, after = old["metadata"], new["metadata"]
+    kept = ("uid", "generation", "deletionTimestamp", "finalizers")
+    return all(before.get(name) == after.get(name) for name in kept)
+
+
 def _version_of(obj: JsonObject) -> list[str]:
-    namespace, name = Instance.from_wire(obj).operator_version_key
-    return [f"{namespace}/{name}"]
+    # An indexer must not raise, whatever the object looks like.
+    reference = (obj.get("spec") or {}).get("operatorVersion") or {}
+    namespace = reference.get("namespace") or obj["metadata"]["namespace"]
+    return [f"{namespace}/{reference.get('name') or ''}"]

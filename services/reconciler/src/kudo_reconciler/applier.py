@@ -1,9 +1,10 @@
 """Server-side apply of one object, with the rules about what belongs to whom.
 
 * What our Instance owns is ours: a conflict over its fields is won by force.
+* What another controller owns, another Instance among them, is never touched: that is fatal.
 * Anything else is applied without force: a conflict is fatal and names fields and managers.
-* An object that has been seen is applied with its resourceVersion, so that a write held up in
-  the network never lands on an object that changed since.
+* An object that has been seen is applied with its uid and resourceVersion, so that a write held up
+  in the network never lands on an object that changed since, nor creates it anew.
 """
 
 from collections.abc import Callable
@@ -82,18 +83,20 @@ class Applier:
             TransientTaskError: it may take it later.
         """
         metadata = target["metadata"]
-        known = self.observer.cached(resource, metadata.get("namespace"), metadata["name"])
+        namespace, name = metadata.get("namespace"), metadata["name"]
         for _ in range(_ATTEMPTS):
-            if not still_wanted():
-                raise Superseded
             try:
+                known = await self.observer.current(resource, namespace, name)
+                self._check_owner(manifest, known, owner)
+                if not still_wanted():
+                    raise Superseded
                 applied = await self._send(target, resource, known, owner)
             except Conflict as conflict:
-                known = await self._after_conflict(manifest, resource, target, conflict, owner)
+                await self._check_conflict(manifest, resource, target, conflict, owner)
             except NotFound as error:
                 if known is None:
                     raise self._refused(manifest, error) from error
-                known = None
+                await self._read_live(manifest, resource, target)
             except (ApiError, ConnectionLost) as error:
                 raise self._refused(manifest, error) from error
             else:
@@ -102,24 +105,41 @@ class Applier:
                 return applied
         raise TransientTaskError("TaskApplyError", f"{manifest} keeps changing while it is applied")
 
+    def _check_owner(self, manifest: Manifest, known: JsonObject | None, owner: str) -> None:
+        controller = controller_of(known) if known is not None else None
+        if controller is not None and controller.get("uid") != owner:
+            raise FatalTaskError(
+                "TaskEnhancementError",
+                f"failed to apply {manifest}: the object is already owned by another "
+                f"{controller.get('kind')} controller {controller.get('name')}",
+            )
+
     async def _send(
         self, target: JsonObject, resource: Resource, known: JsonObject | None, owner: str
     ) -> JsonObject:
         ours = known is not None and is_owned(known, owner)
         if known is not None:
-            version = known["metadata"]["resourceVersion"]
-            target = {**target, "metadata": {**target["metadata"], "resourceVersion": version}}
+            seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
+            target = {**target, "metadata": {**target["metadata"], **seen}}
         return await self.client.apply(resource, target, field_manager=FIELD_MANAGER, force=ours)
 
-    async def _after_conflict(
+    async def _check_conflict(
         self,
         manifest: Manifest,
         resource: Resource,
         target: JsonObject,
         conflict: Conflict,
         owner: str,
-    ) -> JsonObject | None:
+    ) -> None:
         """Read the object again; refuse if its fields are somebody else's."""
+        live = await self._read_live(manifest, resource, target)
+        if conflict.field_managers and (live is None or not is_owned(live, owner)):
+            raise self._refused(manifest, conflict)
+
+    async def _read_live(
+        self, manifest: Manifest, resource: Resource, target: JsonObject
+    ) -> JsonObject | None:
+        """Bring what we know of the object up to date."""
         metadata = target["metadata"]
         try:
             live = await self.client.get(
@@ -129,8 +149,7 @@ class Applier:
             return None
         except (ApiError, ConnectionLost) as error:
             raise self._refused(manifest, error) from error
-        if conflict.field_managers and not is_owned(live, owner):
-            raise self._refused(manifest, conflict)
+        self.observer.applied(resource, live)
         return live
 
     def _refused(self, manifest: Manifest, error: Refusal) -> FatalTaskError | TransientTaskError:
@@ -142,7 +161,13 @@ class Applier:
         return task_error("TaskApplyError", text, error)
 
 
+def controller_of(obj: JsonObject) -> JsonObject | None:
+    """Return the owner reference of the object's controller, if it has one."""
+    references = obj["metadata"].get("ownerReferences") or []
+    return next((ref for ref in references if ref.get("controller")), None)
+
+
 def is_owned(obj: JsonObject, owner: str) -> bool:
     """Return whether the object's controller is the Instance with this uid."""
-    references = obj["metadata"].get("ownerReferences") or []
-    return any(ref.get("controller") and ref.get("uid") == owner for ref in references)
+    controller = controller_of(obj)
+    return controller is not None and controller.get("uid") == owner

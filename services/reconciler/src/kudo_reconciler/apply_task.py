@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.enrichment import enrich
-from kudo.health import Health, State, has_rule, judge
+from kudo.health import Health, State, judge
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.applier import Applier
@@ -29,42 +29,66 @@ class ApplyTask:
             Superseded: the run was replaced.
         """
         known = context.memory.applied.get(context.key)
-        objects = None if known is None else await self._current(known)
+        objects = None if known is None else await self._current(context, known)
         if objects is None:
             objects = await self._apply(context)
         return self._judge(context, objects)
 
-    async def _current(self, known: tuple[AppliedObject, ...]) -> list[JsonObject] | None:
-        """Return the applied objects as they are now, or None if one of them is gone."""
+    async def _current(
+        self, context: TaskContext, known: tuple[AppliedObject, ...]
+    ) -> list[JsonObject] | None:
+        """Return the applied objects as they are now, or None if one must be applied again.
+
+        What was healthy once under this uid has done its part. A Job is never created twice: one
+        that vanished is judged by its last state.
+        """
         objects = []
         for item in known:
+            if item.uid in context.memory.healthy:
+                continue
             obj = await self.observer.current(item.resource, item.namespace, item.name)
-            if obj is None:
+            if obj is not None and obj["metadata"]["uid"] == item.uid:
+                objects.append(obj)
+            elif item.resource.kind == "Job":
+                objects.append(self._vanished_job(item))
+            else:
                 return None
-            objects.append(obj)
         return objects
 
+    def _vanished_job(self, item: AppliedObject) -> JsonObject:
+        last = self.observer.last_state(item.uid)
+        if last is None or judge(last).state is State.WAITING:
+            text = f"{item} was deleted before it was seen to end"
+            raise FatalTaskError("FailedTerminalStateError", text)
+        return last
+
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
-        targets = [await self._target(context, manifest) for manifest in context.manifests()]
-        applied = []
+        manifests = await context.manifests()
+        targets = [await self._target(context, manifest) for manifest in manifests]
+        before = {
+            (item.resource, item.namespace, item.name): item
+            for item in context.memory.applied.get(context.key, ())
+        }
+        items, objects = [], []
         for manifest, target, resource in targets:
-            if has_rule(resource.api_version, resource.kind):
-                await self.observer.watch(resource)
-            applied.append(
-                await self.applier.apply(
-                    manifest,
-                    target,
-                    resource,
-                    owner=context.instance.metadata.uid,
-                    still_wanted=context.still_wanted,
-                )
+            await self.observer.watch(resource)
+            namespace = target["metadata"].get("namespace") if resource.namespaced else None
+            name = target["metadata"]["name"]
+            done = before.get((resource, namespace, name))
+            if done is not None and done.uid in context.memory.healthy:
+                items.append(done)
+                continue
+            applied = await self.applier.apply(
+                manifest,
+                target,
+                resource,
+                owner=context.instance.metadata.uid,
+                still_wanted=context.still_wanted,
             )
-        context.memory.applied[context.key] = tuple(
-            AppliedObject(resource, target["metadata"].get("namespace"), target["metadata"]["name"])
-            for _, target, resource in targets
-            if has_rule(resource.api_version, resource.kind)
-        )
-        return applied
+            items.append(AppliedObject(resource, namespace, name, applied["metadata"]["uid"]))
+            objects.append(applied)
+        context.memory.applied[context.key] = tuple(items)
+        return objects
 
     async def _target(
         self, context: TaskContext, manifest: Manifest
@@ -84,9 +108,17 @@ class ApplyTask:
                     "FailedTerminalStateError",
                     f"object {where} is NOT healthy: fatal error: HealthUtil: {health.message}",
                 )
-            if not health.healthy:
+            if health.healthy:
+                context.memory.healthy.add(obj["metadata"]["uid"])
+            else:
                 waiting.append(health)
-        known = context.memory.applied.get(context.key, ())
-        polled = any(not self.observer.watched(item.resource) for item in known)
         message = ", ".join(health.message for health in waiting)
-        return TaskResult(done=not waiting, message=message, polled=polled)
+        return TaskResult(done=not waiting, message=message, polled=self._unseen(context))
+
+    def _unseen(self, context: TaskContext) -> bool:
+        """Return whether something that is waited for could change without our notice."""
+        return any(
+            not self.observer.sees(item.resource, item.namespace, item.name)
+            for item in context.memory.applied.get(context.key, ())
+            if item.uid not in context.memory.healthy
+        )

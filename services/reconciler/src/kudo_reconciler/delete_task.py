@@ -50,12 +50,12 @@ class DeleteTask:
 
     async def _delete_all(self, context: TaskContext) -> tuple[AppliedObject, ...]:
         deleted = []
-        for manifest in context.manifests():
+        for manifest in await context.manifests():
             found = await self._find(context, manifest)
             if found is not None:
+                await self.observer.watch(found.resource)
                 if not context.still_wanted():
                     raise Superseded
-                await self.observer.watch(found.resource)
                 await self._delete(found, manifest)
                 deleted.append(found)
         return tuple(deleted)

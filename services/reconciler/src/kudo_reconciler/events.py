@@ -4,6 +4,7 @@ Each execution has one start and one end event. They are named by its uid, so th
 again after a crash changes nothing.
 """
 
+import asyncio
 import hashlib
 import logging
 import re
@@ -12,7 +13,7 @@ from datetime import datetime
 from typing import Literal
 
 from kubeio.client import Client
-from kubeio.errors import AlreadyExists, KubeError
+from kubeio.errors import AlreadyExists, ConnectionLost, KubeError
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo_reconciler.clock import Clock, timestamp
@@ -21,6 +22,8 @@ from kudo_reconciler.resources import EVENTS
 
 log = logging.getLogger(__name__)
 
+_SECONDS = 5.0
+"""An event is not worth a longer wait."""
 _MAX_NAME = 253
 _MAX_MESSAGE = 1024
 _DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -56,6 +59,10 @@ class EventRecorder:
             f"Execution of plan {plan} finished with status {status}",
         )
 
+    async def stopped(self, instance: Instance, plan: str, uid: str) -> None:
+        """Write the end event of a run that the deletion of its Instance stopped."""
+        await self.finished(instance, plan, uid, ExecutionStatus.FATAL_ERROR)
+
     async def superseded(self, instance: Instance, plan: str, uid: str) -> None:
         """Write the end event of a run in whose place another came."""
         await self._write(
@@ -76,12 +83,21 @@ class EventRecorder:
     ) -> None:
         event = _event(instance, name, severity, reason, message, self.clock.now())
         try:
-            await self.client.create(EVENTS, event, namespace=instance.metadata.namespace)
+            async with asyncio.timeout(_SECONDS):
+                await self._create(event)
         except AlreadyExists:
             return
-        except KubeError as error:
+        except (KubeError, TimeoutError) as error:
             self.metrics.lost_events.inc()
             log.warning("event not written", extra={"event": reason, "error": str(error)})
+
+    async def _create(self, event: JsonObject) -> None:
+        """Create an event; a connection that broke is worth one more try, the name being fixed."""
+        namespace = event["metadata"]["namespace"]
+        try:
+            await self.client.create(EVENTS, event, namespace=namespace)
+        except ConnectionLost:
+            await self.client.create(EVENTS, event, namespace=namespace)
 
 
 def event_name(instance: str, uid: str, what: str) -> str:

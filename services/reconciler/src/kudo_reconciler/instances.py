@@ -5,11 +5,11 @@
 * The answer to each own write goes into the cache at once: no pass works on an older object.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kubeio import jsonpatch
 from kubeio.client import Client
-from kubeio.errors import Conflict, Invalid, NotFound
+from kubeio.errors import ApiError, Conflict, Invalid, NotFound
 from kubeio.informer import Informer
 from kudo.api import Instance, InstanceStatus, JsonObject
 from kudo_reconciler.queue import Key
@@ -26,6 +26,17 @@ class InstanceStore:
 
     client: Client
     informer: Informer
+    _written: dict[Key, str] = field(default_factory=dict)
+
+    def is_own_write(self, raw: JsonObject) -> bool:
+        """Return whether this is the object as we wrote it last: nothing that we don't know."""
+        metadata = raw["metadata"]
+        key = Key(metadata["namespace"], metadata["name"])
+        return self._written.get(key, "") == str(metadata["resourceVersion"])
+
+    def forget(self, key: Key) -> None:
+        """Forget what was written of an Instance that is gone."""
+        self._written.pop(key, None)
 
     def cached(self, key: Key) -> Instance | None:
         raw = self.informer.get(key.namespace, key.name)
@@ -37,7 +48,8 @@ class InstanceStore:
             raw = await self.client.get(INSTANCES, key.name, namespace=key.namespace)
         except NotFound:
             return None
-        return self._observed(raw)
+        self.informer.observe(raw)
+        return Instance.from_wire(raw)
 
     async def write_status(self, instance: Instance, status: InstanceStatus) -> Instance:
         """Replace the status; a status that is the same is not written.
@@ -62,7 +74,7 @@ class InstanceStore:
         try:
             return self._observed(await self.client.replace(INSTANCES, body, subresource="status"))
         except (Conflict, NotFound) as error:
-            await self.live(_key(instance))
+            await self._read_again(instance, error)
             raise Outdated from error
 
     async def clear_run(self, instance: Instance, uid: str) -> Instance:
@@ -73,6 +85,7 @@ class InstanceStore:
         """
         return await self._patch(
             instance,
+            jsonpatch.test("/metadata/uid", instance.metadata.uid),
             jsonpatch.test("/spec/planExecution/uid", uid),
             jsonpatch.replace("/spec/planExecution", {}),
         )
@@ -114,11 +127,22 @@ class InstanceStore:
                 INSTANCES, metadata.name, list(operations), namespace=metadata.namespace
             )
         except (Conflict, Invalid, NotFound) as error:
-            # A failed test is answered with 422.
-            await self.live(_key(instance))
+            # A failed test is answered with 422, and so is a refusal by a policy.
+            await self._read_again(instance, error)
             raise Outdated from error
 
+    async def _read_again(self, instance: Instance, error: ApiError) -> None:
+        """Bring the cache up to date; raise the error if it was not about another state."""
+        live = await self.live(_key(instance))
+        if (
+            live is not None
+            and live.metadata.resource_version == instance.metadata.resource_version
+        ):
+            raise error
+
     def _observed(self, raw: JsonObject) -> Instance:
+        metadata = raw["metadata"]
+        self._written[Key(metadata["namespace"], metadata["name"])] = metadata["resourceVersion"]
         self.informer.observe(raw)
         return Instance.from_wire(raw)
 

@@ -1,11 +1,13 @@
 """The applied objects as they are now, by watch where that is allowed.
 
-One informer a kind, on everything that carries `heritage=kudo`. A kind that may not be watched is
-read when it is asked for; the caller learns that and comes back after a while.
+One informer a kind, on everything that carries `heritage=kudo`; of kinds without a health rule no
+more than the metadata is kept. A kind that may not be watched is read when it is asked for; the
+caller learns that and comes back after a while.
 """
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 
 from kubeio.client import Client
@@ -16,12 +18,14 @@ from kubeio.resource import Resource
 from kubeio.store import Change
 from kudo import names
 from kudo.api import JsonObject
+from kudo.health import has_rule
 from kudo_reconciler.queue import Key
 
 log = logging.getLogger(__name__)
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _BY_INSTANCE = "instance"
+_REMEMBERED = 2000
 
 
 class Observer:
@@ -40,6 +44,7 @@ class Observer:
         self._changed = changed
         self._informers = Informers(client, group, on_change=self._on_change)
         self._watched: dict[Resource, Informer] = {}
+        self._gone: OrderedDict[str, JsonObject] = OrderedDict()
 
     async def watch(self, resource: Resource) -> bool:
         """Watch a kind; return False if that is not possible now, so that it must be read."""
@@ -47,7 +52,10 @@ class Observer:
             return True
         try:
             self._watched[resource] = await self._informers.get(
-                resource, label_selector=_SELECTOR, indexers={_BY_INSTANCE: _instance_of}
+                resource,
+                label_selector=_SELECTOR,
+                indexers={_BY_INSTANCE: _instance_of},
+                metadata_only=not has_rule(resource.api_version, resource.kind),
             )
         except (Forbidden, MethodNotAllowed, NotFound) as error:
             log.debug("kind is read, not watched", extra={"kind": resource.kind, "why": str(error)})
@@ -63,25 +71,34 @@ class Observer:
     def watched(self, resource: Resource) -> bool:
         return resource in self._watched
 
-    def cached(self, resource: Resource, namespace: str | None, name: str) -> JsonObject | None:
-        """Return the object if its kind is watched and it is there."""
-        informer = self._watched.get(resource)
-        return None if informer is None else informer.get(namespace, name)
-
     async def current(
         self, resource: Resource, namespace: str | None, name: str
     ) -> JsonObject | None:
-        """Return the object as it is now, or None if it is gone.
+        """Return the object as it is now, or None if there is none.
+
+        Of a kind without a health rule it may be the metadata alone. What the cache lacks is asked
+        for: it may have lost the label that we watch by.
 
         Raises:
-            KubeError: it is not watched and could not be read.
+            KubeError: it could not be read.
         """
-        if self.watched(resource):
-            return self.cached(resource, namespace, name)
+        informer = self._watched.get(resource)
+        found = None if informer is None else informer.get(namespace, name)
+        if found is not None:
+            return found
         try:
             return await self._client.get(resource, name, namespace=namespace)
         except NotFound:
             return None
+
+    def sees(self, resource: Resource, namespace: str | None, name: str) -> bool:
+        """Return whether a change of this object would be noticed."""
+        informer = self._watched.get(resource)
+        return informer is not None and informer.get(namespace, name) is not None
+
+    def last_state(self, uid: str) -> JsonObject | None:
+        """Return the last state of an object that was deleted lately, if it was watched."""
+        return self._gone.get(uid)
 
     def applied(self, resource: Resource, obj: JsonObject) -> None:
         """Take in the answer to an own write."""
@@ -95,7 +112,13 @@ class Observer:
         return [] if informer is None else informer.by_index(_BY_INSTANCE, str(key))
 
     def _on_change(self, _resource: Resource, change: Change) -> None:
-        for key in _instance_of(change.object):
+        if change.kind == "deleted":
+            self._gone[change.object["metadata"]["uid"]] = change.object
+            if len(self._gone) > _REMEMBERED:
+                self._gone.popitem(last=False)
+        # An object that another Instance took over concerns both.
+        keys = {*_instance_of(change.object), *(_instance_of(change.old) if change.old else ())}
+        for key in keys:
             namespace, _, name = key.partition("/")
             self._changed(Key(namespace, name))
 

@@ -1,19 +1,33 @@
 """One pass over the plan of a run: what may run does, and what came of it is recorded.
 
 Steps that may run do so at the same time, bounded. The entry is stored before anything of the
-next serial step is sent: a crash must not repeat a finished step.
+next serial step is sent: a crash must not repeat a finished step. It is also stored before anything
+is sent at all, but for a plan of one step, whose end is the next thing to be stored anyway.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus
-from kudo.execution import StepOutcome, StepRef, TaskOutcome, record, runnable, step_of
+from kudo.execution import (
+    StepOutcome,
+    StepRef,
+    TaskOutcome,
+    is_single_step,
+    record,
+    runnable,
+    step_of,
+)
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
+from kudo_reconciler.applier import Superseded
 from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.instances import Outdated
 from kudo_reconciler.task_context import RunMemory, TaskContext
 from kudo_reconciler.task_runner import TaskRunner
+
+log = logging.getLogger(__name__)
 
 _CONCURRENT_STEPS = 8
 S = ExecutionStatus
@@ -81,7 +95,7 @@ class PlanRunner:
         result = PassResult(record(entry, {}, self._now()))
         attempted: set[StepRef] = set()
         while steps := [ref for ref in runnable(run.plan, result.entry) if ref not in attempted]:
-            if attempted:
+            if attempted or not is_single_step(run.plan):
                 await store(result.entry)
             attempted.update(steps)
             done = await self._run_steps(run, steps)
@@ -140,6 +154,13 @@ class PlanRunner:
         except TransientTaskError as error:
             message = path.transient_message(error)
             return _Tried(TaskOutcome(name, S.ERROR, message))
+        except (Superseded, Outdated):
+            raise
+        except Exception as fault:
+            log.exception("task crashed", extra={"task": str(path)})
+            text = f"internal error ({type(fault).__name__}); the reconciler's log has the details"
+            crash = FatalTaskError("TaskCrashed", text)
+            return _Tried(TaskOutcome(name, S.FATAL_ERROR, path.fatal_message(crash)), crash)
         if result.done:
             return _Tried(TaskOutcome(name, S.COMPLETE))
         outcome = TaskOutcome(name, S.IN_PROGRESS, result.message or None)

@@ -2,7 +2,7 @@
 
 Invariants: a key that is added while it is being worked on comes back once its worker is done; a
 key waits at most once, however often it is added; a failing key backs off on its own and slows
-nobody else.
+nobody else, and what merely happens around it (`nudge`) does not shorten its backoff.
 """
 
 import asyncio
@@ -42,6 +42,7 @@ class WorkQueue:
     _waiting: set[Key] = field(default_factory=set)
     _working: set[Key] = field(default_factory=set)
     _again: set[Key] = field(default_factory=set)
+    _nudged: set[Key] = field(default_factory=set)
     _failures: dict[Key, int] = field(default_factory=dict)
     _timers: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)
     _event: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,6 +62,13 @@ class WorkQueue:
             self._waiting.add(key)
             self._ready.append(key)
             self._event.set()
+
+    def nudge(self, key: Key) -> None:
+        """Have the key worked on soon, unless it failed and has an appointment to be retried."""
+        if key in self._working:
+            self._nudged.add(key)
+        elif key not in self._failures or key not in self._timers:
+            self.add(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Have the key worked on after a delay; an earlier appointment stands."""
@@ -109,9 +117,13 @@ class WorkQueue:
     def done(self, key: Key) -> None:
         """Say that the worker has left the key."""
         self._working.discard(key)
-        if key in self._again:
-            self._again.discard(key)
+        again, nudged = key in self._again, key in self._nudged
+        self._again.discard(key)
+        self._nudged.discard(key)
+        if again:
             self.add(key)
+        elif nudged:
+            self.nudge(key)
 
     def close(self) -> None:
         """Let workers finish what they hold and then end."""

@@ -1,5 +1,7 @@
 """Where a task stands in a run, what is remembered of it, and how a pass over it can end."""
 
+import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,6 +11,8 @@ from kudo.enrichment import Origin
 from kudo.execution import StepRef
 from kudo.rendering import Manifest, render_objects, variables
 from kudo.tasks import TaskPath
+
+_RENDER_SECONDS = 10.0
 
 TaskKey = tuple[StepRef, str]
 
@@ -36,9 +40,14 @@ class RunMemory:
     """
 
     uid: str
+    instance_uid: str
+    plan: str
+    version: OperatorVersion
     applied: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
+    healthy: set[str] = field(default_factory=set)
+    """uids of objects that were seen healthy: none of them is created again if it goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +87,22 @@ class TaskContext:
             step=self.ref.step,
         )
 
-    def manifests(self) -> tuple[Manifest, ...]:
-        """Render the objects that the task names.
+    async def manifests(self) -> tuple[Manifest, ...]:
+        """Render the objects that the task names, beside the event loop.
 
         Raises:
-            FatalTaskError: a template cannot be rendered.
+            FatalTaskError: a template cannot be rendered, or not in time.
         """
-        resources = self.task.spec.resources or ()
-        return render_objects(resources, self.version.spec.templates or {}, self.values())
+        return await asyncio.to_thread(self._render)
+
+    def _render(self) -> tuple[Manifest, ...]:
+        deadline = time.monotonic() + _RENDER_SECONDS
+        return render_objects(
+            self.task.spec.resources or (),
+            self.version.spec.templates or {},
+            self.values(),
+            expired=lambda: time.monotonic() > deadline,
+        )
 
 
 @dataclass(frozen=True, slots=True)

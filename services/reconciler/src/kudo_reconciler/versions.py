@@ -45,6 +45,10 @@ class VersionStore:
         self.informer.observe(raw)
         return self._parse(key, raw)
 
+    def forget(self, key: VersionKey) -> None:
+        """Forget an OperatorVersion that is gone."""
+        self._parsed.pop(key, None)
+
     def _parse(self, key: VersionKey, raw: JsonObject) -> OperatorVersion:
         parsed = self._parsed.get(key)
         if parsed is None or parsed.metadata.resource_version != raw["metadata"]["resourceVersion"]:

@@ -37,6 +37,7 @@ class AdmissionReview:
         object: The submitted object; empty unless an Instance is created or updated.
         old_object: The stored object of an UPDATE.
         dry_run: Whether nothing will be stored.
+        username: Who asks; recorded with a run that they cancel, decides nothing.
     """
 
     api_version: str
@@ -48,6 +49,7 @@ class AdmissionReview:
     object: JsonObject
     old_object: JsonObject | None
     dry_run: bool
+    username: str
 
     @property
     def to_judge(self) -> bool:
@@ -85,6 +87,7 @@ def read_review(body: bytes) -> AdmissionReview:
             else None
         ),
         dry_run=request.get("dryRun") is True,
+        username=_username(request) if judged else "",
     )
 
 
@@ -107,6 +110,12 @@ def _text(request: JsonObject, field: str, *, empty: bool = False) -> str:
     if not isinstance(value, str) or not (value or empty):
         raise MalformedReview(f"request.{field} is missing or no text")
     return value
+
+
+def _username(request: JsonObject) -> str:
+    user = request.get("userInfo")
+    name = user.get("username") if isinstance(user, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _is_instance(request: JsonObject) -> bool:

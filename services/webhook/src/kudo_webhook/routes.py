@@ -135,6 +135,7 @@ class Admission:
                 name=review.name,
                 object=review.object,
                 old_object=review.old_object,
+                username=review.username,
             )
         )
         versions = {key: await self._source.get(*key) for key in subject.references()}

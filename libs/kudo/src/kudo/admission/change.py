@@ -133,6 +133,17 @@ class Change:
         )
 
     @property
+    def cancel(self) -> bool:
+        """Whether the request cancels the running plan: FATAL_ERROR for its plan and uid."""
+        return (
+            self.active is not None
+            and not self.restart
+            and not (self.needed and not self.deleting)
+            and self.requested.plan_name == self.active.plan_name
+            and self.requested.status == ExecutionStatus.FATAL_ERROR
+        )
+
+    @property
     def cleanup_active(self) -> bool:
         return self.active is not None and self.active.plan_name == PLAN_CLEANUP
 

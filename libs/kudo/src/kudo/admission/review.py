@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from kudo.admission.change import Change
 from kudo.admission.rules import judge
-from kudo.api import Instance, JsonObject, OperatorVersion, PlanExecution
+from kudo.api import ExecutionStatus, Instance, JsonObject, OperatorVersion, PlanExecution
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.plans import used_uids
@@ -33,13 +33,17 @@ _NAMELESS = "(generated name)"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The part of an AdmissionRequest that decisions depend on."""
+    """The part of an AdmissionRequest that decisions depend on.
+
+    No decision depends on `username`; it is recorded with the run that a user cancels.
+    """
 
     operation: Literal["CREATE", "UPDATE"]
     namespace: str
     name: str
     object: JsonObject
     old_object: JsonObject | None = None
+    username: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,11 @@ def validate(review: Review, versions: Versions) -> Decision:
         )
     else:
         change = _change(review, review.old, version, versions)
-        problems = judge(change, submitted=False) or _final_state(change)
+        problems = (
+            judge(change, submitted=False)
+            or _final_state(change)
+            or _canceller(change, review.request.username)
+        )
     return _denied(review, problems) if problems else Decision()
 
 
@@ -226,10 +234,17 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
         restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
         if restart:
             patch.plan_execution(_trigger(restart, fresh_uid))
+        elif change.cancel:
+            patch.plan_execution(_cancelled(change, review.request.username))
         return Decision(patch=patch.operations(), plan=restart)
     plan = change.needed or change.direct
     patch.parameters(_kept_parameters(change), change.new.parameters)
-    patch.plan_execution(_trigger(plan, fresh_uid) if plan else _settled(change))
+    if plan:
+        patch.plan_execution(_trigger(plan, fresh_uid))
+    elif change.cancel:
+        patch.plan_execution(_cancelled(change, review.request.username))
+    else:
+        patch.plan_execution(_settled(change))
     patch.finalizer(wanted=PLAN_CLEANUP in change.version.plans)
     return Decision(warnings=_warnings(change), patch=patch.operations(), plan=plan)
 
@@ -251,6 +266,16 @@ def _settled(change: Change) -> JsonObject:
     return {}
 
 
+def _cancelled(change: Change, username: str) -> JsonObject:
+    """Return the stored run with the wish to end it, and with who wished it first."""
+    stored = change.old.scheduled
+    if stored.status == ExecutionStatus.FATAL_ERROR:
+        return stored.to_wire()
+    by = {"cancelledBy": username} if username else {}
+    kept = {key: value for key, value in stored.to_wire().items() if key != "cancelledBy"}
+    return {**kept, "status": str(ExecutionStatus.FATAL_ERROR), **by}
+
+
 def _warnings(change: Change) -> tuple[str, ...]:
     choice = change.by_parameters
     if not choice.explicit or not choice.fallback or change.upgrade:
@@ -268,6 +293,21 @@ def _final_state(change: Change) -> tuple[Problem, ...]:
     if expected is None:
         return ()
     return _triggered(expected, change.new.scheduled, used_uids(change.old))
+
+
+def _canceller(change: Change, username: str) -> tuple[Problem, ...]:
+    """A run may only be recorded as cancelled by who cancels it."""
+    named = change.new.scheduled.cancelled_by or ""
+    if not change.cancel or named in {"", username, change.old.scheduled.cancelled_by}:
+        return ()
+    return (
+        Problem(
+            "MutatingWebhookMissing",
+            f"planExecution.cancelledBy says '{named}', but the request is not theirs; leave it "
+            "out, it is filled in",
+            "spec.planExecution.cancelledBy",
+        ),
+    )
 
 
 def _triggered(plan: str, scheduled: PlanExecution, used: frozenset[str]) -> tuple[Problem, ...]:

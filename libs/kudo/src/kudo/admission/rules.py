@@ -188,24 +188,10 @@ def a_running_plan_stays_scheduled(change: Change) -> Iterator[Problem]:
     yield Problem(
         "PlanRunning",
         f"cancelling currently scheduled (or running) plan '{change.active.plan_name}' by removing "
-        f"planExecution is not supported; {_wait_hint(change)}",
+        f"planExecution is not supported; {_wait_hint(change)}, or cancel it "
+        "(planExecution.status: FATAL_ERROR)",
         "spec.planExecution",
     )
-
-
-def cancel_is_not_there_yet(change: Change) -> Iterator[Problem]:
-    active = change.active
-    if active is None or change.requested.plan_name != active.plan_name:
-        return
-    if change.restart or change.needed:
-        return
-    if change.requested.status == "FATAL_ERROR" and active.status != "FATAL_ERROR":
-        yield Problem(
-            "CancelNotSupported",
-            f"cancelling the running plan '{active.plan_name}' is not supported by this version; "
-            f"{_wait_hint(change)}",
-            "spec.planExecution.status",
-        )
 
 
 def cleanup_is_not_manual(change: Change) -> Iterator[Problem]:
@@ -301,7 +287,6 @@ PLAN_RULES: tuple[Rule, ...] = (
     one_plan_at_a_time,
     an_upgrade_comes_alone,
     a_running_plan_stays_scheduled,
-    cancel_is_not_there_yet,
     an_update_comes_alone,
     cleanup_is_not_manual,
     an_upgrade_has_a_plan,

@@ -22,6 +22,8 @@ class ApiModel(BaseModel):
         populate_by_name=True,
         extra="ignore",
         frozen=True,
+        # Values of parameters may be secrets; an error names the field alone.
+        hide_input_in_errors=True,
     )
 
     @classmethod

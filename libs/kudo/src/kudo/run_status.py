@@ -1,0 +1,119 @@
+"""The status of an Instance over the life of a run: values in, values out.
+
+    begun -> with_entry -> ... -> with_entry -> settled
+
+`lastRun` is part of the first status of every run, also of one that cannot even begin: it is what
+later changes are held against.
+"""
+
+from collections.abc import Mapping
+
+from kudo import conditions
+from kudo.api import (
+    ExecutionStatus,
+    Instance,
+    InstanceStatus,
+    LastRun,
+    ObjectReference,
+    OperatorVersion,
+    PlanStatus,
+)
+from kudo.conditions import Situation
+from kudo.execution import begin, ensure_entries, fail, status_of
+from kudo.fingerprints import fingerprints
+from kudo.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+
+_UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE})
+"""The plans during which the Instance is not known to be ready."""
+
+
+def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceStatus:
+    """Return the status with the scheduled run in progress.
+
+    A run that was begun before goes on where it was; any other run in progress is superseded.
+    """
+    name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+    entries = ensure_entries(version.plans, instance.plan_status)
+    status = instance.status
+    known = entries.get(name)
+    if known is None or known.uid != uid:
+        for other, entry in running(entries).items():
+            entries[other] = fail(entry, f"superseded by plan {name}", now)
+        plan = version.plans.get(name)
+        missing = PlanStatus(name=name, uid=uid, started_at=now)
+        entries[name] = missing if plan is None else begin(name, plan, uid, now)
+        status = status.model_copy(update={"last_run": _last_run(instance, name, uid)})
+    status = status.model_copy(update={"plan_status": entries})
+    unready = name in _UNREADY_PLANS
+    ready = (conditions.PLAN_IN_PROGRESS, f"plan {name} is running") if unready else None
+    return with_conditions(instance, status, Situation(ready, running=name), now)
+
+
+def _last_run(instance: Instance, plan: str, uid: str) -> LastRun:
+    namespace, name = instance.operator_version_key
+    return LastRun(
+        plan=plan,
+        uid=uid,
+        operator_version=ObjectReference(namespace=namespace, name=name),
+        parameters=fingerprints(instance.parameters),
+    )
+
+
+def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:
+    entries = {**(status.plan_status or {}), entry.name: entry}
+    return status.model_copy(update={"plan_status": entries})
+
+
+def with_conditions(
+    instance: Instance, status: InstanceStatus, situation: Situation, now: str
+) -> InstanceStatus:
+    """Return the status with conditions that speak of the Instance as it is."""
+    generation = instance.metadata.generation
+    return status.model_copy(
+        update={
+            "conditions": conditions.update(
+                status.conditions or (), situation, generation=generation, now=now
+            ),
+            "observed_generation": generation,
+        }
+    )
+
+
+def settled(status: InstanceStatus, unready: tuple[str, ...]) -> Situation:
+    """Return the situation of an Instance that runs nothing.
+
+    Args:
+        status: Its status; a failed last run comes before the state of the resources.
+        unready: What keeps its resources from being ready.
+    """
+    failed = failed_last_run(status)
+    if failed is not None:
+        return Situation((conditions.PLAN_IN_FATAL_ERROR, failure_text(failed)))
+    if unready:
+        return Situation((conditions.RESOURCE_NOT_READY, ", ".join(unready)))
+    return Situation((conditions.RESOURCES_READY, ""))
+
+
+def running(entries: Mapping[str, PlanStatus]) -> dict[str, PlanStatus]:
+    """Return the entries that are not terminal although they have begun."""
+    return {name: entry for name, entry in entries.items() if status_of(entry).running}
+
+
+def failed_last_run(status: InstanceStatus) -> PlanStatus | None:
+    """Return the entry of the last run if it ended in FATAL_ERROR."""
+    last = status.last_run
+    entry = (status.plan_status or {}).get(last.plan or "") if last else None
+    if last is None or entry is None or entry.uid != last.uid:
+        return None
+    return entry if status_of(entry) is ExecutionStatus.FATAL_ERROR else None
+
+
+def failure_text(entry: PlanStatus) -> str:
+    """Return why a run failed: the message of the plan, or of its failed step."""
+    if entry.message:
+        return f"plan {entry.name}: {entry.message}"
+    for phase in entry.phases or ():
+        for step in phase.steps or ():
+            if step.status == ExecutionStatus.FATAL_ERROR and step.message:
+                return step.message
+    return f"plan {entry.name} ended with {ExecutionStatus.FATAL_ERROR}"

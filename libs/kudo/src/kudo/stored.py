@@ -1,0 +1,124 @@
+"""Judges an Instance as it is stored: what it needs, or why it may not run.
+
+Whether or not webhooks saw a change, the reconciler holds the stored object against `lastRun`,
+which says what the last run was started with. It schedules what nobody scheduled, and refuses what
+no webhook would have let pass; then the last good run stays in force.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kudo.api import ExecutionStatus, Instance, LastRun, OperatorVersion
+from kudo.execution import status_of
+from kudo.fingerprints import fingerprint
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.parameters import check_value, missing_required
+from kudo.plans import PlanChoice, plan_for_parameters, plan_for_upgrade
+from kudo.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the stored object needs.
+
+    Attributes:
+        plan: Plan that has to run although nobody scheduled it.
+        problems: Why nothing may run, the deciding one first.
+    """
+
+    plan: str | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+NOTHING = Verdict()
+
+
+def judge_idle(instance: Instance, version: OperatorVersion) -> Verdict:
+    """Judge an Instance that has no run scheduled and is not being deleted."""
+    last = instance.status.last_run
+    if last is None and _has_run(instance):
+        # Runs that the original recorded: what it left is taken as it stands.
+        return NOTHING
+    problems = tuple(violations(instance, version))
+    if problems:
+        return Verdict(problems=problems)
+    choice = _needed(instance, version, last)
+    return Verdict(choice.plan, choice.problems)
+
+
+def judge_scheduled(instance: Instance, version: OperatorVersion) -> Verdict:
+    """Judge an Instance whose scheduled run is about to begin."""
+    name = instance.scheduled.plan_name
+    if name == PLAN_CLEANUP and not instance.metadata.deleting:
+        text = "only the controller schedules the 'cleanup' plan when the instance is deleted"
+        return Verdict(problems=(Problem("CleanupNotManual", text, "spec.planExecution"),))
+    running = run_in_progress(instance)
+    if running is not None and running != name and not instance.metadata.deleting:
+        text = (
+            f"overriding currently scheduled (or running) plan '{running}' with '{name}' is not "
+            "supported"
+        )
+        return Verdict(problems=(Problem("PlanRunning", text, "spec.planExecution"),))
+    if instance.metadata.deleting:
+        return NOTHING
+    return Verdict(problems=tuple(violations(instance, version)))
+
+
+def run_in_progress(instance: Instance) -> str | None:
+    """Return the plan that was begun last and has not ended, whatever the spec names."""
+    last = instance.status.last_run
+    entry = instance.plan_status.get(last.plan or "") if last else None
+    if last is None or entry is None or entry.uid != last.uid:
+        return None
+    return last.plan if status_of(entry).running else None
+
+
+def violations(instance: Instance, version: OperatorVersion) -> Iterator[Problem]:
+    """Yield what no webhook would have let pass since the last run."""
+    last = instance.status.last_run
+    changed = _changed(instance, last)
+    same_version = last is not None and _version_of(last) == instance.operator_version_key
+    for definition in version.parameters:
+        if last is not None and definition.name not in changed:
+            continue
+        if definition.immutable and same_version:
+            text = f"parameter '{definition.name}' is immutable but was changed; set it back"
+            yield Problem("ParameterImmutable", text, f"spec.parameters[{definition.name}]")
+            continue
+        yield from missing_required([definition], instance.parameters)
+        value = instance.parameters.get(definition.name)
+        problem = check_value(definition, value) if value is not None else None
+        if problem is not None:
+            yield problem
+
+
+def _needed(instance: Instance, version: OperatorVersion, last: LastRun | None) -> PlanChoice:
+    if last is None:
+        if PLAN_DEPLOY in version.plans:
+            return PlanChoice(PLAN_DEPLOY)
+        text = f"couldn't find '{PLAN_DEPLOY}' plan in the operatorversion {version.metadata.name}"
+        problem = Problem("DeployPlanMissing", text, "spec.operatorVersion")
+        return PlanChoice(problems=(problem,))
+    if _version_of(last) != instance.operator_version_key:
+        return plan_for_upgrade(version)
+    return plan_for_parameters(version, _changed(instance, last))
+
+
+def _changed(instance: Instance, last: LastRun | None) -> frozenset[str]:
+    """Return the parameters whose value is not the one of the last run."""
+    recorded: Mapping[str, str] = (last.parameters if last else None) or {}
+    current = {name: fingerprint(value) for name, value in instance.parameters.items()}
+    names = recorded.keys() | current.keys()
+    return frozenset(name for name in names if recorded.get(name) != current.get(name))
+
+
+def _version_of(last: LastRun) -> tuple[str, str]:
+    reference = last.operator_version
+    if reference is None:
+        return "", ""
+    return reference.namespace or "", reference.name or ""
+
+
+def _has_run(instance: Instance) -> bool:
+    statuses = [status_of(entry) for entry in instance.plan_status.values()]
+    return any(status is not ExecutionStatus.NEVER_RUN for status in statuses)

@@ -1,0 +1,51 @@
+"""An Instance that is being deleted and still carries our finalizer.
+
+The cleanup plan runs as any other; whether it succeeds or fails, the finalizer then goes. A plan
+that was running stops first, and its entry says so.
+"""
+
+from dataclasses import dataclass
+
+from kudo.api import Instance, OperatorVersion
+from kudo.execution import fail
+from kudo.names import PLAN_CLEANUP
+from kudo.run_status import running
+from kudo_reconciler.running import Running
+from kudo_reconciler.surroundings import AGAIN_SECONDS, Result, Surroundings, key_of
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Sees Instances off."""
+
+    around: Surroundings
+    running: Running
+
+    async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
+        """Do one pass: stop what runs, run cleanup, let go.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+            Superseded: another run was scheduled; decide again.
+        """
+        if PLAN_CLEANUP not in version.plans:
+            self.running.forget(key_of(instance))
+            await self.around.release(instance)
+            return Result("deleting")
+        if instance.scheduled.plan_name == PLAN_CLEANUP:
+            return await self.running.proceed(instance, version)
+        self.running.forget(key_of(instance))
+        instance = await self._stop_running(instance)
+        await self.around.instances.schedule(instance, PLAN_CLEANUP, self.around.fresh_uid())
+        return Result("scheduled", requeue_after=AGAIN_SECONDS)
+
+    async def _stop_running(self, instance: Instance) -> Instance:
+        """End the entry of a plan that runs, so that its last state does not lie."""
+        entries = dict(instance.plan_status)
+        for name, entry in running(entries).items():
+            text = "stopped: Instance is being deleted"
+            entries[name] = fail(entry, text, self.around.now())
+            if entry.uid:
+                await self.around.events.stopped(instance, name, entry.uid)
+        status = instance.status.model_copy(update={"plan_status": entries})
+        return await self.around.instances.write_status(instance, status)

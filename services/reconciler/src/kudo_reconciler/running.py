@@ -1,0 +1,256 @@
+"""A scheduled run, from its take-over to the clear.
+
+    refuse | take over -> advance -> ... -> finish -> end -> idle
+                              └── cancel ──────┘
+
+The writes that end a run come in this order: terminal status, end event, clear with a uid test,
+status of the idle Instance. After a crash between any two of them the next pass goes on.
+"""
+
+import logging
+from dataclasses import dataclass, field
+
+from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, PlanStatus
+from kudo.conditions import PLAN_IN_FATAL_ERROR, Situation
+from kudo.execution import check_plan, fail, finished_tasks, status_of
+from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.plans import active_run
+from kudo.problems import Problem
+from kudo.run_status import begun, failure_text, running, with_conditions, with_entry
+from kudo.stored import judge_scheduled, run_in_progress
+from kudo_reconciler.idle import Idle
+from kudo_reconciler.instances import Outdated
+from kudo_reconciler.plan_run import PassResult, PlanRunner, Run
+from kudo_reconciler.queue import Key
+from kudo_reconciler.surroundings import (
+    AGAIN_SECONDS,
+    Result,
+    Surroundings,
+    finalizers,
+    key_of,
+)
+from kudo_reconciler.task_context import RunMemory
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 2.0
+_SAFETY_SECONDS = 60.0
+"""Until a waiting run is looked at although no event came: no lost event may stop it for ever."""
+
+
+@dataclass
+class Running:
+    """Works on scheduled runs; remembers what was done in those in progress."""
+
+    around: Surroundings
+    runner: PlanRunner
+    idle: Idle
+    _memories: dict[Key, RunMemory] = field(default_factory=dict)
+
+    def forget(self, key: Key) -> None:
+        self._memories.pop(key, None)
+
+    async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
+        """Do one pass over the scheduled run.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+            Superseded: another run was scheduled; decide again.
+        """
+        key, scheduled = key_of(instance), instance.scheduled
+        name, uid = scheduled.plan_name or "", scheduled.uid or ""
+        if not uid:
+            await self.around.instances.schedule(instance, name, self.around.fresh_uid())
+            return Result("scheduled", requeue_after=AGAIN_SECONDS)
+        entry = instance.plan_status.get(name)
+        if entry is not None and entry.uid == uid and status_of(entry).terminal:
+            return await self._end(instance, version, entry)
+        if scheduled.status == ExecutionStatus.FATAL_ERROR:
+            return await self._cancel(instance, version)
+        memory = self._memories.get(key)
+        if memory is None or (memory.uid, memory.instance_uid) != (uid, instance.metadata.uid):
+            taken = await self._take_over(key, instance)
+            if taken is None:
+                return Result("refused", requeue_after=AGAIN_SECONDS)
+            instance, version = taken
+        else:
+            # A run keeps the version that it began with.
+            version = memory.version
+        return await self._advance(key, instance, version)
+
+    # The beginning
+
+    async def _take_over(
+        self, key: Key, instance: Instance
+    ) -> tuple[Instance, OperatorVersion] | None:
+        """Begin to work on a run: read everything live and decide the rules again."""
+        around = self.around
+        live = await around.instances.live(key)
+        if live is None or live.scheduled != instance.scheduled or active_run(live) is None:
+            raise Outdated
+        version = await around.versions.live(live.operator_version_key)
+        if version is None:
+            raise Outdated
+        verdict = judge_scheduled(live, version)
+        if verdict.problems:
+            await self._refuse(live, verdict.problems)
+            return None
+        live = await self._with_finalizer(live, version)
+        await self._announce(key, live)
+        status = begun(live, version, around.now())
+        self._memories[key] = _memory(live, version, status)
+        return live, version
+
+    async def _refuse(self, instance: Instance, problems: tuple[Problem, ...]) -> None:
+        """Put the refused run back to the one in progress, or to none."""
+        uid = instance.scheduled.uid or ""
+        text = "; ".join(problem.message for problem in problems)
+        await self.around.events.warning(instance, uid, problems[0].reason, text)
+        log.warning("run refused", extra={"uid": uid, "reason": problems[0].reason})
+        plan = run_in_progress(instance)
+        if plan is None:
+            await self.around.instances.clear_run(instance, uid)
+        else:
+            await self.around.instances.schedule(
+                instance, plan, instance.plan_status[plan].uid or ""
+            )
+
+    async def _with_finalizer(self, instance: Instance, version: OperatorVersion) -> Instance:
+        """Have the finalizer exactly where the version in force has a cleanup plan."""
+        present, wanted = finalizers(instance), PLAN_CLEANUP in version.plans
+        if instance.metadata.deleting or wanted == (FINALIZER_CLEANUP in present):
+            return instance
+        kept = [item for item in present if item != FINALIZER_CLEANUP]
+        names = [*kept, FINALIZER_CLEANUP] if wanted else kept
+        return await self.around.instances.set_finalizers(instance, names) or instance
+
+    async def _announce(self, key: Key, instance: Instance) -> None:
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        replaced = {old.uid: old.name for old in running(instance.plan_status).values()}
+        memory = self._memories.get(key)
+        if memory is not None and memory.instance_uid == instance.metadata.uid:
+            replaced[memory.uid] = memory.plan
+        for old_uid, old_name in replaced.items():
+            if old_uid and old_uid != uid:
+                await self.around.events.superseded(instance, old_name, old_uid)
+        known = instance.plan_status.get(name)
+        if known is None or known.uid != uid:
+            self.around.metrics.runs_started.inc()
+            log.info("run started", extra={"plan": name, "uid": uid})
+        else:
+            log.info("run continued", extra={"plan": name, "uid": uid})
+        await self.around.events.started(instance, name, uid)
+
+    # The middle
+
+    async def _advance(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        status = begun(instance, version, self.around.now())
+        entry = (status.plan_status or {})[name]
+        plan = version.plans.get(name)
+        if plan is None:
+            text = f"could not find required plan: '{name}'"
+            return await self._fail(instance, version, status, "InvalidPlan", text)
+        problems = "; ".join(problem.message for problem in check_plan(name, plan))
+        if problems:
+            return await self._fail(instance, version, status, "InvalidPlan", problems)
+        stored = instance
+
+        async def store(progress: PlanStatus) -> None:
+            nonlocal stored
+            written = with_entry(status, progress)
+            stored = await self.around.instances.write_status(stored, written)
+
+        memory = self._memories[key]
+        run = Run(
+            instance, version, plan, name, uid, memory, lambda: self._still_wanted(key, instance)
+        )
+        result = await self.runner.advance(run, entry, store)
+        for failure, message in result.failures:
+            await self.around.events.warning(instance, uid, failure.reason, message)
+        if status_of(result.entry).terminal:
+            reason = result.failures[0][0].reason if result.failures else ""
+            status = with_entry(status, result.entry)
+            return await self._finish(stored, version, status, result.entry, reason)
+        await store(result.entry)
+        return _waiting(result)
+
+    def _still_wanted(self, key: Key, instance: Instance) -> bool:
+        """Whether the cluster, as far as we know it, still wants the run."""
+        now = self.around.instances.cached(key)
+        return (
+            now is not None
+            and now.metadata.uid == instance.metadata.uid
+            and now.metadata.deleting == instance.metadata.deleting
+            and now.scheduled.uid == instance.scheduled.uid
+            and now.scheduled.status != ExecutionStatus.FATAL_ERROR
+        )
+
+    # The end
+
+    async def _cancel(self, instance: Instance, version: OperatorVersion) -> Result:
+        status = begun(instance, version, self.around.now())
+        by = instance.scheduled.cancelled_by or "request"
+        return await self._fail(instance, version, status, "PlanCancelled", f"cancelled by {by}")
+
+    async def _fail(
+        self,
+        instance: Instance,
+        version: OperatorVersion,
+        status: InstanceStatus,
+        reason: str,
+        text: str,
+    ) -> Result:
+        """End a run as a whole; the message stands at the plan."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        await self.around.events.warning(instance, uid, reason, text)
+        entry = fail((status.plan_status or {})[name], text, self.around.now())
+        status = with_entry(status, entry)
+        return await self._finish(instance, version, status, entry, reason)
+
+    async def _finish(
+        self,
+        instance: Instance,
+        version: OperatorVersion,
+        status: InstanceStatus,
+        entry: PlanStatus,
+        reason: str,
+    ) -> Result:
+        """Store the terminal status, which is the first of the writes that end a run."""
+        situation = await self.around.situation(instance, status)
+        if status_of(entry) is ExecutionStatus.FATAL_ERROR:
+            situation = Situation((PLAN_IN_FATAL_ERROR, failure_text(entry)))
+        status = with_conditions(instance, status, situation, self.around.now())
+        written = await self.around.instances.write_status(instance, status)
+        self.around.metrics.runs_finished.labels(str(entry.status), reason).inc()
+        fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
+        log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))
+        return await self._end(written, version, entry)
+
+    async def _end(self, instance: Instance, version: OperatorVersion, entry: PlanStatus) -> Result:
+        """Write the end event and clear the run; a newer one that came in stays."""
+        uid = entry.uid or ""
+        await self.around.events.finished(instance, entry.name, uid, status_of(entry))
+        self.forget(key_of(instance))
+        if instance.metadata.deleting:
+            await self.around.release(instance)
+            return Result("deleted")
+        cleared = await self.around.instances.clear_run(instance, uid)
+        await self.idle.settle(cleared, version)
+        return Result("finished")
+
+
+def _memory(instance: Instance, version: OperatorVersion, status: InstanceStatus) -> RunMemory:
+    """Return what is known to be done under the uid of the run."""
+    name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+    memory = RunMemory(uid, instance.metadata.uid, name, version)
+    plan = version.plans.get(name)
+    if plan is not None:
+        memory.finished.update(finished_tasks(plan, (status.plan_status or {})[name]))
+    return memory
+
+
+def _waiting(result: PassResult) -> Result:
+    if result.retry:
+        return Result("retry", retry=True)
+    return Result("waiting", requeue_after=_POLL_SECONDS if result.polled else _SAFETY_SECONDS)

@@ -1,0 +1,286 @@
+"""What is added to an object before it is applied."""
+
+import base64
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.enrichment import Origin, enrich
+from kudo.tasks import FatalTaskError
+
+INSTANCE = Instance.from_wire({"metadata": {"name": "inst", "namespace": "ns", "uid": "u-1"}})
+VERSION = OperatorVersion.from_wire(
+    {
+        "metadata": {"name": "op-0.1.0", "namespace": "ns"},
+        "spec": {"operator": {"name": "op"}, "version": "0.1.0"},
+    }
+)
+ORIGIN = Origin(INSTANCE, VERSION, plan="deploy", phase="ph", step="st", uid="plan-uid")
+
+LABELS = {"heritage": "kudo", "kudo.dev/instance": "inst", "kudo.dev/operator": "op"}
+ANNOTATIONS = {
+    "kudo.dev/last-plan-execution-uid": "plan-uid",
+    "kudo.dev/phase": "ph",
+    "kudo.dev/plan": "deploy",
+    "kudo.dev/step": "st",
+}
+OWNER = {
+    "apiVersion": "kudo.dev/v1beta1",
+    "kind": "Instance",
+    "name": "inst",
+    "uid": "u-1",
+    "controller": True,
+    "blockOwnerDeletion": True,
+}
+OF_THE_VERSION = {"kudo.dev/operator-version": "0.1.0"}
+
+
+def an(api_version: str, kind: str, **fields: Any) -> JsonObject:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, **fields}
+
+
+def enriched(source: JsonObject, *, namespaced: bool = True) -> JsonObject:
+    return enrich(source, ORIGIN, namespaced=namespaced)
+
+
+# The recorded vector
+
+
+def test_a_deployment_gets_what_the_original_gives_it() -> None:
+    source = an(
+        "apps/v1",
+        "Deployment",
+        spec={
+            "selector": {"matchLabels": {"app": "d"}},
+            "template": {
+                "metadata": {"labels": {"app": "d"}},
+                "spec": {"volumes": [{"name": "v", "configMap": {"name": "nope"}}]},
+            },
+        },
+    )
+    source["metadata"] |= {"name": "d", "namespace": "other"}
+    assert enriched(source) == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": "d",
+            "namespace": "ns",
+            "labels": LABELS,
+            "annotations": ANNOTATIONS,
+            "ownerReferences": [OWNER],
+        },
+        "spec": {
+            "selector": {"matchLabels": {"app": "d"}},
+            "template": {
+                "metadata": {"labels": {"app": "d", **LABELS}, "annotations": OF_THE_VERSION},
+                "spec": {"volumes": [{"name": "v", "configMap": {"name": "nope"}}]},
+            },
+        },
+    }
+
+
+def test_a_cluster_scoped_object_gets_no_owner_and_keeps_its_namespace() -> None:
+    source = an("rbac.authorization.k8s.io/v1", "ClusterRole", rules=[])
+    source["metadata"]["namespace"] = "zzz"
+    assert enriched(source, namespaced=False) == {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": "x",
+            "namespace": "zzz",
+            "labels": LABELS,
+            "annotations": ANNOTATIONS,
+        },
+        "rules": [],
+    }
+
+
+# Labels and annotations
+
+
+def test_what_the_template_says_under_our_names_is_overwritten_and_the_rest_kept() -> None:
+    source = an("v1", "ConfigMap")
+    source["metadata"] |= {
+        "labels": {"heritage": "helm", "app": "x"},
+        "annotations": {"kudo.dev/plan": "other", "note": "n"},
+    }
+    metadata = enriched(source)["metadata"]
+    assert metadata["labels"] == {"app": "x", **LABELS}
+    assert metadata["annotations"] == {"note": "n", **ANNOTATIONS}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [
+        ("apps/v1", "Deployment"),
+        ("apps/v1", "StatefulSet"),
+        ("apps/v1", "ReplicaSet"),
+        ("extensions/v1beta1", "ReplicaSet"),
+        ("v1", "ReplicationController"),
+        ("apps/v1", "DaemonSet"),
+        ("extensions/v1beta1", "DaemonSet"),
+        ("batch/v1", "Job"),
+    ],
+)
+def test_the_pods_of_a_workload_carry_labels_and_the_version(api_version: str, kind: str) -> None:
+    template = enriched(an(api_version, kind, spec={"template": {"spec": {}}}))["spec"]["template"]
+    assert template["metadata"] == {"labels": LABELS, "annotations": OF_THE_VERSION}
+
+
+def test_the_pods_of_a_cron_job_carry_labels_and_nothing_is_made_up_beside_them() -> None:
+    spec = {"schedule": "@daily", "jobTemplate": {"spec": {"template": {"spec": {}}}}}
+    found = enriched(an("batch/v1", "CronJob", spec=spec))["spec"]
+    assert set(found) == {"schedule", "jobTemplate"}
+    assert found["jobTemplate"] == {
+        "spec": {
+            "template": {
+                "metadata": {"labels": LABELS, "annotations": OF_THE_VERSION},
+                "spec": {},
+            }
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [
+        ("extensions/v1beta1", "Deployment"),
+        ("example.org/v1", "StatefulSet"),
+        ("example.org/v1", "Job"),
+        ("v1", "PodTemplate"),
+    ],
+)
+def test_what_embeds_pods_in_its_own_way_is_left_alone_inside(api_version: str, kind: str) -> None:
+    spec = {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {}}}
+    assert enriched(an(api_version, kind, spec=copy.deepcopy(spec)))["spec"] == spec
+
+
+def test_volume_claims_of_a_stateful_set_carry_labels_but_no_annotations() -> None:
+    claims = [{"metadata": {"name": "a"}, "spec": {}}, {"metadata": {"labels": {"x": "y"}}}, {}]
+    found = enriched(an("apps/v1", "StatefulSet", spec={"volumeClaimTemplates": claims}))
+    assert found["spec"]["volumeClaimTemplates"] == [
+        {"metadata": {"name": "a", "labels": LABELS}, "spec": {}},
+        {"metadata": {"labels": {"x": "y", **LABELS}}},
+        {"metadata": {"labels": LABELS}},
+    ]
+
+
+def test_a_workload_without_a_pod_template_gets_none() -> None:
+    assert enriched(an("apps/v1", "Deployment", spec={"replicas": 1}))["spec"] == {"replicas": 1}
+    assert "spec" not in enriched(an("apps/v1", "Deployment"))
+
+
+@pytest.mark.parametrize("empty", [None, {}])
+def test_empty_maps_are_filled(empty: JsonObject | None) -> None:
+    source = an("apps/v1", "Deployment", spec={"template": {"metadata": empty}})
+    source["metadata"] |= {"labels": empty, "annotations": empty}
+    found = enriched(source)
+    assert found["metadata"]["labels"] == LABELS
+    assert found["spec"]["template"]["metadata"]["labels"] == LABELS
+
+
+@pytest.mark.parametrize("odd", ["text", ["a"], 5, True])
+def test_what_is_no_map_is_left_for_the_api_server_to_refuse(odd: object) -> None:
+    source = an("apps/v1", "Deployment", spec={"template": {"metadata": odd}})
+    source["metadata"]["labels"] = odd
+    found = enriched(source)
+    assert found["metadata"]["labels"] == odd
+    assert found["spec"]["template"]["metadata"] == odd
+    assert enriched(an("apps/v1", "Deployment", spec=odd))["spec"] == odd
+    assert enriched(an("apps/v1", "StatefulSet", spec={"volumeClaimTemplates": odd}))["spec"] == {
+        "volumeClaimTemplates": odd
+    }
+
+
+# Owners
+
+
+def test_owners_that_are_no_controllers_stay() -> None:
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u-2"}
+    source = an("v1", "ConfigMap")
+    source["metadata"]["ownerReferences"] = [other]
+    assert enriched(source)["metadata"]["ownerReferences"] == [other, OWNER]
+
+
+def test_the_owner_is_named_once_even_if_the_template_names_it_too() -> None:
+    source = an("v1", "ConfigMap")
+    source["metadata"]["ownerReferences"] = [{**OWNER, "blockOwnerDeletion": False}]
+    assert enriched(source)["metadata"]["ownerReferences"] == [OWNER]
+
+
+def test_another_controller_is_refused_by_name() -> None:
+    source = an("v1", "ConfigMap")
+    source["metadata"]["ownerReferences"] = [
+        {"kind": "Deployment", "name": "d", "uid": "u-2", "controller": True}
+    ]
+    with pytest.raises(FatalTaskError) as caught:
+        enriched(source)
+    assert caught.value.reason == "TaskEnhancementError"
+    assert str(caught.value) == ("Object ns/x is already owned by another Deployment controller d")
+
+
+# Secrets
+
+
+def test_string_data_becomes_data_and_wins_over_it() -> None:
+    source = an("v1", "Secret", data={"a": "b2xk", "k": "a2VwdA=="}, stringData={"a": "n\u00e9w"})
+    found = enriched(source)
+    assert "stringData" not in found
+    assert found["data"] == {
+        "a": base64.b64encode("n\u00e9w".encode()).decode(),
+        "k": "a2VwdA==",
+    }
+
+
+@pytest.mark.parametrize("empty", [None, {}])
+def test_empty_string_data_adds_no_data(empty: JsonObject | None) -> None:
+    found = enriched(an("v1", "Secret", stringData=empty))
+    assert "stringData" not in found
+    assert "data" not in found
+
+
+def test_string_data_of_other_kinds_is_theirs() -> None:
+    source = an("example.org/v1", "Secret", stringData={"a": "b"})
+    assert enriched(source)["stringData"] == {"a": "b"}
+
+
+# Properties
+
+_json: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text("ab", max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["spec", "template", "metadata", "labels", "jobTemplate", "a"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=12,
+)
+_kinds = st.sampled_from(
+    [
+        ("apps/v1", "Deployment"),
+        ("apps/v1", "StatefulSet"),
+        ("batch/v1", "CronJob"),
+        ("v1", "ConfigMap"),
+        ("example.org/v1", "Thing"),
+    ]
+)
+
+
+@given(_kinds, _json, st.dictionaries(st.text("ab", max_size=2), st.text("ab", max_size=2)))
+def test_the_source_stays_as_it_is_and_enriching_again_changes_nothing(
+    kind: tuple[str, str], spec: object, labels: dict[str, str]
+) -> None:
+    source = an(*kind, spec=spec)
+    source["metadata"]["labels"] = labels
+    before = copy.deepcopy(source)
+    once = enriched(source)
+    assert source == before
+    assert enriched(once) == once
+    assert once["metadata"]["labels"] == {**labels, **LABELS}

@@ -1,0 +1,202 @@
+"""From templates to objects: order, documents, and one clear error for everything else."""
+
+import pytest
+
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.rendering import Manifest, render, render_objects, variables
+from kudo.tasks import FatalTaskError
+
+
+def named(name: str) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n"
+
+
+def names(text: str) -> list[str]:
+    return [m.object["metadata"]["name"] for m in render_objects(("t",), {"t": text}, {})]
+
+
+def failure(templates: dict[str, str], *resources: str) -> str:
+    with pytest.raises(FatalTaskError) as caught:
+        render_objects(resources or ("t",), templates, {})
+    assert caught.value.reason == "TaskRenderingError"
+    return str(caught.value)
+
+
+# Documents
+
+
+def test_objects_come_in_the_order_of_resources_and_documents() -> None:
+    templates = {"a": named("a1") + "---\n" + named("a2"), "b": named("b1"), "c": named("c1")}
+    found = render_objects(("c", "a", "b"), templates, {})
+    assert [(m.template, m.object["metadata"]["name"]) for m in found] == [
+        ("c", "c1"),
+        ("a", "a1"),
+        ("a", "a2"),
+        ("b", "b1"),
+    ]
+
+
+def test_a_template_that_is_named_twice_is_rendered_once() -> None:
+    assert len(render_objects(("a", "b", "a"), {"a": named("a"), "b": named("b")}, {})) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("\n  \n", []),
+        ("# only a comment\n", []),
+        ("---\n---\n", []),
+        ("---\n" + named("a"), ["a"]),
+        (named("a") + "---\n# nothing\n---\n" + named("b") + "---\n", ["a", "b"]),
+        (named("a") + "--- # a comment\n" + named("b"), ["a", "b"]),
+        ("null\n", []),
+    ],
+)
+def test_documents_are_split_and_empty_ones_passed_over(text: str, expected: list[str]) -> None:
+    assert names(text) == expected
+
+
+def test_a_separator_inside_a_text_is_no_separator() -> None:
+    text = named("a") + "data:\n  x: |\n    ---\n    y\n"
+    (manifest,) = render_objects(("t",), {"t": text}, {})
+    assert manifest.object["data"] == {"x": "---\ny\n"}
+
+
+def test_a_list_gives_its_items() -> None:
+    text = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+- apiVersion: v1
+  kind: List
+  items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]
+"""
+    assert names(text) == ["a", "b"]
+
+
+def test_an_empty_list_gives_nothing() -> None:
+    assert names("{apiVersion: v1, kind: List, items: []}") == []
+
+
+def test_a_manifest_names_object_and_template() -> None:
+    manifest = Manifest("t.yaml", {"kind": "Job", "metadata": {"name": "j"}})
+    assert str(manifest) == "Job j of template t.yaml"
+
+
+# Errors
+
+
+def test_a_missing_template_is_named() -> None:
+    assert failure({"t": named("a")}, "t", "nowhere") == "error finding resource named nowhere"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("just text", "a Kubernetes object must be a mapping"),
+        ("- a\n- b", "a Kubernetes object must be a mapping"),
+        ("apiVersion: v1\nmetadata: {name: a}", "Object 'kind' is missing"),
+        ("kind: Pod\nmetadata: {name: a}", "Object 'apiVersion' is missing"),
+        ("apiVersion: 1\nkind: Pod\nmetadata: {name: a}", "Object 'apiVersion' is missing"),
+        ("apiVersion: v1\nkind: ''\nmetadata: {name: a}", "Object 'kind' is missing"),
+        ("apiVersion: v1\nkind: Pod", "metadata.name is missing"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: text", "metadata.name is missing"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", "metadata.name is missing"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: 5}", "metadata.name is missing"),
+        ("apiVersion: v1\nkind: List\nitems: [text]", "a Kubernetes object must be a mapping"),
+        ("apiVersion: v1\nkind: List", "metadata.name is missing"),
+        ("a: [1, 2", "line "),
+        ("a: b: c", "line "),
+    ],
+)
+def test_what_is_no_object_is_refused_with_the_reason(text: str, reason: str) -> None:
+    found = failure({"t": text})
+    assert found.startswith('parsing YAML from t: decoding chunk "')
+    assert f"failed: {reason}" in found
+
+
+def test_only_the_first_lines_of_what_cannot_be_read_are_shown() -> None:
+    assert len(failure({"t": "x" * 10_000})) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "step"), [("{{ .Params.A ", "parsing"), ("{{ .Nope }}", "rendering")]
+)
+def test_a_template_that_fails_says_where_and_in_which_step(text: str, step: str) -> None:
+    found = failure({"t": f"a\n{text}"})
+    assert found.startswith(f"error expanding template t: error {step} template: template: t:2")
+
+
+def test_a_template_without_end_is_stopped() -> None:
+    text = "{{ range until 90000 }}{{ range until 90000 }}x{{ end }}{{ end }}"
+    assert "limit exceeded" in failure({"t": text})
+
+
+# Variables
+
+VERSION: JsonObject = {
+    "metadata": {"name": "op-1", "namespace": "ns"},
+    "spec": {
+        "operator": {"name": "op"},
+        "version": "1.0.0",
+        "appVersion": "3.4",
+        "parameters": [
+            {"name": "A", "default": "1"},
+            {"name": "B", "default": "2"},
+            {"name": "L", "value-type": "array", "default": "[one, two]"},
+        ],
+    },
+}
+INSTANCE = {
+    "metadata": {"name": "i", "namespace": "ns"},
+    "spec": {"parameters": {"B": "", "undeclared": "z"}},
+}
+
+
+def test_templates_see_names_versions_the_place_in_the_plan_and_parameters() -> None:
+    found = variables(
+        Instance.from_wire(INSTANCE),
+        OperatorVersion.from_wire(VERSION),
+        plan="deploy",
+        phase="p",
+        step="s",
+    )
+    assert found == {
+        "OperatorName": "op",
+        "Name": "i",
+        "Namespace": "ns",
+        "AppVersion": "3.4",
+        "OperatorVersion": "1.0.0",
+        "PlanName": "deploy",
+        "PhaseName": "p",
+        "StepName": "s",
+        "Params": {"A": "1", "B": "", "L": ["one", "two"]},
+        "Pipes": {},
+    }
+
+
+def test_a_version_that_says_little_gives_empty_texts() -> None:
+    found = variables(Instance(), OperatorVersion(), plan="p", phase="p", step="s")
+    assert (found["OperatorName"], found["AppVersion"], found["OperatorVersion"]) == ("", "", "")
+
+
+def test_a_parameter_that_cannot_be_read_is_fatal_and_named() -> None:
+    raw = {**INSTANCE, "spec": {"parameters": {"L": "{a: b}"}}}
+    with pytest.raises(FatalTaskError) as caught:
+        variables(
+            Instance.from_wire(raw),
+            OperatorVersion.from_wire(VERSION),
+            plan="deploy",
+            phase="p",
+            step="s",
+        )
+    assert caught.value.reason == "InvalidParams"
+    assert str(caught.value).startswith("could not parse parameters: ")
+    assert '"L"' in str(caught.value)
+
+
+def test_values_are_put_into_the_text_as_they_are() -> None:
+    values = {"Name": "i", "Params": {"A": "x: {y}\n"}}
+    assert render("t", "{{ .Name }}-{{ .Params.A }}", values) == "i-x: {y}\n"

@@ -1,0 +1,78 @@
+"""The options of the reconciler."""
+
+from pathlib import Path
+
+import pytest
+
+from kudo_reconciler.settings import Settings
+
+
+def test_without_anything_the_defaults_stand() -> None:
+    assert Settings.read([], {}) == Settings(
+        kubeconfig=None,
+        workers=16,
+        probe_host="0.0.0.0",
+        probe_port=8080,
+        grace=20.0,
+        log_level="info",
+        log_style="json",
+    )
+
+
+def test_every_option_has_a_variable() -> None:
+    found = Settings.read(
+        [],
+        {
+            "KUDO_RECONCILER_KUBECONFIG": "/a/b",
+            "KUDO_RECONCILER_WORKERS": "4",
+            "KUDO_RECONCILER_PROBE_HOST": "127.0.0.1",
+            "KUDO_RECONCILER_PROBE_PORT": "0",
+            "KUDO_RECONCILER_GRACE": "1.5",
+            "KUDO_RECONCILER_LOG_LEVEL": "DEBUG",
+            "KUDO_RECONCILER_LOG_STYLE": "text",
+        },
+    )
+    assert found == Settings(Path("/a/b"), 4, "127.0.0.1", 0, 1.5, "debug", "text")
+
+
+def test_a_flag_wins_over_its_variable() -> None:
+    found = Settings.read(["--workers", "2", "--grace=0"], {"KUDO_RECONCILER_WORKERS": "3"})
+    assert (found.workers, found.grace) == (2, 0.0)
+
+
+def test_an_empty_kubeconfig_is_none() -> None:
+    assert Settings.read(["--kubeconfig", ""], {}).kubeconfig is None
+    assert Settings.read([], {"KUDO_RECONCILER_KUBECONFIG": ""}).kubeconfig is None
+
+
+@pytest.mark.parametrize("workers", ["1", "1000", "016"])
+def test_a_number_of_workers_within_bounds_is_taken(workers: str) -> None:
+    assert Settings.read(["--workers", workers], {}).workers == int(workers)
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["--workers", "0"], "'0' is no number of workers from 1 to 1000"),
+        (["--workers", "1001"], "'1001' is no number of workers"),
+        (["--workers=-1"], "'-1' is no number of workers"),
+        (["--workers", "1.0"], "'1.0' is no number of workers"),
+        (["--workers", "\u0663"], "is no number of workers"),
+        (["--workers", "\u00b2"], "is no number of workers"),
+        (["--workers", ""], "'' is no number of workers"),
+        (["--probe-port", "65536"], "'65536' is no port"),
+        (["--grace", "inf"], "'inf' is no number of seconds"),
+        (["--log-level", "loud"], "'loud' is none of debug, info, warning, error"),
+        (["--log-style", "xml"], "'xml' is none of json, text"),
+        (["--work", "1"], "--work"),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(
+    argv: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        Settings.read(argv, {})
+    written = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert text in written
+    assert len(written.splitlines()) == 1
