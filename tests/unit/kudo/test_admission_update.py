@@ -179,13 +179,6 @@ def test_a_scheduled_plan_counts_as_running_before_its_first_status() -> None:
     assert mutated(instance(runs="custom"), old).reason == "PlanRunning"
 
 
-def test_cancelling_is_denied_with_a_text_until_it_is_supported() -> None:
-    new = instance(runs="deploy", status="FATAL_ERROR")
-    decision = mutated(new, instance(runs="deploy"))
-    assert decision.reason == "CancelNotSupported"
-    assert decision.problems[0].field == "spec.planExecution.status"
-
-
 # What is never allowed
 
 

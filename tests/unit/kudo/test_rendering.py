@@ -113,7 +113,7 @@ def test_a_missing_template_is_named() -> None:
 )
 def test_what_is_no_object_is_refused_with_the_reason(text: str, reason: str) -> None:
     found = failure({"t": text})
-    assert found.startswith('parsing YAML from t: decoding chunk "')
+    assert found.startswith("parsing YAML from t: decoding chunk ")
     assert f"failed: {reason}" in found
 
 

@@ -165,7 +165,8 @@ def _encode_string_data(target: JsonObject) -> None:
         text = f"Secret {name}: stringData holds texts; put quotes around {', '.join(wrong)}"
         raise FatalTaskError("TaskEnhancementError", text)
     encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-    target["data"] = {**data, **encoded}
+    if encoded:
+        target["data"] = {**data, **encoded}
 
 
 def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:
