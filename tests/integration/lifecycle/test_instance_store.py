@@ -1,0 +1,126 @@
+"""The reconciler's writes against a state that has moved on: each finds out, none undoes it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kubeio.client import Client
+from kubeio.config import load_config
+from kubeio.errors import Invalid
+from kubeio.informer import Informer
+from kudo.api import Instance, InstanceStatus
+from kudo_reconciler.instances import InstanceStore, Outdated
+from tests.integration.support import (
+    INSTANCES,
+    World,
+    config_map,
+    new_instance,
+    operator_version,
+    plan,
+    scheduled,
+    template,
+)
+
+
+@pytest.fixture
+async def store(world: World) -> AsyncIterator[InstanceStore]:
+    """Yield the store of a reconciler that is alone with an Instance `i`."""
+    version = operator_version(
+        "stored-1",
+        templates={"a.yaml": template(config_map("a", a="b"))},
+        plans={"deploy": plan({"a": ["a"]}), "other": plan({"a": ["a"]})},
+    )
+    await world.apply(version, new_instance("i", "stored-1"))
+    await world.until_complete("i")
+    world.installation.reconciler.stop()
+    kubeconfig = world.installation.cluster.kubeconfig("reconciler")
+    async with Client(load_config(kubeconfig)) as client:
+        yield InstanceStore(client, Informer(client, INSTANCES))
+
+
+async def read(world: World) -> Instance:
+    return Instance.from_wire(await world.instance("i"))
+
+
+async def running(world: World, plan_name: str = "deploy") -> Instance:
+    await world.patch("i", {"planExecution": {"planName": plan_name}})
+    return await read(world)
+
+
+async def test_the_clear_leaves_a_newer_run_alone(world: World, store: InstanceStore) -> None:
+    before = await running(world)
+    newer = await world.patch("i", {"planExecution": {"uid": "another"}})
+    assert scheduled(newer)["uid"] != before.scheduled.uid
+
+    with pytest.raises(Outdated):
+        await store.clear_run(before, before.scheduled.uid or "")
+
+    assert scheduled(await world.instance("i")) == scheduled(newer)
+
+
+async def test_the_clear_passes_over_a_change_of_labels(world: World, store: InstanceStore) -> None:
+    before = await running(world)
+    await world.kubectl("label", "instances.kudo.dev", "i", "team=a")
+
+    cleared = await store.clear_run(before, before.scheduled.uid or "")
+
+    assert not cleared.scheduled.plan_name
+    assert scheduled(await world.instance("i")) == {}
+
+
+async def test_a_status_is_not_written_over_a_newer_object(
+    world: World, store: InstanceStore
+) -> None:
+    before = await read(world)
+    await world.kubectl("label", "instances.kudo.dev", "i", "team=a")
+
+    with pytest.raises(Outdated):
+        await store.write_status(before, InstanceStatus(observed_generation=99))
+
+    assert (await read(world)).status == before.status
+
+
+async def test_a_run_is_not_scheduled_over_a_newer_object(
+    world: World, store: InstanceStore
+) -> None:
+    before = await read(world)
+    newer = await world.patch("i", {"planExecution": {"planName": "other"}})
+
+    with pytest.raises(Outdated):
+        await store.schedule(before, "deploy", "some-uid")
+
+    assert scheduled(await world.instance("i")) == scheduled(newer)
+
+
+async def test_finalizers_of_others_are_not_lost(world: World, store: InstanceStore) -> None:
+    before = await read(world)
+    patch = '{"metadata":{"finalizers":["example.org/theirs"]}}'
+    await world.kubectl("patch", "instances.kudo.dev", "i", "--type=merge", "-p", patch)
+
+    with pytest.raises(Outdated):
+        await store.set_finalizers(before, ["kudo.dev.instance.cleanup"])
+
+    finalizers = (await world.instance("i"))["metadata"]["finalizers"]
+    assert finalizers == ["example.org/theirs"]
+    clear = '{"metadata":{"finalizers":[]}}'
+    await world.kubectl("patch", "instances.kudo.dev", "i", "--type=merge", "-p", clear)
+
+
+async def test_a_refusal_that_is_not_about_the_state_is_told(
+    world: World, store: InstanceStore
+) -> None:
+    now = await read(world)
+
+    with pytest.raises(Invalid):
+        await store.set_finalizers(now, ["no such/thing/at all"])
+
+
+async def test_a_deleted_instance_is_not_written(world: World, store: InstanceStore) -> None:
+    before = await read(world)
+    await world.client.delete(INSTANCES, "i", namespace=world.namespace)
+    await world.until_gone(INSTANCES, "i")
+
+    with pytest.raises(Outdated):
+        await store.write_status(before, InstanceStatus(observed_generation=99))
+    with pytest.raises(Outdated):
+        await store.schedule(before, "deploy", "some-uid")
