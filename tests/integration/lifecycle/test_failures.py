@@ -76,27 +76,45 @@ async def test_a_killed_reconciler_finishes_the_plan_and_creates_nothing_twice(
     after = await world.until_complete("i")
 
     assert entry(after, "deploy")["uid"] == entry(before, "deploy")["uid"]
-    last_job, last_config = await world.get(JOBS, "i-job"), await world.get(CONFIG_MAPS, "i-config")
-    assert last_job["metadata"]["uid"] == first_job["metadata"]["uid"]
-    # A finished step is not even sent again.
-    assert last_config["metadata"]["resourceVersion"] == first_config["metadata"]["resourceVersion"]
+    for kind, first in ((JOBS, first_job), (CONFIG_MAPS, first_config)):
+        last = await world.get(kind, first["metadata"]["name"])
+        assert last["metadata"]["uid"] == first["metadata"]["uid"]
     assert [e["reason"] for e in await world.events()] == ["PlanStarted", "PlanFinished"]
 
 
-async def test_finished_steps_stay_finished_over_a_crash(world: World) -> None:
+async def test_a_finished_step_is_not_run_again_after_a_crash(
+    world: World, reconciler: Client
+) -> None:
     await in_second_phase(world)
-    seen: list[dict[str, str]] = []
+    world.installation.reconciler.kill()
 
-    def remember(instance: Json) -> bool:
-        seen.append(steps(instance, "deploy"))
-        return idle(instance)
+    await reconciler.delete(CONFIG_MAPS, "i-config", namespace=world.namespace)
+    world.installation.reconciler.start()
+
+    await world.until_complete("i")
+    assert await world.find(CONFIG_MAPS, "i-config") is None
+
+
+async def test_finished_steps_stay_finished_over_a_crash(world: World) -> None:
+    running = await in_second_phase(world)
+    seen: list[dict[str, str]] = []
 
     world.installation.reconciler.kill()
     world.installation.reconciler.launch()
-    await world.until("i", remember, "the end of the run")
+    async for event in world.client.watch(
+        INSTANCES,
+        namespace=world.namespace,
+        resource_version=running["metadata"]["resourceVersion"],
+        timeout_seconds=90,
+    ):
+        if event.type == "MODIFIED":
+            seen.append(steps(event.object, "deploy"))
+            if idle(event.object):
+                break
 
     assert {states["phase1.job"] for states in seen} == {"COMPLETE"}
     assert {states["phase1.config"] for states in seen} == {"COMPLETE"}
+    assert seen[-1]["phase2.run"] == "COMPLETE"
 
 
 async def test_a_reconciler_that_is_told_to_stop_leaves_a_state_to_go_on_from(
