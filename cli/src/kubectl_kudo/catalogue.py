@@ -44,6 +44,24 @@ UPDATE = Command(
         ("Take the values from a file", "update --instance web -P values.yaml"),
     ),
 )
+UPGRADE = Command(
+    "upgrade",
+    "Upgrade an instance to the version of its operator that a package holds.",
+    "upgrade",
+    "<folder|tgz>",
+    (INSTANCE, *PARAMETERS, WAIT, WAIT_TIME),
+    more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
+    "Everything\nis checked before anything is changed. Parameters keep their values.\n\n"
+    "Parameters that run a plan of their own can be set only after the upgrade: with --wait that "
+    "is\ndone, without it the command says what to do.\n\n" + _WAITING,
+    examples=(
+        ("Upgrade to a newer version and wait for its plan", "upgrade ./web --instance web --wait"),
+        (
+            "Set a parameter that is new in that version",
+            "upgrade ./web-0.2.0.tgz --instance web -p cacheSize=64",
+        ),
+    ),
+)
 UNINSTALL = Command(
     "uninstall",
     "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
@@ -88,6 +106,56 @@ PLAN_TRIGGER = Command(
         ("Run it and wait for its end", "plan trigger --instance web --name backup --wait"),
     ),
 )
+PLAN_HISTORY = Command(
+    "plan history",
+    "Show how and when the last run of each plan ended.",
+    "plan_history",
+    flags=(INSTANCE, OUTPUT),
+    more="The cluster keeps the last run of each plan. With -o it is printed as data.",
+    examples=(
+        ("The last run of each plan", "plan history --instance web"),
+        ("With phases, steps and messages", "plan history --instance web -o yaml"),
+    ),
+)
+PLAN_CANCEL = Command(
+    "plan cancel",
+    "End the running plan of an instance with FATAL_ERROR.",
+    "plan_cancel",
+    flags=(INSTANCE, WAIT, WAIT_TIME),
+    required=("instance",),
+    more="What the plan has done so far stays. Only the run that the command sees is cancelled, "
+    "never one\nthat starts meanwhile. With --wait the command ends when the run has.",
+    examples=(
+        ("Cancel a plan that is stuck", "plan cancel --instance web"),
+        ("Cancel it, and wait until another plan can run", "plan cancel --instance web --wait"),
+    ),
+)
+PLAN_WAIT = Command(
+    "plan wait",
+    "Wait until the running plan of an instance has ended.",
+    "plan_wait",
+    flags=(INSTANCE, WAIT_TIME),
+    required=("instance",),
+    more="The command ends well on COMPLETE and with an error on FATAL_ERROR, naming the step. "
+    "Where no\nplan is running, it judges the last one at once.",
+    examples=(
+        ("Wait for what `kubectl apply` has started", "plan wait --instance web"),
+        ("Wait for ten minutes at most", "plan wait --instance web --wait-time 10m"),
+    ),
+)
+PACKAGE_VERIFY = Command(
+    "package verify",
+    "Check a package; no cluster is asked.",
+    "package_verify",
+    "<folder|tgz>",
+    (Flag(OUTPUT.names, "yaml or json: what was found, as data", OUTPUT.value),),
+    more="Errors keep a package from being installed or its plans from running; warnings do not. "
+    "Templates\nare rendered with the defaults of the parameters. With errors the command fails.",
+    examples=(
+        ("Check the package in a folder", "package verify ./web"),
+        ("For tools: errors, warnings and valid", "package verify ./web -o json"),
+    ),
+)
 VERSION = Command(
     "version",
     "Print the version of this plugin; no cluster is asked.",
@@ -102,12 +170,24 @@ ROOT = Group(
     {
         "install": INSTALL,
         "update": UPDATE,
+        "upgrade": UPGRADE,
         "uninstall": UNINSTALL,
         "get": GET,
         "plan": Group(
             "plan",
             "See and run the plans of an instance.",
-            {"status": PLAN_STATUS, "trigger": PLAN_TRIGGER},
+            {
+                "status": PLAN_STATUS,
+                "history": PLAN_HISTORY,
+                "trigger": PLAN_TRIGGER,
+                "wait": PLAN_WAIT,
+                "cancel": PLAN_CANCEL,
+            },
+        ),
+        "package": Group(
+            "package",
+            "Work on packages before they are installed.",
+            {"verify": PACKAGE_VERIFY},
         ),
         "version": VERSION,
     },

@@ -1,5 +1,6 @@
 """Creates the objects of a package, and takes back what it created if that fails half-way."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from kubectl_kudo.errors import CliError, describe
@@ -13,45 +14,43 @@ from kudo.packages import PackageObjects
 
 
 class Installation:
-    """One call of `install`, after all checks.
+    """One call of `install` or `upgrade`, after all checks.
 
     Args:
         session: The connection.
         objects: What the package holds.
-        instance: The Instance to create; None for none.
         found: What is there already.
     """
 
-    def __init__(
-        self, session: Session, objects: PackageObjects, instance: JsonObject | None, found: Found
-    ) -> None:
+    def __init__(self, session: Session, objects: PackageObjects, found: Found) -> None:
         self._client = session.client
         self._namespace = session.namespace
         self._objects = objects
-        self._instance = instance
         self._found = found
         self._created: list[tuple[Resource, JsonObject]] = []
 
-    async def run(self) -> JsonObject | None:
-        """Create what is missing, and return the Instance.
+    async def run(self, then: Callable[[], Awaitable[JsonObject]] | None) -> JsonObject | None:
+        """Create what is missing of the operator, then write the Instance, and return it.
+
+        Args:
+            then: Writes the Instance; None if there is none to write.
 
         Raises:
             CliError: something was refused; the text says why, and what became of the rest.
         """
         try:
-            await self._create_all()
+            await self._create_missing()
+            instance = await then() if then else None
         except (CliError, ApiError) as error:
             raise CliError(f"{describe(error)}{await self._take_back()}") from error
         await self._renew_operator()
-        return next((made for kind, made in self._created if kind is INSTANCES), None)
+        return instance
 
-    async def _create_all(self) -> None:
+    async def _create_missing(self) -> None:
         if self._found.operator is None:
             await self._create(OPERATORS, self._objects.operator.to_wire())
         if self._found.operator_version is None:
             await self._create(OPERATOR_VERSIONS, self._objects.operator_version.to_wire())
-        if self._instance is not None:
-            await self._create(INSTANCES, self._instance)
 
     async def _create(self, kind: Resource, obj: JsonObject) -> None:
         try:
@@ -59,21 +58,19 @@ class Installation:
         except AlreadyExists:
             await self._created_meanwhile(kind, obj)
         except ApiError as error:
-            text = f"failed to create {_described(kind, obj)}: {describe(error)}"
+            text = f"failed to create {described(kind, obj)}: {describe(error)}"
             raise CliError(text) from error
         else:
             self._created.append((kind, made))
-            say(f"{_described(kind, made)} created")
+            say(f"{described(kind, made)} created")
 
     async def _created_meanwhile(self, kind: Resource, obj: JsonObject) -> None:
         """Somebody else created the object since we looked: that is as good if it is the same."""
-        name = obj["metadata"]["name"]
-        if kind is INSTANCES:
-            raise already_there(name, self._namespace)
         if kind is OPERATOR_VERSIONS:
+            name = obj["metadata"]["name"]
             there = await self._client.get(kind, name, namespace=self._namespace)
             check_same(there, self._objects.operator_version)
-            say(f"{_described(kind, obj)} already installed")
+            say(f"{described(kind, obj)} already installed")
 
     async def _take_back(self) -> str:
         """Delete what this call created, unless an Instance uses it; return what was done."""
@@ -87,7 +84,7 @@ class Installation:
                 await self._delete(kind, made)
         except KubeError as error:
             return f"\nWhat was created before could not be removed again: {describe(error)}"
-        names = ", ".join(_described(kind, made) for kind, made in reversed(self._created))
+        names = ", ".join(described(kind, made) for kind, made in reversed(self._created))
         return f"\nRemoved again: {names}."
 
     async def _users(self) -> list[str]:
@@ -115,19 +112,12 @@ class Installation:
         try:
             await self._client.replace(OPERATORS, {**there, "spec": wanted.get("spec") or {}})
         except ApiError as error:
-            talk(f"{_described(OPERATORS, wanted)} keeps its old description: {describe(error)}")
+            talk(f"{described(OPERATORS, wanted)} keeps its old description: {describe(error)}")
         else:
-            say(f"{_described(OPERATORS, wanted)} updated")
+            say(f"{described(OPERATORS, wanted)} updated")
 
 
-def already_there(name: str, namespace: str) -> CliError:
-    """Return the error for an Instance whose name is taken."""
-    return CliError(
-        f"cannot install instance '{name}' because an instance of that name already exists in "
-        f"namespace {namespace}"
-    )
-
-
-def _described(kind: Resource, obj: JsonObject) -> str:
+def described(kind: Resource, obj: JsonObject) -> str:
+    """Return `kind namespace/name`, as result lines name an object."""
     metadata = obj["metadata"]
     return f"{kind.kind.lower()} {metadata['namespace']}/{metadata['name']}"

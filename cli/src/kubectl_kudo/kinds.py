@@ -7,6 +7,7 @@ OPERATORS = Resource(GROUP, VERSION, "Operator", "operators", namespaced=True)
 OPERATOR_VERSIONS = Resource(GROUP, VERSION, "OperatorVersion", "operatorversions", namespaced=True)
 INSTANCES = Resource(GROUP, VERSION, "Instance", "instances", namespaced=True)
 NAMESPACES = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+EVENTS = Resource("", "v1", "Event", "events", namespaced=True)
 
 ALL = (OPERATORS, OPERATOR_VERSIONS, INSTANCES)
 FIELD_MANAGER = "kubectl-kudo"

@@ -187,6 +187,15 @@ def judge_present(target: Target, instance: JsonObject | None) -> Verdict:
     return DONE
 
 
+def judge_cancelled(target: Target, instance: JsonObject | None) -> Verdict:
+    """Say whether a run is over, however it ended."""
+    if instance is None or _uid(instance) != target.instance:
+        return DONE
+    if scheduled(instance).uid != target.uid:
+        return DONE
+    return Verdict(State.WAITING, progress(target.plan, entries(instance).get(target.plan) or {}))
+
+
 def judge_removal(target: Target, instance: JsonObject | None) -> Verdict:
     """Say whether a deleted Instance is gone."""
     if instance is None or _uid(instance) != target.instance:

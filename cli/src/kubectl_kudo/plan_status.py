@@ -54,10 +54,6 @@ async def _picture(session: Session, instance: JsonObject) -> str:
     if shown_plan(instance) is None:
         name = instance["metadata"]["name"]
         return f"No plan ever run for instance - nothing to show for instance {name}"
-    version = await session.version_of(instance)
-    if version is None:
-        key = f"{session.namespace}/{instance['metadata']['name']}"
-        reference = (instance["spec"].get("operatorVersion") or {}).get("name")
-        raise CliError(f"OperatorVersion {reference} from instance {key} does not exist")
+    version = await session.existing_version_of(instance)
     plans = version["spec"].get("plans") or {}
     return f"{headline(instance)}\n{draw([plans_node(instance, plans)])}"

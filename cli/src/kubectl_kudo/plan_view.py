@@ -58,7 +58,7 @@ def _from_version(name: str, plan: JsonObject, status: str) -> Node:
 
 def _from_status(name: str, plan: JsonObject, entry: JsonObject) -> Node:
     text = f"Plan {name} ({_strategy(plan)} strategy) {_state(entry)}"
-    updated = _local(entry.get("lastUpdatedTimestamp"))
+    updated = local_time(entry.get("lastUpdatedTimestamp"))
     node = Node(f"{text}, last updated {updated}" if updated else text)
     for phase, declared in _with_declaration(entry.get("phases") or [], plan):
         steps = (Node(f"Step {step['name']} {_state(step)}") for step in phase.get("steps") or [])
@@ -84,7 +84,7 @@ def _state(part: JsonObject) -> str:
     return f"[{status_of(part)}] ({message})" if message else f"[{status_of(part)}]"
 
 
-def _local(timestamp: str | None) -> str:
+def local_time(timestamp: str | None, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """Return a time of the API in the local zone, as the original prints it."""
     if not timestamp:
         return ""
@@ -92,4 +92,4 @@ def _local(timestamp: str | None) -> str:
         moment = datetime.fromisoformat(timestamp)
     except ValueError:
         return timestamp
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return moment.astimezone().strftime(form)

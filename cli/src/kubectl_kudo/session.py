@@ -57,6 +57,19 @@ class Session:
         except (NotFound, ValueError):
             return None
 
+    async def existing_version_of(self, instance: JsonObject) -> JsonObject:
+        """Return the OperatorVersion of an Instance.
+
+        Raises:
+            CliError: it does not exist.
+        """
+        found = await self.version_of(instance)
+        if found is None:
+            key = f"{self.namespace}/{instance['metadata']['name']}"
+            reference = (instance["spec"].get("operatorVersion") or {}).get("name")
+            raise CliError(f"OperatorVersion {reference} from instance {key} does not exist")
+        return found
+
 
 def in_session(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
     """Connect as the global flags say, do the work, and close the connection."""

@@ -11,6 +11,7 @@ from kubectl_kudo.observe import observe
 from kubectl_kudo.outcome import State, Target, Verdict, advance, judge
 from kubectl_kudo.output import JsonObject
 from kubectl_kudo.progress import Lines, Picture, Progress
+from kubectl_kudo.run_events import warnings_of
 from kubectl_kudo.session import Session
 
 _UNSEEN = Verdict(State.WAITING, "its state could not be read yet")
@@ -52,7 +53,8 @@ async def wait_for(
         text = f"timed out waiting for the condition after {limit}s: {wait.verdict.text}"
         raise TimedOut(text) from None
     if wait.verdict.state is State.FAILED:
-        raise CliError(wait.verdict.text)
+        more = await warnings_of(session, wait.instance, wait.target.uid)
+        raise CliError(f"{wait.verdict.text}{more}")
     return wait.instance
 
 
@@ -96,8 +98,8 @@ async def wait_and_show(
     *,
     limit: int,
     judge: Judge = judge,
-) -> None:
-    """Wait for a run that this command caused, and leave its last picture standing.
+) -> JsonObject | None:
+    """Wait for a run and leave its last picture standing; return the Instance at its end.
 
     Raises:
         CliError: the run failed, or did not end in time.
@@ -105,7 +107,7 @@ async def wait_and_show(
     progress = await shown_on_stderr(session, instance)
     progress.show(instance)
     try:
-        await wait_for(session, target, limit=limit, progress=progress, judge=judge)
+        return await wait_for(session, target, limit=limit, progress=progress, judge=judge)
     except TimedOut as error:
         raise TimedOut(f"failed to wait on instance {target.key}: {error}") from None
     finally:

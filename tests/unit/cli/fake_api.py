@@ -30,9 +30,12 @@ class FakeApi:
         requests: Method, path and body of each request to KUDO's kinds, in order.
         refusals: By method and plural: status code and message to answer with.
         plan: Plan that a write of an Instance schedules, as the mutating webhook would.
+        runs: Plan and script of the next runs, one for each write of an Instance.
+        meanwhile: Done to an Instance just before it is patched, as by somebody else.
         script: Applied to the Instance one after the other as soon as it is watched; one that
             returns None deletes it.
         served: Plurals that discovery lists.
+        events: Those of the namespace.
         version: What /version says.
         namespaces: Those that exist.
         lost_watches: How many watches fail before one works.
@@ -44,8 +47,11 @@ class FakeApi:
         self.requests: list[tuple[str, str, JsonObject | None]] = []
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
         self.plan: str | None = None
+        self.runs: list[tuple[str, list[Change]]] = []
+        self.meanwhile: Callable[[JsonObject], None] | None = None
         self.script: list[Change] = []
         self.served = list(KINDS)
+        self.events: list[JsonObject] = []
         self.version = "v1.36.3"
         self.namespaces = {"kitchen", "default"}
         self.lost_watches = 0
@@ -93,6 +99,7 @@ class FakeApi:
         collection = f"{GROUP}/v1beta1/namespaces/{{namespace}}/{{plural}}"
         app.router.add_get("/version", self._version)
         app.router.add_get("/api/v1/namespaces/{name}", self._namespace)
+        app.router.add_get("/api/v1/namespaces/{namespace}/events", self._list_events)
         app.router.add_get(GROUP, self._group)
         app.router.add_get(f"{GROUP}/v1beta1", self._discovery)
         app.router.add_get(collection, self._list_or_watch)
@@ -135,6 +142,13 @@ class FakeApi:
         if name not in self.namespaces:
             return self._refusal(404, f'namespaces "{name}" not found')
         return self._answer({"metadata": {"name": name}})
+
+    async def _list_events(self, request: web.Request) -> web.Response:
+        if ("GET", "events") in self.refusals:
+            return self._refusal(*self.refusals["GET", "events"])
+        selector = request.query.get("fieldSelector", "")
+        chosen = [event for event in self.events if _selects(selector, event)]
+        return self._answer({"metadata": {"resourceVersion": "1"}, "items": chosen})
 
     async def _group(self, _request: web.Request) -> web.Response:
         return self._answer({"versions": [{"version": "v1"}]})
@@ -212,8 +226,15 @@ class FakeApi:
         plural, name, patch, refused = await self._note(request)
         if refused is None and (plural, name) in self.objects:
             obj = self.objects[plural, name]
+            if self.meanwhile:
+                self.meanwhile(obj)
             before = copy.deepcopy(obj["spec"])
-            _merge(obj, patch)
+            if request.content_type == "application/json-patch+json":
+                failed = _operate(obj, patch)
+                if failed:
+                    return self._refusal(422, failed, "Invalid")
+            else:
+                _merge(obj, patch)
             if obj["spec"] != before:
                 self._schedule(plural, obj)
         return refused or self._found(plural, name)
@@ -225,6 +246,8 @@ class FakeApi:
         return refused or self._answer({"kind": "Status"})
 
     def _schedule(self, plural: str, obj: JsonObject) -> None:
+        if plural == "instances" and self.runs:
+            self.plan, self.script = self.runs.pop(0)
         if plural == "instances" and self.plan:
             uid = f"run-{self._next()}"
             obj["spec"]["planExecution"] = {"planName": self.plan, "uid": uid}
@@ -238,6 +261,26 @@ def _merge(target: JsonObject, patch: JsonObject) -> None:
             _merge(target.setdefault(key, {}), value)
         else:
             target[key] = value
+
+
+def _operate(target: JsonObject, operations: Any) -> str:
+    """Apply the `test` and `add` operations of a JSON Patch; return why it cannot be done."""
+    for operation in operations:
+        *path, last = operation["path"].strip("/").split("/")
+        parent = target
+        for key in path:
+            parent = parent.get(key) or {}
+        if operation["op"] == "add":
+            parent[last] = operation["value"]
+        elif parent.get(last) != operation["value"]:
+            return f"testing value {operation['path']} failed"
+    return ""
+
+
+def _selects(selector: str, event: JsonObject) -> bool:
+    wanted = dict(part.split("=") for part in selector.split(","))
+    found = {"type": event["type"], "involvedObject.uid": event["involvedObject"]["uid"]}
+    return found == wanted
 
 
 def status(

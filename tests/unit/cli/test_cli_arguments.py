@@ -106,6 +106,8 @@ def test_other_times_are_refused(text: str) -> None:
         ),
         (["uninstall"], 'required flag(s) "instance" not set'),
         (["plan", "status"], 'required flag(s) "instance" not set'),
+        (["plan", "wait"], 'required flag(s) "instance" not set'),
+        (["plan", "cancel"], 'required flag(s) "instance" not set'),
     ],
 )
 def test_wrong_flags_are_named(run: Run, argv: list[str], text: str) -> None:
@@ -147,7 +149,11 @@ def test_a_group_alone_prints_its_help(run: Run, argv: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["install", "update", "uninstall", "get", "plan status", "plan trigger", "version"]
+    "words",
+    [
+        *("install", "update", "upgrade", "uninstall", "get", "version", "package verify"),
+        *("plan status", "plan history", "plan trigger", "plan wait", "plan cancel"),
+    ],
 )
 def test_every_command_has_a_sentence_flags_and_an_example(run: Run, words: str) -> None:
     ran = run(*words.split(), "--help")

@@ -51,6 +51,36 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
             NO_ARGUMENTS.format("uninstall") + "; name the instance with --instance=<name>",
         ),
         (
+            ["upgrade", "--instance", "tea"],
+            "expecting exactly one argument - name of the package or path to upgrade",
+        ),
+        (
+            ["upgrade", "./a"],
+            "please use --instance and specify instance name. It cannot be empty",
+        ),
+        (
+            ["package", "verify"],
+            "expecting exactly one argument - directory of the operator or name of package",
+        ),
+        (
+            ["package", "verify", "./a", "./b"],
+            "expecting exactly one argument - directory of the operator or name of package",
+        ),
+        (
+            ["package", "verify", ".", "-o", "xml"],
+            "invalid output format, only support 'yaml' or 'json' or empty",
+        ),
+        (["plan", "history"], "please choose the instance with '--instance=<instanceName>'"),
+        (["plan", "history", "x"], NO_ARGUMENTS.format("plan history")),
+        (
+            ["plan", "wait", "tea", "--instance", "tea"],
+            NO_ARGUMENTS.format("plan wait") + "; name the instance with --instance=<name>",
+        ),
+        (
+            ["plan", "cancel", "tea", "--instance", "tea"],
+            NO_ARGUMENTS.format("plan cancel") + "; name the instance with --instance=<name>",
+        ),
+        (
             ["plan", "trigger", "--name", "brew"],
             "please choose the instance with '--instance=<instanceName>'",
         ),

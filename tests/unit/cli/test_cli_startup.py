@@ -4,12 +4,14 @@ import importlib.metadata
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from kubectl_kudo import __version__
 from tests.unit.cli.conftest import Run
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging")
 
 
@@ -27,11 +29,23 @@ def test_help_and_version_import_nothing_heavy(argv: list[str]) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
-@pytest.mark.parametrize("module", ["get", "uninstall", "plan_trigger", "plan_status"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("get", "uninstall", "plan_trigger", "plan_status"),
+        *("plan_history", "plan_wait", "plan_cancel"),
+    ],
+)
 def test_commands_that_read_and_patch_do_without_models(module: str) -> None:
     loaded = imported(f"import kubectl_kudo.{module}")
     assert "kubeio.client" in loaded
     assert loaded.isdisjoint({"pydantic", "kudo.api", "kubernetes_asyncio", "gotemplate"})
+
+
+def test_verifying_a_package_needs_nothing_of_the_network() -> None:
+    argv = ["package", "verify", str(EXAMPLES / "first-operator")]
+    loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
+    assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "ssl"})
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

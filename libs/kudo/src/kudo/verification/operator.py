@@ -1,0 +1,42 @@
+"""Checks of what `operator.yaml` says of the package as a whole: name and versions."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kudo.packages import Package
+from kudo.verification.finding import Finding, error, in_operator, warning
+from kudo.verification.semver import Version
+
+_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_NAME: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_LONGEST: Final = 63
+
+
+def versions_are_semantic(package: Package) -> Iterator[Finding]:
+    operator = package.operator
+    yield from _version("operatorVersion", operator.operator_version, required=True)
+    yield from _version("kubernetesVersion", operator.kubernetes_version, required=True)
+    yield from _version("appVersion", operator.app_version)
+    yield from _version("kudoVersion", operator.kudo_version)
+
+
+def _version(field: str, text: str, *, required: bool = False) -> Iterator[Finding]:
+    if not text and required:
+        message = f'"{field}" is required and must be semver'
+        yield error("VersionMissing", message, in_operator(field))
+    elif text and Version.parse(text) is None:
+        message = f'unable to parse "{field}": Invalid Semantic Version'
+        yield error("VersionInvalid", message, in_operator(field))
+
+
+def the_name_can_be_used(package: Package) -> Iterator[Finding]:
+    """Objects and labels are named after the operator."""
+    name = package.operator.name
+    if len(name) > _LONGEST or not _NAME.fullmatch(name):
+        message = (
+            f'operator name "{name[: 2 * _LONGEST]}" is no DNS-1123 name, so it cannot be '
+            f'installed: use at most {_LONGEST} lower-case letters, digits, "-" and ".", with a '
+            "letter or digit at both ends"
+        )
+        yield warning("InvalidName", message, in_operator("name"))

@@ -1,0 +1,49 @@
+"""Checks of plans: their strategies and names, and the triggers that name them."""
+
+from collections.abc import Iterator
+
+from kudo.api import Plan
+from kudo.execution import check_plan
+from kudo.names import PLAN_DEPLOY
+from kudo.packages import Package
+from kudo.verification.finding import Finding, at_parameter, at_plan, error, in_operator
+from kudo.verification.tasks import repeated
+
+
+def triggers_name_defined_plans(package: Package) -> Iterator[Finding]:
+    plans = package.operator.plans or {}
+    for parameter in package.parameters:
+        if parameter.trigger and parameter.trigger not in plans:
+            message = (
+                f'plan "{parameter.trigger}" used in parameter "{parameter.name}" is not defined'
+            )
+            yield error("PlanUnknown", message, at_parameter(parameter.name))
+
+
+def there_is_a_deploy_plan(package: Package) -> Iterator[Finding]:
+    if PLAN_DEPLOY not in (package.operator.plans or {}):
+        message = f"an operator is required to have '{PLAN_DEPLOY}' plan"
+        yield error("DeployPlanMissing", message, in_operator("plans"))
+
+
+def strategies_are_known(package: Package) -> Iterator[Finding]:
+    """A missing strategy is `serial`; a misspelt one would fail the plan when it runs."""
+    for name, plan in (package.operator.plans or {}).items():
+        for problem in check_plan(name, plan):
+            yield error(problem.reason, problem.message, at_plan(name))
+
+
+def names_in_plans_are_unique(package: Package) -> Iterator[Finding]:
+    for plan_name, plan in (package.operator.plans or {}).items():
+        for what, name, where in _duplicates(plan_name, plan):
+            message = f'{what} "{name}" is defined more than once in {where}; statuses need names'
+            yield error("NameDuplicate", message, at_plan(plan_name))
+
+
+def _duplicates(plan_name: str, plan: Plan) -> Iterator[tuple[str, str, str]]:
+    phases = plan.phases or ()
+    for name in repeated(phase.name for phase in phases):
+        yield "phase", name, f'plan "{plan_name}"'
+    for phase in phases:
+        for name in repeated(step.name for step in phase.steps):
+            yield "step", name, f'phase "{phase.name}" of plan "{plan_name}"'

@@ -1,0 +1,210 @@
+"""What a template uses: a walk of its tree that knows what dot, `$` and each variable stand for.
+
+A value is the data of the template, its `.Params`, a literal text, or anything else. Of the data
+and of `.Params` it is known which fields there are, so their use is noted; where one of them goes
+as a whole into a function, a loop or the output, all parameters count as used. Templates that are
+defined in the file are walked once for each kind of value that they are called with.
+"""
+
+from collections import ChainMap, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final
+
+from gotemplate import nodes
+
+VARIABLES: Final = (
+    "OperatorName",
+    "Name",
+    "Namespace",
+    "AppVersion",
+    "OperatorVersion",
+    "PlanName",
+    "PhaseName",
+    "StepName",
+)
+"""What templates find at the top beside `Params` and `Pipes`."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a template uses, with the line of the first use.
+
+    Attributes:
+        parameters: Parameters that it takes the value of.
+        asked: Parameters of which it asks whether they exist.
+        unknown: Names at the top of the data that are none of the known ones.
+        everything: Whether it hands on all parameters at once.
+    """
+
+    parameters: dict[str, int] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    unknown: dict[str, int] = field(default_factory=dict)
+    everything: bool = False
+
+
+def usage_of(tree: nodes.Tree) -> Usage:
+    """Return what rendering the template may use, whichever of its branches it takes."""
+    return _Walk(tree).run()
+
+
+class _Thing(Enum):
+    DATA = auto()
+    PARAMETERS = auto()
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Literal:
+    text: str
+
+
+_Value = _Thing | _Literal
+_Scope = ChainMap[str, _Value]
+_DATA, _PARAMETERS, _OTHER = _Thing.DATA, _Thing.PARAMETERS, _Thing.OTHER
+
+
+class _Walk:
+    def __init__(self, tree: nodes.Tree) -> None:
+        self._tree = tree
+        self._bodies: Mapping[str, nodes.Body] = {tree.name: tree.root, **tree.templates}
+        self._usage = Usage()
+        self._seen: set[tuple[str, _Value]] = set()
+        self._pending: deque[tuple[nodes.Body, _Value]] = deque()
+
+    def run(self) -> Usage:
+        self._pending.append((self._tree.root, _DATA))
+        while self._pending:
+            body, dot = self._pending.popleft()
+            self._body(body, dot, ChainMap({"$": dot}))
+        return self._usage
+
+    # Nodes
+
+    def _body(self, body: nodes.Body | None, dot: _Value, scope: _Scope) -> None:
+        inner = scope.new_child()
+        for node in body.nodes if body else ():
+            self._node(node, dot, inner)
+
+    def _node(self, node: nodes.Node, dot: _Value, scope: _Scope) -> None:
+        match node:
+            case nodes.Action(pipe=pipe):
+                value = self._pipe(pipe, dot, scope)
+                if not pipe.declared:
+                    self._hand_on(value)
+            case nodes.If() | nodes.With() | nodes.Range():
+                self._block(node, dot, scope.new_child())
+            case nodes.Template(name=name, pipe=argument):
+                self._enter(name, self._pipe(argument, dot, scope) if argument else _OTHER)
+
+    def _block(self, node: nodes.Block, dot: _Value, scope: _Scope) -> None:
+        value = self._commands(node.pipe.commands, dot, scope)
+        if isinstance(node, nodes.Range):
+            self._hand_on(value)
+            value = _OTHER
+        self._set(node.pipe, value, scope)
+        self._body(node.body, dot if isinstance(node, nodes.If) else value, scope)
+        self._body(node.otherwise, dot, scope)
+
+    def _enter(self, name: str, dot: _Value) -> None:
+        if name in self._bodies and (name, dot) not in self._seen:
+            self._seen.add((name, dot))
+            self._pending.append((self._bodies[name], dot))
+
+    # Pipelines
+
+    def _pipe(self, pipe: nodes.Pipe, dot: _Value, scope: _Scope) -> _Value:
+        value = self._commands(pipe.commands, dot, scope)
+        self._set(pipe, value, scope)
+        return value
+
+    def _set(self, pipe: nodes.Pipe, value: _Value, scope: _Scope) -> None:
+        for variable in pipe.declared:
+            if pipe.is_assign:
+                self._assign(variable.name, value, scope)
+            else:
+                scope[variable.name] = value
+
+    def _assign(self, name: str, value: _Value, scope: _Scope) -> None:
+        """Give a variable a second value: from here on it may be the one or the other."""
+        owner = next((names for names in scope.maps if name in names), scope.maps[0])
+        before = owner.get(name, _OTHER)
+        if before != value:
+            self._hand_on(before)
+            self._hand_on(value)
+            owner[name] = _OTHER
+
+    def _commands(self, commands: Iterable[nodes.Command], dot: _Value, scope: _Scope) -> _Value:
+        value: _Value | None = None
+        for command in commands:
+            piped = () if value is None else (value,)
+            value = self._command(command, dot, scope, piped)
+        return _OTHER if value is None else value
+
+    def _command(
+        self, command: nodes.Command, dot: _Value, scope: _Scope, piped: tuple[_Value, ...]
+    ) -> _Value:
+        first, *rest = command.args
+        arguments = [*(self._operand(one, dot, scope) for one in rest), *piped]
+        if isinstance(first, nodes.Identifier):
+            return self._call(first, arguments)
+        for argument in arguments:
+            self._hand_on(argument)
+        return self._operand(first, dot, scope)
+
+    def _operand(self, node: nodes.Operand, dot: _Value, scope: _Scope) -> _Value:
+        match node:
+            case nodes.Dot():
+                return dot
+            case nodes.Field(pos=pos, names=names):
+                return self._members(dot, names, pos)
+            case nodes.Variable(pos=pos, name=name, fields=names):
+                return self._members(scope.get(name, _OTHER), names, pos)
+            case nodes.Chain(pos=pos, node=inner, fields=names):
+                return self._members(self._operand(inner, dot, scope), names, pos)
+            case nodes.Pipe():
+                return self._pipe(node, dot, scope)
+            case nodes.String(text=text):
+                return _Literal(text)
+        return _OTHER
+
+    # Meaning
+
+    def _call(self, function: nodes.Identifier, arguments: list[_Value]) -> _Value:
+        if function.name == "index" and arguments:
+            value, *keys = arguments
+            for key in keys:
+                value = self._indexed(value, key, function.pos)
+            return value
+        match function.name, arguments:
+            case "hasKey", [_Thing.PARAMETERS, _Literal(text=name)]:
+                self._usage.asked.add(name)
+            case _:
+                for argument in arguments:
+                    self._hand_on(argument)
+        return _OTHER
+
+    def _indexed(self, value: _Value, key: _Value, pos: int) -> _Value:
+        if isinstance(key, _Literal):
+            return self._members(value, (key.text,), pos)
+        self._hand_on(value)
+        self._hand_on(key)
+        return _OTHER
+
+    def _members(self, value: _Value, names: Iterable[str], pos: int) -> _Value:
+        for name in names:
+            if value is _PARAMETERS:
+                self._usage.parameters.setdefault(name, self._line(pos))
+            elif value is _DATA and name not in {*VARIABLES, "Params", "Pipes"}:
+                self._usage.unknown.setdefault(name, self._line(pos))
+            value = _PARAMETERS if value is _DATA and name == "Params" else _OTHER
+        return value
+
+    def _hand_on(self, value: _Value) -> None:
+        """Take in that a value goes where it is not followed any further."""
+        if value in {_DATA, _PARAMETERS}:
+            self._usage.everything = True
+
+    def _line(self, pos: int) -> int:
+        return self._tree.place(pos)[0]
