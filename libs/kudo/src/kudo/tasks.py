@@ -47,7 +47,7 @@ class TaskPath:
 
     def fatal_message(self, error: TaskError) -> str:
         """Return the message that the step gets, as the original words it."""
-        if error.reason == "UnknownTaskName":
+        if error.reason in {"UnknownTaskName", "TaskBuildError"}:
             return f"{self.instance} fatal error:  {error}"
         return f"Error during execution: fatal error: {self.instance} failed in {self}: {error}"
 
