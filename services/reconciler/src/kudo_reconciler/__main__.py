@@ -1,36 +1,22 @@
-"""The program `kudo-reconciler`."""
+"""Entry point of `kudo-reconciler`. Exit codes: 0 stopped, 1 failed, 2 wrong option."""
 
-import asyncio
-import logging
 import os
 import sys
+from functools import partial
 
 from kubeio.errors import ConfigError
 from kudo_reconciler.app import run
 from kudo_reconciler.settings import Settings
 from serving.logs import configure
+from serving.program import run_service
 from serving.server import ListenError
-from serving.signals import stop_on_signals
-
-log = logging.getLogger("kudo_reconciler")
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT; exit code 1 tells a failure that the log explains."""
+    """Run the reconciler until a signal ends it."""
     settings = Settings.read(sys.argv[1:], os.environ)
-    configure(settings.log_level, "text" if settings.log_style == "text" else "json")
-    sys.exit(asyncio.run(_main(settings)))
-
-
-async def _main(settings: Settings) -> int:
-    failed = 0
-    try:
-        await run(settings, stop_on_signals())
-    except* (ConfigError, ListenError) as group:
-        for error in group.exceptions:
-            log.error("cannot start: %s", error)
-        failed = 1
-    return failed
+    configure(settings.log_level, settings.log_style)
+    sys.exit(run_service(partial(run, settings), ConfigError, ListenError))
 
 
 if __name__ == "__main__":

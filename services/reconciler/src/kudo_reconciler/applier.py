@@ -20,7 +20,7 @@ from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer
-from kudo_reconciler.refused import Refusal, stays_refused, task_error
+from kudo_reconciler.refused import Refusal, stays_refused, task_error, told
 
 _ATTEMPTS = 5
 
@@ -153,7 +153,7 @@ class Applier:
         return live
 
     def _refused(self, manifest: Manifest, error: Refusal) -> FatalTaskError | TransientTaskError:
-        text = f"failed to apply {manifest}: {error}"
+        text = f"failed to apply {manifest}: {told(error)}"
         if isinstance(error, Conflict) and error.field_managers:
             fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in error.field_managers.items())
             text = f"failed to apply {manifest}: these fields belong to other managers: {fields}"

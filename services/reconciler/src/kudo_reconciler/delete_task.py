@@ -13,9 +13,9 @@ from kudo.api import JsonObject
 from kudo.enrichment import enrich
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.applier import Applier, Superseded
+from kudo_reconciler.applier import Applier, Superseded, controller_of
 from kudo_reconciler.observer import Observer
-from kudo_reconciler.refused import task_error
+from kudo_reconciler.refused import task_error, told
 from kudo_reconciler.task_context import AppliedObject, TaskContext, TaskResult
 
 
@@ -73,6 +73,7 @@ class DeleteTask:
         live = await self._read(resource, namespace, metadata["name"])
         if live is None:
             return None
+        _check_owner(manifest, live, context.instance.metadata.uid)
         return AppliedObject(resource, namespace, metadata["name"], live["metadata"]["uid"])
 
     async def _delete(self, item: AppliedObject, manifest: Manifest) -> None:
@@ -90,7 +91,7 @@ class DeleteTask:
             text = f"{manifest} was replaced while it was being deleted: {error}"
             raise TransientTaskError("TaskDeleteError", text) from error
         except (ApiError, ConnectionLost) as error:
-            text = f"failed to delete {manifest}: {error}"
+            text = f"failed to delete {manifest}: {told(error)}"
             raise task_error("TaskDeleteError", text, error) from error
 
     async def _is_there(self, item: AppliedObject) -> bool:
@@ -107,3 +108,11 @@ class DeleteTask:
         except (ApiError, ConnectionLost) as error:
             text = f"cannot read {resource.kind} {name}: {error}"
             raise task_error("TaskDeleteError", text, error) from error
+
+
+def _check_owner(manifest: Manifest, live: JsonObject, owner: str) -> None:
+    """Refuse to take an object away from another Instance."""
+    controller = controller_of(live) or {}
+    if controller.get("kind") == "Instance" and controller.get("uid") != owner:
+        text = f"the object is owned by another Instance controller {controller.get('name')}"
+        raise FatalTaskError("TaskDeleteError", f"failed to delete {manifest}: {text}")

@@ -6,6 +6,15 @@ from kudo.tasks import FatalTaskError, TransientTaskError
 
 Refusal = ApiError | ConnectionLost
 
+_HEAD, _TAIL = 300, 400
+"""Characters. The API server quotes whole objects between what is wrong and why."""
+
+
+def told(error: Refusal) -> str:
+    """Return the words of a refusal; of long ones the beginning and, with the reason, the end."""
+    text = str(error)
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]} ... {text[-_TAIL:]}"
+
 
 def stays_refused(error: Refusal) -> bool:
     """Return whether trying again cannot help."""

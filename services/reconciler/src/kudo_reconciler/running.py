@@ -66,7 +66,7 @@ class Running:
         if entry is not None and entry.uid == uid and status_of(entry).terminal:
             return await self._end(instance, version, entry)
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
-            return await self._cancel(instance, version)
+            return await self._cancel(key, instance, version)
         memory = self._memories.get(key)
         if memory is None or (memory.uid, memory.instance_uid) != (uid, instance.metadata.uid):
             taken = await self._take_over(key, instance)
@@ -93,7 +93,7 @@ class Running:
             raise Outdated
         verdict = judge_scheduled(live, version)
         if verdict.problems:
-            await self._refuse(live, verdict.problems)
+            await self._refuse(live, version, verdict.problems)
             return None
         live = await self._with_finalizer(live, version)
         await self._announce(key, live)
@@ -101,8 +101,13 @@ class Running:
         self._memories[key] = _memory(live, version, status)
         return live, version
 
-    async def _refuse(self, instance: Instance, problems: tuple[Problem, ...]) -> None:
-        """Put the refused run back to the one in progress, or to none."""
+    async def _refuse(
+        self, instance: Instance, version: OperatorVersion, problems: tuple[Problem, ...]
+    ) -> None:
+        """Put the refused run back to the one in progress, or to none.
+
+        A run that is itself in progress, since the violation came after its beginning, ends.
+        """
         uid = instance.scheduled.uid or ""
         text = "; ".join(problem.message for problem in problems)
         await self.around.events.warning(instance, uid, problems[0].reason, text)
@@ -110,6 +115,9 @@ class Running:
         plan = run_in_progress(instance)
         if plan is None:
             await self.around.instances.clear_run(instance, uid)
+        elif (plan, instance.plan_status[plan].uid) == (instance.scheduled.plan_name, uid):
+            status = begun(instance, version, self.around.now())
+            await self._fail(instance, version, status, problems[0].reason, text)
         else:
             await self.around.instances.schedule(
                 instance, plan, instance.plan_status[plan].uid or ""
@@ -188,7 +196,15 @@ class Running:
 
     # The end
 
-    async def _cancel(self, instance: Instance, version: OperatorVersion) -> Result:
+    async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        known = instance.plan_status.get(instance.scheduled.plan_name or "")
+        if known is None or known.uid != instance.scheduled.uid:
+            # Its end will be on record as that of any other run, so it must be one that may begin.
+            problems = judge_scheduled(instance, version).problems
+            if problems:
+                await self._refuse(instance, version, problems)
+                return Result("refused", requeue_after=AGAIN_SECONDS)
+            await self._announce(key, instance)
         status = begun(instance, version, self.around.now())
         by = instance.scheduled.cancelled_by or "request"
         return await self._fail(instance, version, status, "PlanCancelled", f"cancelled by {by}")

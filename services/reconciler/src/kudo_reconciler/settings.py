@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from serving.logs import Style
 from serving.settings import Option, log_level, log_style, parse, port, seconds
 
 _PREFIX = "KUDO_RECONCILER_"
@@ -70,7 +71,7 @@ class Settings:
     probe_port: int
     grace: float
     log_level: str
-    log_style: str
+    log_style: Style
 
     @classmethod
     def read(cls, argv: Sequence[str], environ: Mapping[str, str]) -> "Settings":
