@@ -1,4 +1,4 @@
-"""The main job, from nothing to a clean uninstall, on a local control plane.
+"""The main job, from nothing to a clean uninstall, and the life of an operator in two versions.
 
 Every command shown is the one that is run, as a user without any rights on workloads. The script
 fails if a command ends otherwise than it should.
@@ -21,6 +21,8 @@ from kudo_cluster.progress import announce
 _ROOT = Path(__file__).resolve().parents[2]
 _OPERATOR = "examples/first-operator"
 _INSTANCE = "hello"
+_LIFECYCLE = "examples/lifecycle"
+_BOOK = "book"
 
 
 class DemoError(Exception):
@@ -85,12 +87,15 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _demo(*, keep: bool, started: float) -> None:
+    print("This starts a Kubernetes API server here, installs KUDO and shows two operators on it.")
+    print("About half a minute; the first time some minutes more, to build the control plane.")
     _say("A Kubernetes control plane with a simulated node, started for this demo")
     with Cluster.start(name="demo", progress=announce) as cluster:
         _say("KUDO: three CRDs, the admission webhook with TLS, the reconciler")
         with Installation.start(cluster, crds=_ROOT / "crds", progress=announce):
             shell = Shell(cluster)
             _story(shell)
+            _second_story(shell)
             _say(f"That was the demo: {time.monotonic() - started:.0f} s")
             if keep:
                 _keep(shell)
@@ -123,9 +128,44 @@ def _story(shell: Shell) -> None:
     _expect("running", shell.be_denied(f"{kudo} plan trigger {instance} --name deploy"))
     shell.succeed(f"{kudo} plan status {instance} --wait")
 
-    _say("Uninstall: the cleanup plan runs, then everything is gone")
+    _say("Uninstall: the cleanup plan runs, then the instance is gone and its objects follow")
     shell.succeed(f"{kudo} uninstall {instance} --wait")
     shell.succeed("kubectl get events --field-selector=involvedObject.kind=Instance")
+    shell.succeed(f"{kudo} get instances")
+
+
+def _second_story(shell: Shell) -> None:
+    kudo, instance = "kubectl kudo", f"--instance {_BOOK}"
+    _say("A second operator, in two versions: install the first one")
+    shell.succeed(f"{kudo} package verify ./{_LIFECYCLE}/v1")
+    shell.succeed(f"{kudo} install ./{_LIFECYCLE}/v1 {instance} --wait")
+
+    _say("A Toggle task: a boolean parameter brings objects, and takes them away")
+    shell.succeed(f"{kudo} update {instance} -p counter=true --wait")
+    deployments = f"kubectl get deployments -l kudo.dev/instance={_BOOK}"
+    _expect(f"{_BOOK}-counter", shell.succeed(deployments))
+    shell.succeed(f"{kudo} update {instance} -p counter=false --wait")
+    if f"{_BOOK}-counter" in shell.succeed(deployments):
+        raise DemoError("the Toggle task left what it had to delete")
+
+    _say("A change that cannot come up: the plan says what it waits for, and can be cancelled")
+    shell.succeed(f"{kudo} update {instance} -p image=registry.example/never-pulls")
+    shell.succeed(
+        f"kubectl wait instances.kudo.dev/{_BOOK} --for=condition=Reconciling --timeout=30s"
+    )
+    _expect("[IN_PROGRESS]", shell.succeed(f"{kudo} plan status {instance}"))
+    shell.succeed(f"{kudo} plan cancel {instance} --wait")
+    shell.succeed(f"{kudo} update {instance} -p image=busybox --wait")
+
+    _say("Upgrade: the plan of the new version migrates what is there")
+    shell.succeed(f"{kudo} upgrade ./{_LIFECYCLE}/v2 {instance} -p maxLength=100 --wait")
+    tree = shell.succeed(f"{kudo} plan status {instance}")
+    _expect('Operator-Version: "guestbook-0.2.0" Active-Plan: "upgrade"', tree)
+    _expect("COMPLETE", tree)
+    shell.succeed(f"{kudo} plan history {instance}")
+
+    _say("Uninstall: nobody can sign any more, a last backup, then everything is gone")
+    shell.succeed(f"{kudo} uninstall {instance} --wait")
     shell.succeed(f"{kudo} get instances")
 
 

@@ -315,6 +315,19 @@ def test_a_new_step_of_a_complete_phase_has_never_run() -> None:
     }
 
 
+def test_a_new_step_of_a_complete_phase_is_run_before_the_run_is_complete() -> None:
+    old, new = plan_of({"ph0": ("s1",), "ph1": ("t1",)}), plan_of({"ph0": ("s1", "s2")})
+    under_way = one_pass(old, begin("deploy", old, "u", NOW), {"s1": OK, "t1": WAIT})
+    after = record(adapt("deploy", new, under_way), {}, LATER)
+    assert statuses(after) == {
+        "plan": "IN_PROGRESS",
+        "ph0": "IN_PROGRESS",
+        "s1": "COMPLETE",
+        "s2": "NEVER_RUN",
+    }
+    assert [ref.step for ref in runnable(new, after)] == ["s2"]
+
+
 def test_entries_of_plans_that_are_gone_stay_and_their_steps_too() -> None:
     gone = begin("old", plan_of(TWO_PHASES), "u", NOW)
     after = ensure_entries({"deploy": plan_of(None)}, {"old": gone})

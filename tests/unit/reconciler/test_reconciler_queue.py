@@ -246,6 +246,134 @@ def test_a_change_does_not_wait_for_the_backoff() -> None:
     run(work())
 
 
+# Nudges
+
+
+def test_a_nudge_brings_an_idle_key_at_once_and_only_once() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.nudge(A)
+        queue.nudge(A)
+        assert await taken(queue) == (A, 0)
+        assert await nothing_within(queue, 1000)
+
+    run(work())
+
+
+def test_a_nudge_does_not_shorten_the_backoff_of_a_failing_key() -> None:
+    async def work() -> None:
+        queue = WorkQueue(random.Random(1))
+        delays = [queue.retry(A)]
+        queue.nudge(A)
+        assert await taken(queue) == (A, delays[0])
+        delays.append(queue.retry(A))
+        for _ in range(5):
+            queue.nudge(A)
+        assert await taken(queue) == (A, sum(delays))
+        assert await nothing_within(queue, 1000)
+
+    run(work())
+
+
+def test_a_nudge_shortens_an_appointment_that_no_failure_made() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.add_after(A, 60)
+        queue.nudge(A)
+        assert await taken(queue) == (A, 0)
+        assert await nothing_within(queue, 1000)
+
+    run(work())
+
+
+def test_a_key_that_failed_and_has_no_appointment_is_nudged_as_any_other() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        delay = queue.retry(A)
+        assert await taken(queue) == (A, delay)
+        queue.nudge(A)
+        assert await taken(queue) == (A, delay)
+
+    run(work())
+
+
+def test_a_nudge_after_a_success_counts_again() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.retry(A)
+        queue.forget_failures(A)
+        queue.nudge(A)
+        assert await taken(queue) == (A, 0)
+
+    run(work())
+
+
+@pytest.mark.parametrize("nudges", [1, 3])
+def test_a_nudge_while_the_key_is_worked_on_brings_it_back_once(nudges: int) -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.add(A)
+        await queue.get()
+        for _ in range(nudges):
+            queue.nudge(A)
+        assert await nothing_within(queue, 10)
+        queue.done(A)
+        assert await taken(queue) == (A, 10)
+        assert await nothing_within(queue, 1000)
+
+    run(work())
+
+
+def test_a_nudge_in_a_pass_that_fails_waits_for_the_backoff() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.add(A)
+        await queue.get()
+        queue.nudge(A)
+        delay = queue.retry(A)
+        queue.done(A)
+        assert await taken(queue) == (A, delay)
+        assert await nothing_within(queue, 1000)
+
+    run(work())
+
+
+def test_a_change_in_a_pass_that_fails_beats_the_nudge_and_the_backoff() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.add(A)
+        await queue.get()
+        queue.nudge(A)
+        queue.retry(A)
+        queue.add(A)
+        queue.done(A)
+        assert await taken(queue) == (A, 0)
+        assert await nothing_within(queue, 1000)
+
+    run(work())
+
+
+def test_a_nudge_of_one_key_moves_no_other() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        delay = queue.retry(A)
+        queue.nudge(B)
+        assert await taken(queue) == (B, 0)
+        assert await taken(queue) == (A, delay)
+
+    run(work())
+
+
+def test_a_closed_queue_takes_no_nudge() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.close()
+        queue.nudge(A)
+        assert len(queue) == 0
+
+    run(work())
+
+
 # Closing
 
 
@@ -312,6 +440,7 @@ def _timers(loop: asyncio.AbstractEventLoop) -> list[asyncio.TimerHandle]:
 _keys = st.sampled_from([A, B, C])
 _actions = st.one_of(
     st.tuples(st.just("add"), _keys, st.just(0)),
+    st.tuples(st.just("nudge"), _keys, st.just(0)),
     st.tuples(st.just("after"), _keys, st.integers(0, 5)),
     st.tuples(st.just("retry"), _keys, st.just(0)),
     st.tuples(st.just("wait"), _keys, st.integers(0, 5)),
@@ -357,6 +486,8 @@ def test_no_key_is_worked_on_twice_at_once_and_none_is_forgotten(
                 asked[key] = now()
                 if action == "add":
                     queue.add(key)
+                elif action == "nudge":
+                    queue.nudge(key)
                 elif action == "after":
                     queue.add_after(key, seconds)
                 else:

@@ -271,7 +271,8 @@ def _roll_up(children: list[str], before: str, *, visited: bool) -> str:
         return S.FATAL_ERROR
     if all(child == S.COMPLETE for child in children):
         return S.COMPLETE
-    return S.IN_PROGRESS if visited else before
+    # A phase that was complete has a new step, if its version was edited meanwhile.
+    return S.IN_PROGRESS if visited or before == S.COMPLETE else before
 
 
 def fail(entry: PlanStatus, message: str, now: str) -> PlanStatus:

@@ -42,6 +42,8 @@ def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceSta
         plan = version.plans.get(name)
         missing = PlanStatus(name=name, uid=uid, started_at=now)
         entries[name] = missing if plan is None else begin(name, plan, uid, now)
+    if status.last_run is None or status.last_run.uid != uid:
+        # Also of a run that the original began.
         status = status.model_copy(update={"last_run": _last_run(instance, name, uid)})
     status = status.model_copy(update={"plan_status": entries})
     unready = name in _UNREADY_PLANS

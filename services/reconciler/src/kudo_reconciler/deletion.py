@@ -34,13 +34,17 @@ class Deletion:
             return Result("deleting")
         if instance.scheduled.plan_name == PLAN_CLEANUP:
             return await self.running.proceed(instance, version)
-        self.running.forget(key_of(instance))
-        instance = await self._stop_running(instance)
+        instance = await self.stop(instance)
         await self.around.instances.schedule(instance, PLAN_CLEANUP, self.around.fresh_uid())
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
-    async def _stop_running(self, instance: Instance) -> Instance:
-        """End the entry of a plan that runs, so that its last state does not lie."""
+    async def stop(self, instance: Instance) -> Instance:
+        """End the entry of a plan that runs, so that its last state does not lie.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+        """
+        self.running.forget(key_of(instance))
         entries = dict(instance.plan_status)
         for name, entry in running(entries).items():
             text = "stopped: Instance is being deleted"

@@ -51,7 +51,8 @@ class InstanceReconciler:
     async def _reconcile(self, instance: Instance) -> Result:
         deleting = instance.metadata.deleting
         if deleting and FINALIZER_CLEANUP not in finalizers(instance):
-            self.running.forget(key_of(instance))
+            # Somebody else keeps the object; no plan runs for it any more.
+            await self.deletion.stop(instance)
             return Result("deleting")
         version = await self.around.versions.get(instance.operator_version_key)
         if version is None:

@@ -68,7 +68,12 @@ class Running:
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
             return await self._cancel(key, instance, version)
         memory = self._memories.get(key)
-        if memory is None or (memory.uid, memory.instance_uid) != (uid, instance.metadata.uid):
+        ours = memory is not None and (memory.uid, memory.instance_uid) == (
+            uid,
+            instance.metadata.uid,
+        )
+        # Until its first status is stored, a change may come in that the rules have not seen.
+        if memory is None or not ours or entry is None or entry.uid != uid:
             taken = await self._take_over(key, instance)
             if taken is None:
                 return Result("refused", requeue_after=AGAIN_SECONDS)
@@ -232,11 +237,17 @@ class Running:
         entry: PlanStatus,
         reason: str,
     ) -> Result:
-        """Store the terminal status, which is the first of the writes that end a run."""
-        situation = await self.around.situation(instance, status)
-        if status_of(entry) is ExecutionStatus.FATAL_ERROR:
-            situation = Situation((PLAN_IN_FATAL_ERROR, failure_text(entry)))
-        status = with_conditions(instance, status, situation, self.around.now())
+        """Store the terminal status, which is the first of the writes that end a run.
+
+        The conditions say that the plan runs until it has been cleared: who waits for Ready may
+        trigger the same plan at once, and that must not meet a run that is ending.
+        """
+        if instance.metadata.deleting:
+            # Nothing is settled afterwards, also where somebody else keeps the object.
+            situation = await self.around.situation(instance, status)
+            if status_of(entry) is ExecutionStatus.FATAL_ERROR:
+                situation = Situation((PLAN_IN_FATAL_ERROR, failure_text(entry)))
+            status = with_conditions(instance, status, situation, self.around.now())
         written = await self.around.instances.write_status(instance, status)
         self.around.metrics.runs_finished.labels(str(entry.status), reason).inc()
         fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}

@@ -1,0 +1,240 @@
+"""Ready, Reconciling and Stalled, as `kubectl wait` and other tools read them."""
+
+import json
+
+from tests.integration.lifecycle.helpers import condition, dummy, reason_of, task
+from tests.integration.support import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    Done,
+    Json,
+    World,
+    config_map,
+    deployment,
+    entry,
+    messages,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    ready,
+    scheduled,
+    steps,
+    template,
+)
+
+WEB = template(
+    deployment("{{ .Name }}-web", replicas="{{int .Params.REPLICAS int}}", ready_delay="2s")
+)
+
+
+def conditioned(**plans: Json) -> Json:
+    return operator_version(
+        "conditioned-1",
+        templates={"web.yaml": WEB},
+        tasks=[
+            task("web", "Apply", "web.yaml"),
+            dummy("wait"),
+            dummy("fatal", wantErr=True, fatal=True),
+        ],
+        plans={
+            "deploy": plan({"web": ["web"]}),
+            "wait": plan({"wait": ["wait"]}),
+            "fatal": plan({"fatal": ["fatal"]}),
+            **plans,
+        },
+        parameters=[parameter("REPLICAS", "1"), parameter("FATAL", "1", trigger="fatal")],
+    )
+
+
+async def install(world: World) -> None:
+    done = await world.apply(conditioned(), new_instance("i", "conditioned-1"))
+    assert done.code == 0, done.output
+
+
+async def kubectl_wait(world: World, what: str) -> Done:
+    return await world.kubectl(
+        "wait", f"--for=condition={what}", "instances.kudo.dev/i", "--timeout=90s"
+    )
+
+
+async def run_plan(world: World, name: str) -> None:
+    await world.patch("i", {"planExecution": {"planName": name}})
+
+
+async def test_kubectl_waits_for_ready_after_the_creation(world: World) -> None:
+    await install(world)
+
+    done = await kubectl_wait(world, "Ready")
+
+    assert done.code == 0, done.output
+    # What it waited for is there: the plan has ended, and the pods are ready.
+    instance = await world.instance("i")
+    assert entry(instance, "deploy")["status"] == "COMPLETE"
+    assert not scheduled(instance)
+    assert (await world.get(DEPLOYMENTS, "i-web"))["status"]["readyReplicas"] == 1
+
+
+async def test_kubectl_waits_for_ready_after_an_update(world: World) -> None:
+    await install(world)
+    await kubectl_wait(world, "Ready")
+
+    stored = await world.patch("i", {"parameters": {"REPLICAS": "3"}})
+    # Ready is still True of the generation before: only observedGeneration tells.
+    done = await kubectl_wait(world, "Ready")
+
+    assert done.code == 0, done.output
+    instance = await world.instance("i")
+    assert ready(instance)["observedGeneration"] > stored["metadata"]["generation"]
+    assert entry(instance, "deploy")["uid"] == stored["spec"]["planExecution"]["uid"]
+    assert (await world.get(DEPLOYMENTS, "i-web"))["status"]["readyReplicas"] == 3
+
+
+async def test_a_plan_that_is_triggered_once_kubectl_saw_ready_is_not_lost(world: World) -> None:
+    await install(world)
+    uids: set[str] = set()
+
+    for _ in range(5):
+        done = await kubectl_wait(world, "Ready")
+        assert done.code == 0, done.output
+        stored = await world.patch("i", {"planExecution": {"planName": "deploy"}})
+        uids.add(scheduled(stored)["uid"])
+
+    await world.until_complete("i")
+    assert len(uids) == 5
+    assert len(await world.events("PlanStarted")) == 6
+
+
+async def test_kubectl_waits_for_the_end_of_reconciling(world: World) -> None:
+    await install(world)
+
+    done = await kubectl_wait(world, "Reconciling=false")
+
+    assert done.code == 0, done.output
+    assert reason_of(await world.instance("i")) == ("True", "ResourcesReady")
+
+
+async def test_kubectl_waits_for_stalled_where_a_plan_fails(world: World) -> None:
+    await install(world)
+    await world.until_complete("i")
+    await world.patch("i", {"parameters": {"FATAL": "2"}})
+
+    done = await kubectl_wait(world, "Stalled")
+
+    assert done.code == 0, done.output
+    stalled = await world.until_failed("i", "fatal")
+    assert condition(stalled, "Stalled")["message"] == messages(stalled, "fatal")
+
+
+async def test_reconciling_is_true_while_any_plan_runs_and_false_after(world: World) -> None:
+    await install(world)
+    deploying = await world.until(
+        "i", lambda i: steps(i, "deploy").get("phase1.web") == "IN_PROGRESS", "deploy to run"
+    )
+    await world.until_complete("i")
+    await run_plan(world, "wait")
+    waiting = await world.until(
+        "i", lambda i: steps(i, "wait").get("phase1.wait") == "IN_PROGRESS", "wait to run"
+    )
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    ended = await world.until_failed("i", "wait")
+
+    assert reason_of(deploying, "Reconciling") == ("True", "PlanInProgress")
+    assert reason_of(deploying) == ("Unknown", "PlanInProgress")
+    assert reason_of(waiting, "Reconciling") == ("True", "PlanInProgress")
+    assert condition(waiting, "Reconciling")["message"] == "plan wait is running"
+    # A plan of the operator's own says nothing about whether the Instance is ready.
+    assert reason_of(waiting) == ("True", "ResourcesReady")
+    assert reason_of(ended, "Reconciling") == ("False", "Idle")
+
+
+async def test_stalled_is_true_from_a_fatal_error_until_the_next_run(world: World) -> None:
+    await install(world)
+    await world.until_complete("i")
+    await run_plan(world, "fatal")
+    failed = await world.until_failed("i", "fatal")
+    await run_plan(world, "wait")
+    running = await world.until(
+        "i", lambda i: steps(i, "wait").get("phase1.wait") == "IN_PROGRESS", "wait to run"
+    )
+
+    assert reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
+    assert reason_of(failed) == ("Unknown", "PlanInFatalError")
+    assert reason_of(failed, "Reconciling") == ("False", "Idle")
+    assert reason_of(running, "Stalled") == ("False", "NotStalled")
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_failed("i", "wait")
+    await run_plan(world, "deploy")
+    healed = await world.until_complete("i")
+    assert reason_of(healed) == ("True", "ResourcesReady")
+    assert reason_of(healed, "Stalled") == ("False", "NotStalled")
+
+
+async def test_all_conditions_speak_of_one_generation_and_move_only_with_their_status(
+    world: World,
+) -> None:
+    await install(world)
+    before = await world.until_complete("i")
+    await run_plan(world, "wait")
+    await world.until("i", lambda i: bool(messages(i, "wait")), "the plan to wait")
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_failed("i", "wait")
+    await run_plan(world, "deploy")
+    after = await world.until_complete("i")
+
+    for instance in (before, after):
+        generations = {c["observedGeneration"] for c in instance["status"]["conditions"]}
+        assert generations == {instance["metadata"]["generation"]}
+        assert instance["status"]["observedGeneration"] == instance["metadata"]["generation"]
+    kinds = [[c["type"] for c in i["status"]["conditions"]] for i in (before, after)]
+    assert kinds[0] == kinds[1]
+    assert sorted(kinds[0]) == ["Ready", "Reconciling", "Stalled"]
+
+
+async def test_the_status_of_a_plan_with_twenty_steps_stays_small(world: World) -> None:
+    names = [f"step-number-{number:02}" for number in range(20)]
+    version = operator_version(
+        "conditioned-1",
+        templates={
+            f"{name}.yaml": template(config_map(f"{{{{ .Name }}}}-{name}")) for name in names
+        },
+        plans={"deploy": plan(*({name: [name]} for name in names))},
+    )
+    await world.apply(version, new_instance("i", "conditioned-1"))
+
+    done = await world.until_complete("i")
+
+    assert len(steps(done, "deploy")) == 20
+    assert len(json.dumps(done["status"], separators=(",", ":"))) < 10_000
+    assert len(await world.all(CONFIG_MAPS)) >= 20
+
+
+async def test_an_idle_instance_is_not_written_again_and_again(world: World) -> None:
+    await install(world)
+    await world.until_complete("i")
+    # The caches of Deployments and Pods need not be equally fast.
+    before = await world.until(
+        "i", lambda i: reason_of(i) == ("True", "ResourcesReady"), "an Instance at rest"
+    )
+
+    # Passes over it: by starts of the reconciler, and by another Instance of the same namespace.
+    world.installation.reconciler.stop()
+    world.installation.reconciler.start()
+    await world.apply(new_instance("j", "conditioned-1"))
+    await world.until_complete("j")
+
+    assert await world.instance("i") == before
+
+
+async def test_a_waiting_plan_is_written_only_when_something_changes(world: World) -> None:
+    await install(world)
+    await world.until_complete("i")
+    await run_plan(world, "wait")
+    before = await world.until("i", lambda i: bool(messages(i, "wait")), "the plan to wait")
+
+    world.installation.reconciler.stop()
+    world.installation.reconciler.start()
+    await world.apply(new_instance("j", "conditioned-1"))
+    await world.until_complete("j")
+
+    assert await world.instance("i") == before

@@ -1,0 +1,464 @@
+"""Each state that KUDO 0.19 was seen to store is a start from which an Instance comes to rest.
+
+The states are those of the recorded timelines, the ones in which the original stays for ever among
+them. Each is stored while no reconciler runs; what a reconciler then makes of it is the end.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from kubeio.client import Client
+from tests.integration.lifecycle.helpers import (
+    FINALIZER,
+    client_as,
+    delete,
+    dummy,
+    edit,
+    ends_of,
+    reason_of,
+    reasons,
+    shaped,
+    task,
+    without_webhooks,
+)
+from tests.integration.support import (
+    CONFIG_MAPS,
+    INSTANCES,
+    JOBS,
+    VERSIONS,
+    Json,
+    World,
+    config_map,
+    entry,
+    idle,
+    job,
+    messages,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    status_of,
+    template,
+)
+
+THEN = "2020-01-01T00:00:00Z"
+OLD, NEW = "11111111-aaaa-4000-8000-000000000001", "22222222-bbbb-4000-8000-000000000002"
+READY = ("True", "ResourcesReady")
+FAILED = ("Unknown", "PlanInFatalError")
+
+PLANS = {
+    "deploy": shaped({"first": ["job"]}, {"second": ["config"]}),
+    "p": plan({"only": ["config"]}),
+    "fatal": plan({"only": ["fatal"]}),
+    "stuck": plan({"only": ["wait"]}),
+}
+CLEANUPS = {
+    "": {},
+    "instant": {"cleanup": plan({"only": ["config"]})},
+    "failing": {"cleanup": plan({"only": ["fatal"]})},
+    "stuck": {"cleanup": plan({"only": ["wait"]})},
+}
+
+
+@pytest.fixture
+async def reconciler(world: World) -> AsyncIterator[Client]:
+    async with client_as(world, "reconciler") as client:
+        yield client
+
+
+def recorded(cleanup: str = "") -> Json:
+    return operator_version(
+        "recorded-1",
+        templates={
+            "config.yaml": template(config_map("{{ .Name }}-config", a="{{ .Params.A }}")),
+            "job.yaml": template(job("{{ .Name }}-job")),
+        },
+        tasks=[
+            task("config", "Apply", "config.yaml"),
+            task("job", "Apply", "job.yaml"),
+            dummy("fatal", wantErr=True, fatal=True),
+            dummy("wait"),
+        ],
+        plans={**PLANS, **CLEANUPS[cleanup]},
+        parameters=[parameter("A", "1")],
+    )
+
+
+def entry_of(version: Json, name: str, status: str, uid: str, *steps: str) -> Json:
+    """Return the entry of a plan as the original writes it; `steps` are states in order."""
+    states = list(steps)
+    phases = [
+        {
+            "name": phase["name"],
+            "status": status,
+            "steps": [
+                {"name": step["name"], "status": states.pop(0) if states else status}
+                for step in phase["steps"]
+            ],
+        }
+        for phase in version["spec"]["plans"][name]["phases"]
+    ]
+    common = {"name": name, "status": status, "lastUpdatedTimestamp": THEN, "phases": phases}
+    return common if status == "NEVER_RUN" else {**common, "uid": uid}
+
+
+Run = tuple[str, ...]
+"""uid, status and, where they differ, the states of the steps."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A stored state, and where it ends.
+
+    Attributes:
+        scheduled: planName, uid and status of `spec.planExecution`; shorter as recorded.
+        runs: Entries by plan; every other plan is NEVER_RUN. None: no status was written yet.
+        ready: Reason of the Ready condition that the original wrote, True with ResourcesReady.
+        cleanup: Kind of the cleanup plan.
+        deleting: Whether the object is being deleted.
+        ends: Plan -> uid and status in which it ends; "" stands for any uid.
+        ended: Condition Ready at the end; None if the Instance is gone.
+        job: Whether the Job of the first step exists at the end.
+        words: What the plan's messages say at the end.
+        warnings: Reasons of the events beside starts and ends.
+    """
+
+    scheduled: tuple[str, ...] = ()
+    runs: Mapping[str, Run] | None = field(default_factory=dict)
+    ready: str = "ResourcesReady"
+    cleanup: str = ""
+    deleting: bool = False
+    ends: dict[str, tuple[str, str]] = field(default_factory=dict)
+    ended: tuple[str, str] | None = READY
+    job: bool = False
+    words: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+DEPLOYED = (OLD, "COMPLETE")
+LOST = "ended without a recorded result"
+STATES: dict[str, Start] = {
+    "create: scheduled": Start(("deploy", NEW), None, ends={"deploy": (NEW, "COMPLETE")}, job=True),
+    "create: cleared, the status not yet written": Start(
+        (), None, ends={"deploy": ("", "COMPLETE")}, job=True
+    ),
+    "create: done": Start(
+        (), {"deploy": DEPLOYED}, ends={"deploy": DEPLOYED}
+    ),  # nothing runs again
+    "create with status COMPLETE: not yet run": Start(
+        ("deploy", NEW, "COMPLETE"), None, ends={"deploy": (NEW, "COMPLETE")}, job=True
+    ),
+    "create with status COMPLETE: run and never cleared": Start(
+        ("deploy", OLD, "COMPLETE"), {"deploy": DEPLOYED}, ends={"deploy": DEPLOYED}
+    ),
+    "parameter update: scheduled": Start(
+        ("p", NEW, "NEVER_RUN"),
+        {"deploy": DEPLOYED, "p": (OLD, "COMPLETE")},
+        ends={"p": (NEW, "COMPLETE"), "deploy": DEPLOYED},
+    ),
+    "parameter update: cleared, the status not yet written": Start(
+        (),
+        {"deploy": DEPLOYED, "p": (OLD, "COMPLETE")},
+        ends={"p": (OLD, "COMPLETE"), "deploy": DEPLOYED},
+    ),
+    "fatal plan: scheduled": Start(
+        ("fatal", NEW, "NEVER_RUN"),
+        {"deploy": DEPLOYED},
+        ends={"fatal": (NEW, "FATAL_ERROR")},
+        ended=FAILED,
+        words="dummy error",
+        warnings=("DummyTaskError",),
+    ),
+    "fatal plan: IN_PROGRESS": Start(
+        ("fatal", NEW, "IN_PROGRESS"),
+        {"deploy": DEPLOYED, "fatal": (NEW, "IN_PROGRESS")},
+        ends={"fatal": (NEW, "FATAL_ERROR")},
+        ended=FAILED,
+        words="dummy error",
+        warnings=("DummyTaskError",),
+    ),
+    "fatal plan: failed, Ready put back": Start(
+        (),
+        {"deploy": DEPLOYED, "fatal": (NEW, "FATAL_ERROR")},
+        ends={"fatal": (NEW, "FATAL_ERROR"), "deploy": DEPLOYED},
+    ),
+    "fatal plan: failed, Ready not yet put back": Start(
+        (),
+        {"deploy": DEPLOYED, "fatal": (NEW, "FATAL_ERROR")},
+        ready="PlanInFatalError",
+        ends={"fatal": (NEW, "FATAL_ERROR"), "deploy": DEPLOYED},
+    ),
+    "long plan: scheduled": Start(
+        ("deploy", NEW, "NEVER_RUN"),
+        {"deploy": DEPLOYED},
+        ends={"deploy": (NEW, "COMPLETE")},
+        job=True,
+    ),
+    "long plan: IN_PROGRESS in the spec alone": Start(
+        ("deploy", NEW, "IN_PROGRESS"),
+        {"deploy": DEPLOYED},
+        ends={"deploy": (NEW, "COMPLETE")},
+        job=True,
+    ),
+    "long plan: IN_PROGRESS, the first step done": Start(
+        ("deploy", NEW, "IN_PROGRESS"),
+        {"deploy": (NEW, "IN_PROGRESS", "COMPLETE", "PENDING")},
+        ready="PlanInProgress",
+        ends={"deploy": (NEW, "COMPLETE")},
+        job=False,
+    ),
+    "long plan: IN_PROGRESS, the first step in progress": Start(
+        ("deploy", NEW, "IN_PROGRESS"),
+        {"deploy": (NEW, "IN_PROGRESS", "IN_PROGRESS", "PENDING")},
+        ready="PlanInProgress",
+        ends={"deploy": (NEW, "COMPLETE")},
+        job=True,
+    ),
+    "long plan: the end in the spec alone": Start(
+        ("deploy", NEW, "COMPLETE"),
+        {"deploy": (NEW, "IN_PROGRESS", "IN_PROGRESS", "PENDING")},
+        ready="PlanInProgress",
+        ends={"deploy": (NEW, "COMPLETE")},
+        job=True,
+    ),
+    "a user set COMPLETE on a running plan": Start(
+        (),
+        {"deploy": DEPLOYED, "stuck": (NEW, "IN_PROGRESS")},
+        ends={"stuck": (NEW, "FATAL_ERROR"), "deploy": DEPLOYED},
+        words=LOST,
+        warnings=("PlanResultUnknown",),
+    ),
+    "a user set COMPLETE on the first deploy": Start(
+        (),
+        {"deploy": (NEW, "IN_PROGRESS")},
+        ready="PlanInProgress",
+        ends={"deploy": (NEW, "FATAL_ERROR")},
+        words=LOST,
+        warnings=("PlanResultUnknown",),
+    ),
+    "a pending run that nothing names": Start(
+        (),
+        {"deploy": DEPLOYED, "p": (NEW, "PENDING")},
+        ends={"p": (NEW, "FATAL_ERROR")},
+        words=LOST,
+        warnings=("PlanResultUnknown",),
+    ),
+    "delete, instant cleanup: deletionTimestamp set": Start(
+        (), {"deploy": DEPLOYED}, cleanup="instant", deleting=True, ended=None
+    ),
+    "delete before anything ran": Start(
+        ("deploy", NEW), None, cleanup="instant", deleting=True, ended=None
+    ),
+    "delete during a stuck plan": Start(
+        ("stuck", NEW, "IN_PROGRESS"),
+        {"deploy": DEPLOYED, "stuck": (NEW, "IN_PROGRESS")},
+        cleanup="instant",
+        deleting=True,
+        ended=None,
+    ),
+    "cleanup in progress": Start(
+        ("cleanup", NEW, "IN_PROGRESS"),
+        {"deploy": DEPLOYED, "cleanup": (NEW, "IN_PROGRESS")},
+        cleanup="instant",
+        deleting=True,
+        ended=None,
+    ),
+    "cleanup done, the finalizer still there": Start(
+        ("cleanup", NEW, "COMPLETE"),
+        {"deploy": DEPLOYED, "cleanup": (NEW, "COMPLETE")},
+        cleanup="instant",
+        deleting=True,
+        ended=None,
+    ),
+    "cleanup that fails: scheduled": Start(
+        ("cleanup", NEW, "NEVER_RUN"),
+        {"deploy": DEPLOYED},
+        cleanup="failing",
+        deleting=True,
+        ended=None,
+        warnings=("DummyTaskError",),
+    ),
+    "cleanup failed, the finalizer kept, the status not yet written": Start(
+        ("cleanup", NEW, "FATAL_ERROR"),
+        {"deploy": DEPLOYED, "cleanup": (NEW, "IN_PROGRESS")},
+        cleanup="failing",
+        deleting=True,
+        ended=None,
+        warnings=("PlanCancelled",),
+    ),
+    "cleanup failed, the finalizer kept": Start(
+        ("cleanup", NEW, "FATAL_ERROR"),
+        {"deploy": DEPLOYED, "cleanup": (NEW, "FATAL_ERROR")},
+        ready="PlanInFatalError",
+        cleanup="failing",
+        deleting=True,
+        ended=None,
+    ),
+}
+
+
+def execution(*fields: str) -> Json:
+    return dict(zip(("planName", "uid", "status"), fields, strict=False))
+
+
+def status_written(version: Json, start: Start) -> Json:
+    runs = start.runs or {}
+    never = {name: ("", "NEVER_RUN") for name in version["spec"]["plans"] if name not in runs}
+    return {
+        "planStatus": {
+            name: entry_of(version, name, run[1], run[0], *run[2:])
+            for name, run in {**never, **runs}.items()
+        },
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "True" if start.ready == "ResourcesReady" else "Unknown",
+                "reason": start.ready,
+                "message": "",
+                "lastTransitionTime": THEN,
+            }
+        ],
+    }
+
+
+async def store(world: World, reconciler: Client, version: Json, start: Start) -> None:
+    """Leave the state behind, with no reconciler to see how it comes about."""
+    world.installation.reconciler.stop()
+    done = await world.apply(version, new_instance("i", "recorded-1"))
+    assert done.code == 0, done.output
+    # What the original stores came through its own admission, not through ours.
+    replaced = [{"op": "add", "path": "/spec/planExecution", "value": execution(*start.scheduled)}]
+    await reconciler.json_patch(INSTANCES, "i", replaced, namespace=world.namespace)
+    if start.runs is not None:
+        patch = {"status": status_written(version, start)}
+        await reconciler.merge_patch(
+            INSTANCES, "i", patch, namespace=world.namespace, subresource="status"
+        )
+    if start.deleting:
+        await delete(world)
+    stored = await world.instance("i")
+    assert (stored["metadata"].get("deletionTimestamp") is not None) is start.deleting
+    assert stored["spec"]["planExecution"] == execution(*start.scheduled)
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_a_recorded_state_comes_to_rest(world: World, reconciler: Client, state: str) -> None:
+    start = STATES[state]
+    await store(world, reconciler, recorded(start.cleanup), start)
+
+    world.installation.reconciler.start()
+    if start.ended is None:
+        await world.until_gone(INSTANCES, "i")
+    else:
+        await rests(world, start)
+
+    others = [r for r in await reasons(world) if r not in {"PlanStarted", "PlanFinished"}]
+    assert tuple(others) == start.warnings
+
+
+async def rests(world: World, start: Start) -> None:
+    """Wait until nothing runs and the status has been settled, then look at it."""
+    ended = await world.until(
+        "i",
+        lambda i: (
+            idle(i)
+            and reason_of(i) == start.ended
+            and all(status_of(i, name) == end[1] for name, end in start.ends.items())
+        ),
+        f"Ready {start.ended} and {start.ends}",
+    )
+    for name, (uid, _) in start.ends.items():
+        assert entry(ended, name)["uid"] == uid or not uid
+        assert start.words in messages(ended, name) or name == "deploy"
+    unfinished = {n for n in ended["status"]["planStatus"] if running(ended, n)}
+    assert not unfinished
+    assert reason_of(ended, "Reconciling") == ("False", "Idle")
+    assert reason_of(ended, "Stalled")[0] == ("True" if start.ended == FAILED else "False")
+    assert (await world.find(JOBS, "i-job") is not None) is start.job
+
+
+def running(instance: Json, name: str) -> bool:
+    return status_of(instance, name) in {"PENDING", "IN_PROGRESS", "ERROR"}
+
+
+@pytest.mark.parametrize("cleanup", ["instant", "failing"])
+async def test_a_stuck_plan_ends_with_the_deletion_and_cleanup_runs_once(
+    world: World, reconciler: Client, cleanup: str
+) -> None:
+    state = STATES["delete during a stuck plan"]
+    await store(world, reconciler, recorded(cleanup), state)
+
+    world.installation.reconciler.start()
+    await world.until_gone(INSTANCES, "i")
+
+    assert await ends_of(world, NEW) == ["Execution of plan stuck finished with status FATAL_ERROR"]
+    started = [e["message"] for e in await world.events("PlanStarted")]
+    assert started == ["Execution of plan cleanup started"]
+
+
+async def test_a_finalizer_that_no_plan_takes_off_does_not_hold_the_instance(
+    world: World, reconciler: Client
+) -> None:
+    """The original hangs here: an upgrade took the cleanup plan, the finalizer stayed."""
+    version = recorded()
+    start = Start((), {"deploy": DEPLOYED})
+    await store(world, reconciler, version, start)
+    patch = {"metadata": {"finalizers": [FINALIZER]}}
+    await reconciler.merge_patch(INSTANCES, "i", patch, namespace=world.namespace)
+    await delete(world)
+    assert (await world.instance("i"))["metadata"]["deletionTimestamp"]
+
+    world.installation.reconciler.start()
+
+    await world.until_gone(INSTANCES, "i")
+
+
+async def test_an_instance_whose_version_went_first_does_not_hang(
+    world: World, reconciler: Client
+) -> None:
+    start = Start((), {"deploy": DEPLOYED}, cleanup="instant", deleting=True)
+    await store(world, reconciler, recorded("instant"), start)
+    await world.client.delete(VERSIONS, "recorded-1", namespace=world.namespace)
+
+    world.installation.reconciler.start()
+
+    await world.until_gone(INSTANCES, "i")
+    assert await reasons(world) == ["InvalidOperatorVersion"]
+
+
+async def test_cleanup_that_ended_lets_go_although_somebody_else_still_holds(
+    world: World, reconciler: Client
+) -> None:
+    runs = {"deploy": DEPLOYED, "cleanup": (NEW, "COMPLETE")}
+    start = Start(("cleanup", NEW, "COMPLETE"), runs, cleanup="instant")
+    await store(world, reconciler, recorded("instant"), start)
+    theirs = "example.org/theirs"
+    await edit(world, "i", {"metadata": {"finalizers": [FINALIZER, theirs]}})
+    await delete(world)
+
+    world.installation.reconciler.start()
+    kept = await world.until(
+        "i", lambda i: i["metadata"]["finalizers"] == [theirs], "our finalizer to go"
+    )
+    await edit(world, "i", {"metadata": {"finalizers": []}})
+
+    assert status_of(kept, "cleanup") == "COMPLETE"
+    await world.until_gone(INSTANCES, "i")
+
+
+@pytest.mark.parametrize("cleanup", ["", "instant"])
+async def test_what_was_created_in_an_unguarded_window_is_deployed(
+    world: World, cleanup: str
+) -> None:
+    """The original leaves such an Instance idle for ever."""
+    world.installation.reconciler.stop()
+    async with without_webhooks(world):
+        await world.apply(recorded(cleanup), new_instance("i", "recorded-1"))
+        assert "planExecution" not in (await world.instance("i"))["spec"]
+        world.installation.reconciler.start()
+        deployed = await world.until_complete("i")
+
+    assert deployed["metadata"].get("finalizers", []) == ([FINALIZER] if cleanup else [])
+    assert await world.find(CONFIG_MAPS, "i-config") is not None
