@@ -117,6 +117,8 @@ def controller_manager(layout: Layout, ports: Ports) -> Component:
             f"--root-ca-file={pki / 'ca.crt'}",
             "--kube-api-qps=500",
             "--kube-api-burst=1000",
+            # Nobody renews the leases of simulated nodes; their pods must not become NotReady.
+            "--node-monitor-grace-period=24h",
         ),
         port=ports.controller_manager,
         health=f"https://{LOOPBACK}:{ports.controller_manager}/healthz",
