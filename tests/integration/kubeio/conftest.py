@@ -39,7 +39,7 @@ async def namespace(client: Client) -> AsyncIterator[str]:
     await client.delete(NAMESPACE, name)
 
 
-async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until a condition holds; the API server is real, so is the time."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition is anything at all

@@ -263,8 +263,9 @@ class Running:
             await self.around.release(instance)
             return Result("deleted")
         cleared = await self.around.instances.clear_run(instance, uid)
-        await self.idle.settle(cleared, version)
-        return Result("finished")
+        settled = await self.idle.settle(cleared, version)
+        # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
+        return Result("finished", requeue_after=settled.requeue_after)
 
 
 def _memory(instance: Instance, version: OperatorVersion, status: InstanceStatus) -> RunMemory:
