@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.enrichment import Origin, enrich
+from kudo.enrichment import Origin, annotate_pods, encode_string_data, enrich
 from kudo.tasks import FatalTaskError
 
 INSTANCE = Instance.from_wire({"metadata": {"name": "inst", "namespace": "ns", "uid": "u-1"}})
@@ -226,26 +226,66 @@ def test_another_controller_is_refused_by_name() -> None:
 # Secrets
 
 
+def test_enriching_leaves_string_data_since_the_hash_is_over_it() -> None:
+    source = an("v1", "Secret", data={"k": "a2VwdA=="}, stringData={"a": "b"})
+    found = enriched(source)
+    assert (found["data"], found["stringData"]) == ({"k": "a2VwdA=="}, {"a": "b"})
+
+
 def test_string_data_becomes_data_and_wins_over_it() -> None:
     source = an("v1", "Secret", data={"a": "b2xk", "k": "a2VwdA=="}, stringData={"a": "n\u00e9w"})
-    found = enriched(source)
-    assert "stringData" not in found
-    assert found["data"] == {
-        "a": base64.b64encode("n\u00e9w".encode()).decode(),
-        "k": "a2VwdA==",
-    }
+    before = copy.deepcopy(source)
+    assert encode_string_data(source) == an(
+        "v1",
+        "Secret",
+        data={"a": base64.b64encode("n\u00e9w".encode()).decode(), "k": "a2VwdA=="},
+    )
+    assert source == before
 
 
 @pytest.mark.parametrize("empty", [None, {}])
 def test_empty_string_data_adds_no_data(empty: JsonObject | None) -> None:
-    found = enriched(an("v1", "Secret", stringData=empty))
-    assert "stringData" not in found
-    assert "data" not in found
+    assert encode_string_data(an("v1", "Secret", stringData=empty)) == an("v1", "Secret")
 
 
-def test_string_data_of_other_kinds_is_theirs() -> None:
-    source = an("example.org/v1", "Secret", stringData={"a": "b"})
-    assert enriched(source)["stringData"] == {"a": "b"}
+@pytest.mark.parametrize(
+    ("api_version", "kind"), [("example.org/v1", "Secret"), ("v1", "ConfigMap")]
+)
+def test_string_data_of_other_kinds_is_theirs(api_version: str, kind: str) -> None:
+    source = an(api_version, kind, stringData={"a": "b"})
+    assert encode_string_data(source) == source
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"stringData": {"a": "b", "port": 80}}, "stringData holds texts; put quotes around port"),
+        ({"stringData": ["a"]}, "data and stringData must be mappings"),
+        ({"stringData": {"a": "b"}, "data": "x"}, "data and stringData must be mappings"),
+    ],
+)
+def test_string_data_that_is_no_text_is_refused(fields: JsonObject, text: str) -> None:
+    with pytest.raises(FatalTaskError) as caught:
+        encode_string_data(an("v1", "Secret", **fields))
+    assert (caught.value.reason, str(caught.value)) == ("TaskEnhancementError", f"Secret x: {text}")
+
+
+# Annotations of pods
+
+
+def test_pods_are_annotated_beside_what_they_carry() -> None:
+    source = an(
+        "apps/v1", "Deployment", spec={"template": {"metadata": {"annotations": OF_THE_VERSION}}}
+    )
+    before = copy.deepcopy(source)
+    found = annotate_pods(source, {"note": "n"})
+    assert found["spec"]["template"]["metadata"]["annotations"] == {**OF_THE_VERSION, "note": "n"}
+    assert source == before
+
+
+def test_what_has_no_pods_is_not_annotated() -> None:
+    source = an("example.org/v1", "Thing", spec={"template": {"spec": {}}})
+    assert annotate_pods(source, {"note": "n"}) == source
 
 
 # Properties

@@ -84,8 +84,40 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
         _add(claim, ("metadata",), "labels", origin.labels)
     if namespaced:
         _own(target, origin)
-    _encode_string_data(target)
     return target
+
+
+def annotate_pods(source: JsonObject, annotations: dict[str, str]) -> JsonObject:
+    """Return a workload with annotations added to its pods; other kinds as they are."""
+    target: JsonObject = _copied(source)
+    for path in _pod_metadata(target):
+        _add(target, path, "annotations", annotations)
+    return target
+
+
+def encode_string_data(source: JsonObject) -> JsonObject:
+    """Return a Secret with its stringData as data; any other object as it is.
+
+    To be done last before the object is sent: a key dropped from stringData would stay for ever,
+    and the hash of the content is over stringData as such.
+
+    Raises:
+        FatalTaskError: stringData holds something else than texts; TaskEnhancementError.
+    """
+    if (source["apiVersion"], source["kind"]) != ("v1", "Secret") or "stringData" not in source:
+        return source
+    target = {key: value for key, value in source.items() if key != "stringData"}
+    texts, data = source["stringData"] or {}, source.get("data") or {}
+    name = source["metadata"]["name"]
+    if not isinstance(texts, dict) or not isinstance(data, dict):
+        text = f"Secret {name}: data and stringData must be mappings"
+        raise FatalTaskError("TaskEnhancementError", text)
+    wrong = [key for key, text in texts.items() if not isinstance(text, str)]
+    if wrong:
+        text = f"Secret {name}: stringData holds texts; put quotes around {', '.join(wrong)}"
+        raise FatalTaskError("TaskEnhancementError", text)
+    encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    return {**target, "data": {**data, **encoded}} if encoded else target
 
 
 def _copied(value: Json) -> Json:
@@ -149,24 +181,6 @@ def _own(target: JsonObject, origin: Origin) -> None:
         )
     others = [owner for owner in owners if owner.get("uid") != origin.owner["uid"]]
     metadata["ownerReferences"] = [*others, origin.owner]
-
-
-def _encode_string_data(target: JsonObject) -> None:
-    """Turn a Secret's stringData into data: a key dropped from stringData would stay for ever."""
-    if (target["apiVersion"], target["kind"]) != ("v1", "Secret") or "stringData" not in target:
-        return
-    texts, data = target.pop("stringData") or {}, target.get("data") or {}
-    name = target["metadata"]["name"]
-    if not isinstance(texts, dict) or not isinstance(data, dict):
-        text = f"Secret {name}: data and stringData must be mappings"
-        raise FatalTaskError("TaskEnhancementError", text)
-    wrong = [key for key, text in texts.items() if not isinstance(text, str)]
-    if wrong:
-        text = f"Secret {name}: stringData holds texts; put quotes around {', '.join(wrong)}"
-        raise FatalTaskError("TaskEnhancementError", text)
-    encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-    if encoded:
-        target["data"] = {**data, **encoded}
 
 
 def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:
