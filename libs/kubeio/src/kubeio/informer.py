@@ -43,7 +43,8 @@ class Informer:
         transform: shrinks objects before they are stored.
         page_size: objects per page of a list.
         on_status: told of every change of phase, for metrics and logs.
-        timing, clock, rng, sleep: for tests.
+        timing: of lists and watches, such as the silence after which a watch counts as dead.
+        clock, rng, sleep: for tests.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.informer import REFUSALS, Informer
-from kubeio.reflector import Status
+from kubeio.reflector import Status, Timing
 from kubeio.resource import Resource
 from kubeio.store import Change, Indexer, Transform
 
@@ -36,6 +36,7 @@ class Informers:
         on_status: told of every change of phase, with the resource.
         sync_timeout: seconds that ``get`` waits for a first list.
         refusal_ttl: seconds for which a refusal is remembered.
+        timing: of the lists and watches of all of them.
         clock: monotonic seconds.
     """
 
@@ -48,6 +49,7 @@ class Informers:
         on_status: Callable[[Resource, Status], None] | None = None,
         sync_timeout: float = 30.0,
         refusal_ttl: float = 30.0,
+        timing: Timing | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
@@ -56,6 +58,7 @@ class Informers:
         self._on_status = on_status
         self._sync_timeout = sync_timeout
         self._refusal_ttl = refusal_ttl
+        self._timing = timing
         self._clock = clock
         self._running: dict[_Key, _Running] = {}
         self._refused: dict[_Key, tuple[float, KubeError]] = {}
@@ -89,6 +92,7 @@ class Informers:
                 indexers=indexers,
                 transform=transform,
                 on_status=self._status_hook(resource),
+                timing=self._timing,
             )
             running = self._start(key, informer)
         try:
