@@ -1,16 +1,33 @@
 """Which refusals of the API server end a plan, and which are worth another try.
 
-Fatal is what stays refused until somebody changes the template, the object or the cluster.
-Schema errors of server-side apply come as HTTP 500 and are told by their text.
+Fatal is what stays refused until somebody changes the template, the object or the cluster. What
+may pass by itself is never fatal: a plan of a database must not die of a blip. Some refusals
+come as HTTP 500 and are told by their text, which is always looked at from its beginning: further
+on it quotes what tenants and webhooks say.
 """
 
+import re
 from collections.abc import Iterable
+from typing import Final
 
-_FATAL_STATUS = frozenset({400, 404, 405, 413, 415, 422})
-_SCHEMA_ERROR = "failed to create typed patch object"
-_ADMISSION_DENIAL = "denied the request"
-_PASSING_REASONS = frozenset({"PlanRunning", "MutatingWebhookMissing"})
+_FATAL_STATUS: Final = frozenset({400, 405, 413, 415, 422})
+_PASSING_DENIAL: Final = frozenset({408, 409, 429})
+"""With these, or with 5xx, a webhook says that it could not decide."""
+_PASSING_REASONS: Final = frozenset({"PlanRunning", "MutatingWebhookMissing"})
 """Denials of our own webhook that end by themselves."""
+
+_DENIED_BY_WEBHOOK: Final = re.compile(r'admission webhook "[^"]*" denied the request')
+_DENIED_BY_POLICY: Final = re.compile(r"\S+ \"[^\"]*\" is forbidden: ValidatingAdmissionPolicy '")
+_NO_NAMESPACE: Final = re.compile(r'namespaces ".*" not found')
+"""Any other 404 may come from an API server that does not serve a new kind yet."""
+_FATAL_TEXT: Final = re.compile(
+    r"failed to create typed patch object"
+    r"|failed to convert new object \(.*\) to proper version: unable to convert unstructured "
+    r"|etcdserver: request is too large"
+    r"|rpc error: code = ResourceExhausted desc = trying to send message larger than max ",
+    re.DOTALL,
+)
+"""Beginnings of HTTP 500: schema errors of server-side apply, and objects that etcd cannot hold."""
 
 
 def is_fatal(status: int, reason: str, message: str, causes: Iterable[str]) -> bool:
@@ -23,12 +40,15 @@ def is_fatal(status: int, reason: str, message: str, causes: Iterable[str]) -> b
         causes: `reason` of each of `details.causes`.
     """
     reasons = {reason, *causes}
-    if _ADMISSION_DENIAL in message:
-        return not reasons & _PASSING_REASONS
+    if _DENIED_BY_WEBHOOK.match(message):
+        undecided = status in _PASSING_DENIAL or status >= 500
+        return not undecided and not reasons & _PASSING_REASONS
     if status in _FATAL_STATUS:
         return True
+    if status == 404:
+        return _NO_NAMESPACE.match(message) is not None
     if status == 409:
         return "FieldManagerConflict" in reasons
     if status == 403:
-        return "NamespaceTerminating" in reasons
-    return status == 500 and _SCHEMA_ERROR in message
+        return "NamespaceTerminating" in reasons or _DENIED_BY_POLICY.match(message) is not None
+    return status == 500 and _FATAL_TEXT.match(message) is not None

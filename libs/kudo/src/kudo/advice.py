@@ -1,0 +1,248 @@
+"""Says what to do about a refusal of the API server, where its own words do not.
+
+The first rule that fits speaks. Rules look for words of the API server, which stay the same over
+its versions; where none fits there is no advice, and the server's text stands alone.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_MOST_FIELDS: Final = 5
+_LONGEST_FIELD: Final = 120
+
+_IMMUTABLE: Final = re.compile(
+    r"\bimmutable\b|may not change once set|cannot change roleRef|may not be changed in an update"
+    r"|updates to \w+ spec for fields other than|pod updates may not "
+)
+_SERVER_SIDE: Final = re.compile(
+    r"failed to create typed patch object|failed to convert new object"
+)
+_TYPE: Final = re.compile(r"\s\.(?P<field>\S+): expected (?P<type>string|numeric|boolean|list|map)")
+_EMPTY_ITEM: Final = re.compile(r"\s\.(?P<field>\S+): element \d+: .*\bnull\b")
+_CONVERSION: Final = re.compile(r"cannot (?:convert|unmarshal) |illegal base64")
+_TOO_LARGE: Final = re.compile(
+    r"Too long: may not be more than \d+ bytes|entity too large: limit is"
+    r"|request is too large|trying to send message larger than max "
+)
+_RIGHT: Final = re.compile(
+    r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
+)
+_NAME: Final = re.compile(r"RFC 1123|RFC 1035|must be no more than \d+ characters")
+_MISSING_NAMESPACE: Final = re.compile(r'namespaces "(?P<name>[^"]*)" not found')
+_QUOTA: Final = re.compile(r"(?:exceeded|failed) quota: (?P<name>[^,: ]+)")
+_MISSING: Final = re.compile(
+    r'service account \S+: serviceaccount "(?P<account>[^"]+)" not found'
+    r"|no PriorityClass with name (?P<priority>\S+) was found"
+    r'|RuntimeClass "(?P<runtime>[^"]+)" not found'
+)
+_LIMITS: Final = re.compile(r"(?:maximum|minimum) \S+ usage per |max limit to request ratio per ")
+_UNREACHED: Final = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A refusal as the rules see it; `causes` are pairs of field and message."""
+
+    kind: str
+    status: int
+    message: str
+    causes: Sequence[tuple[str, str]]
+
+    def fields(self, pattern: re.Pattern[str]) -> str:
+        """Return the fields whose cause fits a pattern, as a list of words; empty if none does."""
+        found = dict.fromkeys(field for field, text in self.causes if pattern.search(text))
+        return _listed(field for field in found if field and field != "<nil>")
+
+
+def advice(kind: str, status: int, message: str, causes: Sequence[tuple[str, str]]) -> str:
+    """Return what to do about a refused write: empty, or one clause without a final dot.
+
+    Args:
+        kind: Kind of the object that was refused.
+        status: HTTP status of the answer.
+        message: `message` of the answer.
+        causes: `field` and `message` of each of `details.causes`.
+    """
+    refusal = _Refusal(kind, status, message, causes)
+    return next(filter(None, (rule(refusal) for rule in _RULES)), "")
+
+
+def _immutable(refusal: _Refusal) -> str:
+    if refusal.status != 422 or not (fields := refusal.fields(_IMMUTABLE)):
+        return ""
+    way = _WAYS.get(refusal.kind, _DELETE_OR_RENAME).format(kind=refusal.kind)
+    if fields == "spec" and refusal.kind in ("StatefulSet", "Pod"):
+        # The server names what may be changed, never what was.
+        return f"the other fields cannot be changed on an existing {refusal.kind}: {way}"
+    return f"{fields} cannot be changed on an existing object: {way}"
+
+
+_DELETE_OR_RENAME: Final = (
+    "delete the {kind} in an earlier step (a Delete task) or give it another name"
+)
+_WAYS: Final = {
+    "StatefulSet": f"{_DELETE_OR_RENAME}; its PersistentVolumeClaims stay when it is deleted",
+    "PersistentVolumeClaim": "keep them as they are, or use a claim of another name; "
+    "deleting this one gives up its data",
+    "PersistentVolume": "keep them as they are, or use a volume of another name",
+    "ConfigMap": f"{_DELETE_OR_RENAME}, such as one with a hash of its content",
+    "Secret": f"{_DELETE_OR_RENAME}, such as one with a hash of its content",
+}
+
+
+def _selector(refusal: _Refusal) -> str:
+    mismatch = "`selector` does not match template `labels`"
+    if refusal.status == 422 and mismatch in refusal.message:
+        return "spec.template.metadata.labels must hold every label of spec.selector"
+    return ""
+
+
+def _too_large(refusal: _Refusal) -> str:
+    match = _TOO_LARGE.search(refusal.message)
+    if match is None or refusal.status not in (413, 422, 500):
+        return ""
+    fields = refusal.fields(_TOO_LARGE)
+    if "metadata.annotations" in fields:
+        return "the annotations of an object may have at most 256 KiB in all"
+    if refusal.kind in ("ConfigMap", "Secret"):
+        return f"a {refusal.kind} may hold at most 1 MiB: split it into several"
+    return "an object may have at most 1.5 MiB: split it"
+
+
+def _wrong_type(refusal: _Refusal) -> str:
+    if refusal.status != 500 or not _SERVER_SIDE.match(refusal.message):
+        return ""
+    if match := _TYPE.search(refusal.message):
+        return f"{_short(match['field'])} {_EXPECTED[match['type']]}"
+    if match := _EMPTY_ITEM.search(refusal.message):
+        return f"{_short(match['field'])} has an empty item: look at conditions in the template"
+    if "quantities must match" in refusal.message:
+        return "write quantities such as 500m, 2 or 10Gi"
+    if _CONVERSION.search(refusal.message):
+        return "a value has the wrong type: see the fields of the kind with `kubectl explain`"
+    return ""
+
+
+_EXPECTED: Final = {
+    "string": "must be text: put quotes around the value in the template",
+    "numeric": "must be a number: leave out quotes around the value in the template",
+    "boolean": "must be true or false, without quotes in the template",
+    "list": "must be a list: look at dashes and indentation in the template",
+    "map": "must be a mapping: look at dashes and indentation in the template",
+}
+
+
+def _bad_name(refusal: _Refusal) -> str:
+    named = any(field == "metadata.name" and _NAME.search(text) for field, text in refusal.causes)
+    if named or (refusal.status == 400 and refusal.message.startswith("Name parameter invalid")):
+        return (
+            "metadata.name must be of lower-case letters, digits and hyphens, begin and end with "
+            "a letter or digit, and not be too long for its kind (63 to 253 characters)"
+        )
+    return ""
+
+
+def _no_namespace(refusal: _Refusal) -> str:
+    match = _MISSING_NAMESPACE.search(refusal.message) if refusal.status == 404 else None
+    return f"namespace {match['name']} has to exist first" if match else ""
+
+
+def _unserved(refusal: _Refusal) -> str:
+    if refusal.status == 404 and "could not find the requested resource" in refusal.message:
+        return f"{refusal.kind} is not served any more or not yet, or metadata.name holds a slash"
+    return ""
+
+
+def _no_right(refusal: _Refusal) -> str:
+    match = _RIGHT.search(refusal.message) if refusal.status == 403 else None
+    if match is None:
+        return ""
+    resource = f"{match['resource']}.{match['group']}" if match["group"] else match["resource"]
+    return (
+        f"grant KUDO's reconciler the right to {match['verb']} {resource}; "
+        "the plan then goes on by itself"
+    )
+
+
+def _escalation(refusal: _Refusal) -> str:
+    if refusal.status == 403 and "grant RBAC permissions not currently held" in refusal.message:
+        return "KUDO's reconciler can grant no more rights than it has: give it these rights first"
+    return ""
+
+
+def _quota(refusal: _Refusal) -> str:
+    match = _QUOTA.search(refusal.message) if refusal.status == 403 else None
+    if match is None:
+        return ""
+    if match[0].startswith("failed"):
+        return f"ResourceQuota {match['name']} asks for these values: set them in the template"
+    return (
+        f"raise ResourceQuota {match['name']} or free what it counts; "
+        "the plan then goes on by itself"
+    )
+
+
+def _limits(refusal: _Refusal) -> str:
+    if refusal.status == 403 and _LIMITS.search(refusal.message):
+        return "change the value in the template, or the LimitRange of the namespace"
+    return ""
+
+
+def _pod_security(refusal: _Refusal) -> str:
+    if refusal.status == 403 and "violates PodSecurity" in refusal.message:
+        return (
+            "change the securityContext in the template, or the label "
+            "pod-security.kubernetes.io/enforce of the namespace"
+        )
+    return ""
+
+
+def _missing(refusal: _Refusal) -> str:
+    match = _MISSING.search(refusal.message) if refusal.status == 403 else None
+    if match is None:
+        return ""
+    kinds = {"account": "ServiceAccount", "priority": "PriorityClass", "runtime": "RuntimeClass"}
+    group = match.lastgroup or ""
+    return f"{kinds[group]} {match[group]} has to exist first: apply it in an earlier step"
+
+
+def _webhook_away(refusal: _Refusal) -> str:
+    match = _UNREACHED.search(refusal.message) if refusal.status >= 500 else None
+    return f"the plan goes on as soon as webhook {match['name']} answers" if match else ""
+
+
+def _server_fields(refusal: _Refusal) -> str:
+    if refusal.status == 400 and "metadata.managedFields must be nil" in refusal.message:
+        return "remove metadata.managedFields from the template"
+    return ""
+
+
+_RULES: Final[tuple[Callable[[_Refusal], str], ...]] = (
+    _immutable,
+    _selector,
+    _too_large,
+    _wrong_type,
+    _bad_name,
+    _no_namespace,
+    _unserved,
+    _no_right,
+    _escalation,
+    _quota,
+    _limits,
+    _pod_security,
+    _missing,
+    _webhook_away,
+    _server_fields,
+)
+
+
+def _listed(fields: Iterable[str]) -> str:
+    first = [_short(field) for field in fields]
+    more = ["..."] if len(first) > _MOST_FIELDS else []
+    return ", ".join(first[:_MOST_FIELDS] + more)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_FIELD else f"{text[:_LONGEST_FIELD]}..."
