@@ -9,6 +9,7 @@ from kudo.verification import (
     operator,
     parameters,
     plans,
+    removed,
     rendered,
     tasks,
     templates,
@@ -44,6 +45,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     templates.templates_are_used,
     rendered.pipe_keys_are_unique,
     rendered.templates_can_be_rendered,
+    removed.versions_are_served,
     namespaces.only_the_manifest_is_a_namespace,
     namespaces.the_manifest_is_one_namespace,
 )

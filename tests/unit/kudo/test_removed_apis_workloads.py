@@ -1,0 +1,120 @@
+"""Workloads of extensions and the apps betas: what their versions defaulted is written out."""
+
+from typing import Any
+
+import pytest
+
+from kudo.removed_apis import modernized
+
+Json = dict[str, Any]
+LABELS = {"app": "web", "tier": "front"}
+SELECTOR = {"matchLabels": LABELS}
+TEMPLATE = {"metadata": {"labels": LABELS}, "spec": {"containers": []}}
+UNLIMITED = 2147483647
+
+
+def upgraded(api_version: str, kind: str, spec: Any) -> Any:
+    source = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    target = modernized(source)
+    assert target is not None
+    assert {**target, "spec": spec} == {**source, "apiVersion": "apps/v1"}
+    return target["spec"]
+
+
+DEFAULTS: list[tuple[str, str, Json]] = [
+    (
+        "extensions/v1beta1",
+        "Deployment",
+        {
+            "strategy": {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 1}},
+            "revisionHistoryLimit": UNLIMITED,
+            "progressDeadlineSeconds": UNLIMITED,
+        },
+    ),
+    ("extensions/v1beta1", "DaemonSet", {"updateStrategy": {"type": "OnDelete"}}),
+    ("extensions/v1beta1", "ReplicaSet", {}),
+    ("apps/v1beta1", "Deployment", {"revisionHistoryLimit": 2}),
+    ("apps/v1beta1", "StatefulSet", {"updateStrategy": {"type": "OnDelete"}}),
+]
+
+
+@pytest.mark.parametrize(("api_version", "kind", "defaults"), DEFAULTS)
+def test_the_selector_and_the_defaults_of_the_old_version_are_written_out(
+    api_version: str, kind: str, defaults: Json
+) -> None:
+    spec = {"template": TEMPLATE, "selector": None, "replicas": 2}
+    expected = {"template": TEMPLATE, "replicas": 2, "selector": SELECTOR, **defaults}
+    assert upgraded(api_version, kind, spec) == expected
+
+
+OWN: Json = {
+    "template": TEMPLATE,
+    "selector": {"matchLabels": {"app": "web"}},
+    "revisionHistoryLimit": 5,
+    "progressDeadlineSeconds": 60,
+    "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 2}},
+    "updateStrategy": {"type": "RollingUpdate"},
+}
+
+
+@pytest.mark.parametrize(("api_version", "kind"), [(a, k) for a, k, _ in DEFAULTS])
+def test_what_a_workload_says_itself_stays(api_version: str, kind: str) -> None:
+    assert upgraded(api_version, kind, OWN) == OWN
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ({"type": "Recreate"}, {"type": "Recreate"}),
+        (
+            {"rollingUpdate": {"maxUnavailable": "50%"}},
+            {"rollingUpdate": {"maxUnavailable": "50%", "maxSurge": 1}},
+        ),
+        ({"rollingUpdate": "slowly"}, {"rollingUpdate": "slowly"}),
+        ("Recreate", "Recreate"),
+    ],
+)
+def test_a_rolling_update_of_extensions_takes_one_pod_at_a_time(
+    strategy: Any, expected: Any
+) -> None:
+    spec = upgraded("extensions/v1beta1", "Deployment", {"strategy": strategy})
+    assert spec["strategy"] == expected
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "field"),
+    [
+        ("extensions/v1beta1", "Deployment", "rollbackTo"),
+        ("apps/v1beta1", "Deployment", "rollbackTo"),
+        ("extensions/v1beta1", "DaemonSet", "templateGeneration"),
+    ],
+)
+def test_fields_that_went_are_dropped(api_version: str, kind: str, field: str) -> None:
+    assert field not in upgraded(api_version, kind, {field: {"revision": 1}})
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"template": {"metadata": {"labels": {}}}},
+        {"template": {"metadata": {"labels": "app=web"}}},
+        {"template": {"metadata": []}},
+        {"template": None},
+        {},
+    ],
+)
+def test_a_selector_that_nothing_gives_is_left_to_the_api_server(spec: Json) -> None:
+    assert upgraded("extensions/v1beta1", "ReplicaSet", spec) == spec
+
+
+@pytest.mark.parametrize(("api_version", "kind"), [(a, k) for a, k, _ in DEFAULTS])
+@pytest.mark.parametrize("spec", [None, [], "x"])
+def test_a_workload_without_a_readable_spec_changes_its_version_alone(
+    api_version: str, kind: str, spec: Any
+) -> None:
+    assert upgraded(api_version, kind, spec) == spec
+
+
+def test_apps_v1beta2_has_the_defaults_of_apps_v1() -> None:
+    for kind in ("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet"):
+        assert upgraded("apps/v1beta2", kind, {"template": TEMPLATE}) == {"template": TEMPLATE}
