@@ -1,0 +1,18 @@
+"""Whether an object is healthy: what lets a step end, and what makes an Instance ready.
+
+The rules are those of kstatus, with exact ones for the built-in workloads, and never a guess: an
+object is judged by what it says in its metadata, spec and status, and by nothing else.
+
+* HEALTHY lets a plan go on.
+* WAITING may still come right by itself. What Kubernetes goes on trying is waited for, however
+  long it takes: a plan that ended would leave a half-changed system behind, and somebody who does
+  not want to wait can cancel it.
+* FAILED will not come right until somebody changes something: a Job or Pod that has ended without
+  success, a claim whose volume is lost, a definition whose names are taken, a child Instance whose
+  run failed, a custom resource that says that it is Stalled.
+"""
+
+from kudo.health.judgement import HEALTHY, Health, State
+from kudo.health.kinds import judge, needs_body, readiness
+
+__all__ = ["HEALTHY", "Health", "State", "judge", "needs_body", "readiness"]

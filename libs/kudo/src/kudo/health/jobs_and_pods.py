@@ -1,0 +1,89 @@
+"""Jobs and Pods: what runs to an end, or serves.
+
+How they ended counts also while they are being deleted: a finished Job is often deleted by its
+`ttlSecondsAfterFinished`, and no plan runs a Job twice.
+"""
+
+from collections.abc import Iterator
+
+from kudo.api import JsonObject
+from kudo.health.judgement import HEALTHY, Health, failed, terminating, waiting
+from kudo.health.reading import (
+    condition,
+    explained,
+    is_false,
+    is_terminating,
+    is_true,
+    items,
+    mapping,
+    name,
+    number,
+    own_message,
+    status,
+    text,
+    where,
+)
+
+
+def job(obj: JsonObject) -> Health:
+    """Judge a Job by its conditions Complete and Failed alone.
+
+    The Job controller sets them by completions, parallelism, success and failure policies,
+    backoffLimit and activeDeadlineSeconds, and only when the last pod has ended.
+    """
+    failure = condition(obj, "Failed")
+    if is_true(failure):
+        return failed(f'job "{name(obj)}" has failed terminally: {own_message(failure)}')
+    if is_true(condition(obj, "Complete")):
+        return HEALTHY
+    if is_terminating(obj):
+        return terminating(obj)
+    return waiting(f'job "{name(obj)}" still running or failed')
+
+
+def pod(obj: JsonObject) -> Health:
+    """Judge a Pod: it serves, or it has succeeded.
+
+    The phase Failed is final whatever the restartPolicy: nothing runs in that pod again. What
+    crashes, cannot be pulled or finds no node is tried again, so it is waited for.
+    """
+    phase = text(status(obj).get("phase")) or "Unknown"
+    if phase == "Succeeded":
+        return HEALTHY
+    if is_terminating(obj):
+        return terminating(obj)
+    if phase == "Running" and is_true(condition(obj, "Ready")):
+        return HEALTHY
+    detail = next(filter(None, _pod_details(obj, phase)), "")
+    message = f"pod {where(obj)} is not running yet: {phase}{f' ({detail})' if detail else ''}"
+    return failed(message) if phase == "Failed" else waiting(message)
+
+
+def _pod_details(obj: JsonObject, phase: str) -> Iterator[str]:
+    """Yield why a pod does not serve, the most telling first."""
+    containers = [
+        *items(status(obj).get("initContainerStatuses")),
+        *items(status(obj).get("containerStatuses")),
+    ]
+    if phase == "Failed":
+        yield explained(status(obj))
+        yield from map(_error, containers)
+        return
+    yield from map(_wait, containers)
+    for kind in ("PodScheduled", "Ready"):
+        found = condition(obj, kind)
+        yield explained(found) if is_false(found) else ""
+
+
+def _wait(container: JsonObject) -> str:
+    state = mapping(mapping(container.get("state")).get("waiting"))
+    return f"{text(container.get('name'))}: {explained(state)}" if state.get("reason") else ""
+
+
+def _error(container: JsonObject) -> str:
+    state = mapping(mapping(container.get("state")).get("terminated"))
+    code = number(state.get("exitCode"))
+    if not code:
+        return ""
+    what = (text(container.get("name")), explained(state), f"exit code {code}")
+    return ": ".join(filter(None, what))

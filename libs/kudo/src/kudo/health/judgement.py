@@ -1,0 +1,48 @@
+"""The judgement on one object, and the sentences that judgements are made of."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kudo.api import JsonObject
+from kudo.health.reading import finalizers, kind_of, where
+
+
+class State(Enum):
+    HEALTHY = "healthy"
+    WAITING = "waiting"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The judgement on one object.
+
+    Attributes:
+        state: FAILED means that waiting will not help.
+        message: What the object waits for or why it failed, naming it; empty if healthy.
+    """
+
+    state: State
+    message: str = ""
+
+    @property
+    def healthy(self) -> bool:
+        return self.state is State.HEALTHY
+
+
+HEALTHY = Health(State.HEALTHY)
+
+
+def waiting(message: str) -> Health:
+    return Health(State.WAITING, message)
+
+
+def failed(message: str) -> Health:
+    return Health(State.FAILED, message)
+
+
+def terminating(obj: JsonObject) -> Health:
+    """Judge an object that is on its way out, and so cannot be what a plan wants to have."""
+    held_by = ", ".join(finalizers(obj))
+    rest = f", held by {held_by}" if held_by else ""
+    return waiting(f"{kind_of(obj)} {where(obj)} is being deleted{rest}")

@@ -1,0 +1,123 @@
+"""Reading objects whose fields may be anything.
+
+The status of a custom resource is whatever its controller wrote, and a schema need not say what
+that can be. Nothing here raises: what has not the expected type counts as absent.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+
+from kudo.api import Json, JsonObject
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+def mapping(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Json) -> Iterator[JsonObject]:
+    """Yield the objects in a list."""
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))
+
+
+def text(value: Json) -> str:
+    """Return a scalar as text; empty if it is absent or no scalar."""
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def number(value: Json) -> int | None:
+    """Return a whole number, also one written as text, as protobuf's JSON has 64-bit numbers."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) else None
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
+        return int(value)
+    return None
+
+
+def count(value: Json) -> int:
+    """Return a number of things; what is absent is zero."""
+    return number(value) or 0
+
+
+# The parts that objects have in common
+
+
+def metadata(obj: JsonObject) -> JsonObject:
+    return mapping(obj.get("metadata"))
+
+
+def spec(obj: JsonObject) -> JsonObject:
+    return mapping(obj.get("spec"))
+
+
+def status(obj: JsonObject) -> JsonObject:
+    return mapping(obj.get("status"))
+
+
+def kind_of(obj: JsonObject) -> str:
+    return text(obj.get("kind"))
+
+
+def group_of(api_version: str) -> str:
+    """Return the API group, which is empty for `v1`."""
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""
+
+
+def name(obj: JsonObject) -> str:
+    return text(metadata(obj).get("name"))
+
+
+def where(obj: JsonObject) -> str:
+    """Return `namespace/name`, or the name of what is cluster-scoped."""
+    namespace = text(metadata(obj).get("namespace"))
+    return f"{namespace}/{name(obj)}" if namespace else name(obj)
+
+
+def is_terminating(obj: JsonObject) -> bool:
+    return bool(metadata(obj).get("deletionTimestamp"))
+
+
+def finalizers(obj: JsonObject) -> tuple[str, ...]:
+    found = metadata(obj).get("finalizers")
+    return tuple(filter(None, map(text, found))) if isinstance(found, list) else ()
+
+
+def generation(obj: JsonObject) -> int:
+    """Return how often the spec was changed; zero for kinds that do not count."""
+    return count(metadata(obj).get("generation"))
+
+
+# Conditions
+
+
+def condition(obj: JsonObject, kind: str) -> JsonObject:
+    """Return the first condition of a type, or an empty one."""
+    conditions = items(status(obj).get("conditions"))
+    return next((found for found in conditions if found.get("type") == kind), {})
+
+
+def is_true(found: JsonObject) -> bool:
+    """Whether a condition is true; a few controllers write the boolean for the word."""
+    return text(found.get("status")) == "True"
+
+
+def is_false(found: JsonObject) -> bool:
+    return text(found.get("status")) == "False"
+
+
+def explained(found: JsonObject) -> str:
+    """Return `reason: message` of a condition or state, as far as it has them."""
+    return ": ".join(filter(None, (text(found.get("reason")), text(found.get("message")))))
+
+
+def own_message(found: JsonObject) -> str:
+    """Return what a condition has to say, and be it only its reason."""
+    return text(found.get("message")) or text(found.get("reason")) or "no message"

@@ -1,0 +1,162 @@
+"""Deployments, StatefulSets, DaemonSets and ReplicaSets: whether a rollout has ended.
+
+The rules and sentences are those of `kubectl rollout status`. None of these kinds ever fails for
+good: their controllers go on trying, whatever they report.
+"""
+
+from kudo.api import JsonObject
+from kudo.health.judgement import HEALTHY, Health, waiting
+from kudo.health.reading import (
+    condition,
+    count,
+    generation,
+    is_true,
+    mapping,
+    name,
+    number,
+    own_message,
+    spec,
+    status,
+    text,
+)
+
+_ROLLOUT = "Waiting for rollout to finish: "
+
+
+def deployment(obj: JsonObject) -> Health:
+    """Judge a Deployment: every replica is of the new template and available, no old one is left.
+
+    One that exceeded its progress deadline is still waited for, where kstatus calls it failed: the
+    controller goes on after the deadline, and slow pulls, quotas and missing nodes often end by
+    themselves. Ending the plan there would leave a database half changed.
+    """
+    if not _observed(obj):
+        return _waiting(obj, "deployment", "Waiting for deployment spec update to be observed...")
+    progressing = condition(obj, "Progressing")
+    if progressing.get("reason") == "ProgressDeadlineExceeded":
+        detail = text(progressing.get("message")) or "exceeded its progress deadline"
+        return _waiting(obj, "deployment", detail)
+    why = _deployment_rollout(obj)
+    if why:
+        return _waiting(obj, "deployment", f"{_ROLLOUT}{why}{_replica_failure(obj)}")
+    return HEALTHY
+
+
+def _deployment_rollout(obj: JsonObject) -> str:
+    """Say what a rollout lacks; empty if nothing."""
+    wanted, total = _replicas(obj), _counted(obj, "replicas")
+    updated, available = _counted(obj, "updatedReplicas"), _counted(obj, "availableReplicas")
+    if updated < wanted:
+        return f"{updated} out of {wanted} new replicas have been updated..."
+    if total > updated:
+        return _surplus(total - updated)
+    if available < updated:
+        return f"{available} of {updated} updated replicas are available..."
+    return ""
+
+
+def stateful_set(obj: JsonObject) -> Health:
+    """Judge a StatefulSet: its pods are ready, no pod too many is left, and the update is through.
+
+    Through means: with OnDelete nothing, since pods are updated when somebody deletes them; with a
+    partition, that the pods from the partition on are updated; else that all are.
+    """
+    wanted, ready = _replicas(obj), _counted(obj, "readyReplicas")
+    surplus = _counted(obj, "replicas") - wanted
+    if not _observed(obj):
+        return _waiting(obj, "statefulset", "Waiting for statefulset spec update to be observed...")
+    if ready < wanted:
+        return _waiting(obj, "statefulset", f"Waiting for {wanted - ready} pods to be ready...")
+    if surplus > 0:
+        return _waiting(obj, "statefulset", _ROLLOUT + _surplus(surplus))
+    if _strategy(obj).get("type") == "OnDelete":
+        return HEALTHY
+    partition = count(mapping(_strategy(obj).get("rollingUpdate")).get("partition"))
+    return _partitioned(obj, wanted - partition) if partition else _rolling(obj)
+
+
+def _partitioned(obj: JsonObject, wanted: int) -> Health:
+    updated = _counted(obj, "updatedReplicas")
+    if updated >= wanted:
+        return HEALTHY
+    what = f"{updated} out of {wanted} new pods have been updated..."
+    return _waiting(obj, "statefulset", f"Waiting for partitioned roll out to finish: {what}")
+
+
+def _rolling(obj: JsonObject) -> Health:
+    revision = status(obj).get("updateRevision")
+    if revision == status(obj).get("currentRevision"):
+        return HEALTHY
+    updated = _counted(obj, "updatedReplicas")
+    what = f"{updated} pods at revision {revision}..."
+    return _waiting(
+        obj, "statefulset", f"Waiting for statefulset rolling update to complete {what}"
+    )
+
+
+def daemon_set(obj: JsonObject) -> Health:
+    """Judge a DaemonSet: on each node that wants one there is an available pod of the new template.
+
+    With OnDelete the pods may be old ones.
+    """
+    wanted = _counted(obj, "desiredNumberScheduled")
+    updated, available = (
+        _counted(obj, "updatedNumberScheduled"),
+        _counted(obj, "numberAvailable"),
+    )
+    if not _observed(obj):
+        return _waiting(obj, "daemonset", "Waiting for daemon set spec update to be observed...")
+    if updated < wanted and _strategy(obj).get("type") != "OnDelete":
+        what = f"{updated} out of {wanted} new pods have been updated..."
+        return _waiting(obj, "daemonset", _ROLLOUT + what)
+    if available < wanted:
+        what = f"{available} of {wanted} updated pods are available..."
+        return _waiting(obj, "daemonset", _ROLLOUT + what)
+    return HEALTHY
+
+
+def replica_set(obj: JsonObject) -> Health:
+    """Judge a ReplicaSet: its pods are ready and no pod too many is left."""
+    wanted, ready = _replicas(obj), _counted(obj, "readyReplicas")
+    surplus = _counted(obj, "replicas") - wanted
+    if not _observed(obj):
+        return _waiting(obj, "replicaset", "Waiting for replica set spec update to be observed...")
+    if ready < wanted:
+        what = f"Waiting for {wanted - ready} pods to be ready...{_replica_failure(obj)}"
+        return _waiting(obj, "replicaset", what)
+    if surplus > 0:
+        return _waiting(obj, "replicaset", _ROLLOUT + _surplus(surplus))
+    return HEALTHY
+
+
+def _observed(obj: JsonObject) -> bool:
+    """Whether the controller has seen the object as it is now; these controllers always say it."""
+    seen = _counted(obj, "observedGeneration")
+    return seen != 0 and seen >= generation(obj)
+
+
+def _replicas(obj: JsonObject) -> int:
+    wanted = number(spec(obj).get("replicas"))
+    return 1 if wanted is None else wanted
+
+
+def _counted(obj: JsonObject, field: str) -> int:
+    return count(status(obj).get(field))
+
+
+def _strategy(obj: JsonObject) -> JsonObject:
+    return mapping(spec(obj).get("updateStrategy"))
+
+
+def _surplus(pods: int) -> str:
+    return f"{pods} old replicas are pending termination..."
+
+
+def _replica_failure(obj: JsonObject) -> str:
+    """Say why pods cannot be created or deleted, such as for a quota."""
+    failure = condition(obj, "ReplicaFailure")
+    return f" ({own_message(failure)})" if is_true(failure) else ""
+
+
+def _waiting(obj: JsonObject, kind: str, what: str) -> Health:
+    return waiting(f'{kind} "{name(obj)}" is not healthy: {what}')
