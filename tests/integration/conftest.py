@@ -15,11 +15,14 @@ from kudo_cluster.installation import Installation
 from tests.integration.support import World, new_namespace
 
 ROOT = Path(__file__).resolve().parents[2]
+SHORT_LEASE = ["--lease-duration=3", "--lease-renew-deadline=2", "--lease-retry=0.5"]
+"""Tests kill the reconciler; the one that follows waits for the Lease to run out."""
 
 
 @pytest.fixture(scope="session")
 def running_installation(cluster: Cluster) -> Iterator[Installation]:
-    with Installation.start(cluster, crds=ROOT / "crds") as installation:
+    options = {"reconciler": SHORT_LEASE}
+    with Installation.start(cluster, crds=ROOT / "crds", options=options) as installation:
         yield installation
 
 

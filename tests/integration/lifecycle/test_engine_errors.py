@@ -420,7 +420,10 @@ async def test_what_the_server_keeps_from_changing_ends_the_plan_with_its_words(
     failed = await world.until_failed("i")
 
     assert "failed to apply Job i-job of template t.yaml: " in messages(failed, "deploy")
-    assert messages(failed, "deploy").endswith(": field is immutable (422 Invalid)")
+    assert ": field is immutable (422 Invalid); " in messages(failed, "deploy")
+    assert messages(failed, "deploy").endswith(
+        "delete the Job in an earlier step (a Delete task) or give it another name"
+    )
     assert await event_text(world, "TaskApplyError") == messages(failed, "deploy")
     assert (await world.get(JOBS, "i-job"))["metadata"]["uid"] == before["metadata"]["uid"]
 

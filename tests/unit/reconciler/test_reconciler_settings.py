@@ -13,6 +13,14 @@ def test_without_anything_the_defaults_stand() -> None:
         workers=16,
         probe_host="0.0.0.0",
         probe_port=8080,
+        lease_namespace=None,
+        lease_name="kudo-reconciler",
+        lease_duration=15.0,
+        lease_renew_deadline=10.0,
+        lease_retry=2.0,
+        call_timeout=30.0,
+        watch_silence=200.0,
+        recheck=60.0,
         grace=20.0,
         log_level="info",
         log_style="json",
@@ -27,12 +35,23 @@ def test_every_option_has_a_variable() -> None:
             "KUDO_RECONCILER_WORKERS": "4",
             "KUDO_RECONCILER_PROBE_HOST": "127.0.0.1",
             "KUDO_RECONCILER_PROBE_PORT": "0",
+            "KUDO_RECONCILER_LEASE_NAMESPACE": "kudo-system",
+            "KUDO_RECONCILER_LEASE_NAME": "blue",
+            "KUDO_RECONCILER_LEASE_DURATION": "3",
+            "KUDO_RECONCILER_LEASE_RENEW_DEADLINE": "2",
+            "KUDO_RECONCILER_LEASE_RETRY": "0.5",
+            "KUDO_RECONCILER_CALL_TIMEOUT": "1",
+            "KUDO_RECONCILER_WATCH_SILENCE": "60",
+            "KUDO_RECONCILER_RECHECK": "5",
             "KUDO_RECONCILER_GRACE": "1.5",
             "KUDO_RECONCILER_LOG_LEVEL": "DEBUG",
             "KUDO_RECONCILER_LOG_STYLE": "text",
         },
     )
-    assert found == Settings(Path("/a/b"), 4, "127.0.0.1", 0, 1.5, "debug", "text")
+    lease = ("kudo-system", "blue", 3.0, 2.0, 0.5)
+    assert found == Settings(
+        Path("/a/b"), 4, "127.0.0.1", 0, *lease, 1.0, 60.0, 5.0, 1.5, "debug", "text"
+    )
 
 
 def test_a_flag_wins_over_its_variable() -> None:
@@ -61,6 +80,8 @@ def test_a_number_of_workers_within_bounds_is_taken(workers: str) -> None:
         (["--workers", "\u00b2"], "is no number of workers"),
         (["--workers", ""], "'' is no number of workers"),
         (["--probe-port", "65536"], "'65536' is no port"),
+        (["--call-timeout", "0"], "must be more than 0 seconds"),
+        (["--lease-duration", "soon"], "'soon' is no number of seconds"),
         (["--grace", "inf"], "'inf' is no number of seconds"),
         (["--log-level", "loud"], "'loud' is none of debug, info, warning, error"),
         (["--log-style", "xml"], "'xml' is none of json, text"),

@@ -33,6 +33,10 @@ class Scripted:
         return result
 
 
+async def _told(severity: str, reason: str, message: str) -> None:
+    raise AssertionError(f"no event was expected: {severity} {reason} {message}")
+
+
 @dataclass
 class Bench:
     """A runner whose object tasks are scripted, and a memory that tasks share."""
@@ -51,7 +55,7 @@ class Bench:
         instance = Instance.from_wire({**wire, "spec": {"parameters": self.parameters}})
         path = TaskPath("ns/i", "deploy", ref.phase, ref.step, task.name)
         return TaskContext(
-            instance, self.memory.version, "A", path, ref, task, self.memory, lambda: True
+            instance, self.memory.version, "A", path, ref, task, self.memory, lambda: True, _told
         )
 
     async def run(self, task: Task, ref: StepRef = REF) -> TaskResult:
@@ -73,7 +77,7 @@ def bench(
     version = OperatorVersion.from_wire(
         {"metadata": {"name": "v", "namespace": "ns"}, "spec": {"parameters": declared}}
     )
-    memory = RunMemory("A", "i", "deploy", version)
+    memory = RunMemory("A", "i", "deploy", version, recheck_at=0.0)
     return Bench(Scripted(list(apply)), Scripted(list(delete)), memory, parameters or {})
 
 

@@ -1,6 +1,7 @@
 """Wiring of the reconciler: what is built, what runs, and in which order it stops.
 
-Stopping: readiness fails first, the queue closes, passes in progress finish, then the watches end.
+Stopping: readiness fails first, the queue closes, passes in progress finish, the Lease is given
+back, then the watches end.
 Whatever a pass had not written is taken up again by the next process from what the cluster says.
 """
 
@@ -8,28 +9,36 @@ import asyncio
 import contextlib
 import logging
 import random
+import socket
 import uuid
+from functools import partial
 
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.discovery import Discovery
 from kubeio.informer import Informer
+from kubeio.lease import Leadership, LeaseTimes
+from kubeio.reflector import Timing
 from kubeio.store import Change
 from kudo.api import JsonObject
 from kudo_reconciler.applier import Applier
 from kudo_reconciler.apply_task import ApplyTask
 from kudo_reconciler.clock import SystemClock
+from kudo_reconciler.cluster_objects import ClusterObjects
 from kudo_reconciler.controller import Controller
 from kudo_reconciler.delete_task import DeleteTask
 from kudo_reconciler.deletion import Deletion
 from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.hashing import DependencyHasher
 from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer
+from kudo_reconciler.ownership import Ownership
 from kudo_reconciler.plan_run import PlanRunner
 from kudo_reconciler.queue import Key, WorkQueue
 from kudo_reconciler.reconcile import InstanceReconciler
+from kudo_reconciler.resolver import Resolver
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KINDS
 from kudo_reconciler.running import Running
 from kudo_reconciler.settings import Settings
@@ -52,9 +61,15 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         ExceptionGroup: a part failed, such as the probe listener.
     """
     config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
+    # The Lease must not wait for a connection that the work has taken.
+    lease_timeout = min(settings.call_timeout, settings.lease_renew_deadline / 2)
     closed = asyncio.Event()
-    async with Client(config) as client, asyncio.TaskGroup() as group:
-        app = App(settings, client)
+    async with (
+        Client(config, timeout=settings.call_timeout) as client,
+        Client(config, timeout=lease_timeout, max_connections=2) as lease_client,
+        asyncio.TaskGroup() as group,
+    ):
+        app = App(settings, client, lease_client)
         group.create_task(
             serve(
                 asgi_app(app.probes, app.metrics.registry),
@@ -71,8 +86,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         app.probes.draining = True
         app.queue.close()
         log.info("stopping", extra={"grace_seconds": settings.grace})
-        # Without caches no pass has begun, and nothing is worth waiting for.
-        await _finish(work, settings.grace if app.synced else 0.0)
+        # A standby has no pass in progress, and nothing is worth waiting for.
+        await _finish(work, settings.grace if app.leadership.leading else 0.0)
         stopping.cancel()
         closed.set()
 
@@ -87,17 +102,36 @@ async def _finish(work: asyncio.Task[None], grace: float) -> None:
 
 
 class App:
-    """The parts of the reconciler, connected."""
+    """The parts of the reconciler, connected.
 
-    def __init__(self, settings: Settings, client: Client) -> None:
+    Everything that only reads runs from the beginning, so that a standby is warm. What writes runs
+    while we hold the Lease, and remembers nothing from one term to the next.
+    """
+
+    def __init__(self, settings: Settings, client: Client, lease_client: Client) -> None:
         self.metrics = Metrics()
         self.probes = Probes()
         self.queue = WorkQueue(random.Random())  # noqa: S311 - jitter
         self._settings = settings
         self._client = client
-        instances = Informer(client, INSTANCES, indexers={_BY_VERSION: _version_of})
+        self._timing = Timing(idle=settings.watch_silence)
+        self.leadership = Leadership(
+            lease_client,
+            namespace=settings.lease_namespace or client.config.namespace,
+            name=settings.lease_name,
+            identity=f"{socket.gethostname()}_{uuid.uuid4()}",
+            times=LeaseTimes(
+                settings.lease_duration, settings.lease_renew_deadline, settings.lease_retry
+            ),
+            on_change=self._leadership_changed,
+        )
+        client.before_write = self.leadership.check
+        instances = Informer(
+            client, INSTANCES, indexers={_BY_VERSION: _version_of}, timing=self._timing
+        )
         self._instances = InstanceStore(client, instances)
-        self._versions = VersionStore(client, Informer(client, OPERATOR_VERSIONS))
+        versions = Informer(client, OPERATOR_VERSIONS, timing=self._timing)
+        self._versions = VersionStore(client, versions)
         self.probes.add("caches", lambda: self.synced or "the caches are not synced")
 
     @property
@@ -105,10 +139,10 @@ class App:
         return self._instances.informer.has_synced and self._versions.informer.has_synced
 
     async def work(self) -> None:
-        """Fill the caches, then work the queue off until it is closed."""
+        """Fill the caches, then work the queue off while leading, until it is closed."""
         instances, versions = self._instances.informer, self._versions.informer
         async with asyncio.TaskGroup() as watches:
-            observer = Observer(self._client, watches, self.queue.nudge)
+            observer = Observer(self._client, watches, self.queue.nudge, self._timing)
             instances.add_handler(self._instance_changed)
             versions.add_handler(self._version_changed)
             informers = [
@@ -121,10 +155,20 @@ class App:
                 for kind in READINESS_KINDS:
                     starting.create_task(observer.watch(kind))
             log.info("ready", extra={"instances": len(instances)})
-            await self._controller(observer).run()
+            await self.leadership.run(partial(self._lead, observer))
             for task in informers:
                 task.cancel()
             observer.close()
+
+    async def _lead(self, observer: Observer) -> None:
+        """Look at every Instance, then at what changes, until the queue is closed."""
+        for raw in self._instances.informer.list():
+            self.queue.add(_key(raw))
+        await self._controller(observer).run()
+
+    def _leadership_changed(self, leading: bool) -> None:
+        self.metrics.leader.set(leading)
+        log.info("leading" if leading else "standing by")
 
     def _instance_changed(self, change: Change) -> None:
         """Have every change worked on, but for what we wrote ourselves.
@@ -152,22 +196,31 @@ class App:
 
     def _controller(self, observer: Observer) -> Controller:
         clock = SystemClock()
-        applier = Applier(self._client, Discovery(self._client), observer, self.metrics)
-        tasks = TaskRunner(
-            apply=ApplyTask(applier, observer),
-            delete=DeleteTask(self._client, applier, observer),
-        )
+        discovery, ownership = Discovery(self._client), Ownership(self._instances)
+        events = EventRecorder(self._client, clock, self.metrics)
         around = Surroundings(
             instances=self._instances,
             versions=self._versions,
             observer=observer,
-            events=EventRecorder(self._client, clock, self.metrics),
+            events=events,
             metrics=self.metrics,
             clock=clock,
+            cluster_objects=ClusterObjects(self._client, discovery, observer, ownership, events),
             fresh_uid=lambda: str(uuid.uuid4()),
         )
+        resolver = Resolver(discovery)
+        tasks = TaskRunner(
+            apply=ApplyTask(
+                resolver=resolver,
+                hasher=DependencyHasher(observer),
+                applier=Applier(self._client, observer, ownership, self.metrics),
+                observer=observer,
+                instances=self._instances,
+            ),
+            delete=DeleteTask(self._client, resolver, observer),
+        )
         idle = Idle(around)
-        running = Running(around, PlanRunner(tasks, clock), idle)
+        running = Running(around, PlanRunner(tasks, clock), idle, self._settings.recheck)
         reconciler = InstanceReconciler(around, idle, running, Deletion(around, running))
         return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
 

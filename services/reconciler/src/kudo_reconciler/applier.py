@@ -1,28 +1,32 @@
-"""Server-side apply of one object, with the rules about what belongs to whom.
+"""Server-side apply of one object.
 
-* What our Instance owns is ours: a conflict over its fields is won by force.
-* What another controller owns, another Instance among them, is never touched: that is fatal.
-* Anything else is applied without force: a conflict is fatal and names fields and managers.
-* An object that has been seen is applied with its uid and resourceVersion, so that a write held up
-  in the network never lands on an object that changed since, nor creates it anew.
+    known? ── no ──> create it
+      └── yes ──> whose is it? ──> take its fields over ──> apply it as it was seen
+
+An object that has been seen is applied with its uid and resourceVersion, so that a write held up in
+the network never lands on an object that changed since, nor creates it anew. Whose an object may be
+stands in `ownership`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kubeio import jsonpatch
 from kubeio.client import Client
-from kubeio.discovery import Discovery
-from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, UnknownKind
-from kubeio.resource import Resource
+from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
+from kudo import names, typed_patch
+from kudo.advice import advice
 from kudo.api import JsonObject
-from kudo.names import FIELD_MANAGER
-from kudo.rendering import Manifest
+from kudo.sharing import Claim, differs, sharer, sharers
+from kudo.takeover import needs_taking_over, taken_over
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.metrics import Metrics
-from kudo_reconciler.observer import Observer
+from kudo_reconciler.observer import Observer, written_by
+from kudo_reconciler.ownership import Ownership, Wanted
 from kudo_reconciler.refused import Refusal, stays_refused, task_error, told
+from kudo_reconciler.task_context import TaskContext
 
 _ATTEMPTS = 5
+_MENDS = 30
 
 
 class Superseded(Exception):
@@ -34,140 +38,215 @@ class Applier:
     """Applies objects on behalf of an Instance."""
 
     client: Client
-    discovery: Discovery
     observer: Observer
+    ownership: Ownership
     metrics: Metrics
 
-    async def resolve(self, manifest: Manifest) -> Resource:
-        """Find out where the kind of an object is served, and whether it has a namespace.
-
-        Raises:
-            FatalTaskError: no such kind is served.
-            TransientTaskError: the API server could not be asked.
-        """
-        api_version, kind = manifest.object["apiVersion"], manifest.object["kind"]
-        try:
-            return await self.discovery.resolve(api_version, kind)
-        except UnknownKind as error:
-            raise FatalTaskError(
-                "TaskEnhancementError",
-                f"failed to determine if object {manifest} is namespaced: a resource with GVK "
-                f"{api_version}, Kind={kind} seems to be missing in API resource list",
-            ) from error
-        except (ApiError, ConnectionLost) as error:
-            raise TransientTaskError(
-                "TaskEnhancementError", f"cannot ask for the kind of {manifest}: {error}"
-            ) from error
-
-    async def apply(
-        self,
-        manifest: Manifest,
-        target: JsonObject,
-        resource: Resource,
-        *,
-        owner: str,
-        still_wanted: Callable[[], bool],
-    ) -> JsonObject:
+    async def apply(self, wanted: Wanted, context: TaskContext) -> JsonObject:
         """Apply an enriched object and return it as the API server has it.
-
-        Args:
-            manifest: Where the object comes from, for messages.
-            target: The object to send.
-            resource: Its kind.
-            owner: uid of the Instance.
-            still_wanted: Asked in the same tick as each send.
 
         Raises:
             Superseded: the run was replaced meanwhile.
             FatalTaskError: the API server will not take the object.
             TransientTaskError: it may take it later.
         """
-        metadata = target["metadata"]
-        namespace, name = metadata.get("namespace"), metadata["name"]
         for _ in range(_ATTEMPTS):
+            known: JsonObject | None = None
             try:
-                known = await self.observer.current(resource, namespace, name)
-                self._check_owner(manifest, known, owner)
-                if not still_wanted():
-                    raise Superseded
-                applied = await self._send(target, resource, known, owner)
+                known = await self.observer.current(wanted.resource, wanted.namespace, wanted.name)
+                applied = await self._mending(wanted, known, context)
             except Conflict as conflict:
-                await self._check_conflict(manifest, resource, target, conflict, owner)
+                await self._check_conflict(wanted, conflict, context)
             except NotFound as error:
                 if known is None:
-                    raise self._refused(manifest, error) from error
-                await self._read_live(manifest, resource, target)
+                    raise self._refused(wanted, error) from error
+                await self._read_again(wanted)
             except (ApiError, ConnectionLost) as error:
-                raise self._refused(manifest, error) from error
+                raise self._refused(wanted, error) from error
             else:
                 self.metrics.applied.labels("applied").inc()
-                self.observer.applied(resource, applied)
+                self.observer.applied(wanted.resource, applied)
                 return applied
-        raise TransientTaskError("TaskApplyError", f"{manifest} keeps changing while it is applied")
+        text = f"{wanted.manifest} keeps changing while it is applied"
+        raise TransientTaskError("TaskApplyError", text)
 
-    def _check_owner(self, manifest: Manifest, known: JsonObject | None, owner: str) -> None:
-        controller = controller_of(known) if known is not None else None
-        if controller is not None and controller.get("uid") != owner:
-            raise FatalTaskError(
-                "TaskEnhancementError",
-                f"failed to apply {manifest}: the object is already owned by another "
-                f"{controller.get('kind')} controller {controller.get('name')}",
-            )
+    async def _mending(
+        self, wanted: Wanted, known: JsonObject | None, context: TaskContext
+    ) -> JsonObject:
+        """Apply an object without what its kind does not have.
+
+        The API server may name one field at a time.
+        """
+        for _ in range(_MENDS):
+            try:
+                return await self._attempt(wanted, known, context)
+            except ServerError as error:
+                mended = typed_patch.mended(wanted.target, error.message)
+                if mended is None:
+                    raise
+                for note in mended.notes:
+                    await context.tell("Warning", note.reason, f"{wanted.manifest}: {note.text}")
+                wanted = replace(wanted, target=mended.target)
+        text = f"{wanted.manifest} has more than {_MENDS} fields that its kind does not have"
+        raise FatalTaskError("TaskApplyError", text)
+
+    async def _attempt(
+        self, wanted: Wanted, known: JsonObject | None, context: TaskContext
+    ) -> JsonObject:
+        if known is None:
+            return await self._create(wanted, context)
+        claim, others = self.ownership.claim(wanted, known, context.instance)
+        if claim is Claim.FOREIGN:
+            applied = await self._send(wanted, known, context, force=False)
+            text = f"{wanted.manifest} existed and belonged to nobody: it is managed by us now"
+            await context.tell("Normal", "ObjectAdopted", text)
+            return applied
+        known = await self._with_our_fields(wanted, known, context)
+        if claim is Claim.SHARED:
+            return await self._share(wanted, known, others, context)
+        return await self._send(wanted, known, context, force=True)
+
+    async def _create(self, wanted: Wanted, context: TaskContext) -> JsonObject:
+        """Create an object that is not there.
+
+        One that is cluster-scoped must not be there: two Instances that create it at the same
+        moment would not see each other, and only one of them would be written on it.
+        """
+        if wanted.resource.namespaced:
+            return await self._send(wanted, None, context, force=False)
+        # A plain creation would drop what the kind does not have without a word.
+        await self._send(wanted, None, context, force=False, dry_run=True)
+        target = self.ownership.shared(wanted, None, context.instance)
+        _check_wanted(context)
+        return await self.client.create(wanted.resource, target, field_manager=names.FIELD_MANAGER)
 
     async def _send(
-        self, target: JsonObject, resource: Resource, known: JsonObject | None, owner: str
+        self,
+        wanted: Wanted,
+        known: JsonObject | None,
+        context: TaskContext,
+        *,
+        force: bool,
+        dry_run: bool = False,
     ) -> JsonObject:
-        ours = known is not None and is_owned(known, owner)
+        target = self.ownership.shared(wanted, known, context.instance)
         if known is not None:
             seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
             target = {**target, "metadata": {**target["metadata"], **seen}}
-        return await self.client.apply(resource, target, field_manager=FIELD_MANAGER, force=ours)
+        _check_wanted(context)
+        return await self.client.apply(
+            wanted.resource,
+            target,
+            field_manager=names.FIELD_MANAGER,
+            force=force,
+            dry_run=dry_run,
+        )
+
+    async def _with_our_fields(
+        self, wanted: Wanted, known: JsonObject, context: TaskContext
+    ) -> JsonObject:
+        """Make ours what we or the original wrote in another way, so that it can be dropped."""
+        annotations = known["metadata"].get("annotations") or {}
+        api_version = wanted.resource.api_version
+        if not needs_taking_over(written_by(known), annotations, api_version):
+            return known
+        live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        if live["metadata"]["uid"] != known["metadata"]["uid"]:
+            raise Conflict("the object was replaced meanwhile", status=409)
+        entries = taken_over(live["metadata"], api_version)
+        if entries is None:
+            return live
+        return await self._patch(
+            wanted, live, context, jsonpatch.replace("/metadata/managedFields", entries)
+        )
+
+    async def _share(
+        self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: TaskContext
+    ) -> JsonObject:
+        """Apply an object that other Instances apply, too, if that makes a difference."""
+        live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        planned = await self._send(wanted, known, context, force=True, dry_run=True)
+        if differs(planned, live):
+            text = (
+                f"{wanted.manifest} was applied by Instance {', '.join(others)} with another "
+                "content: it is applied as this template has it"
+            )
+            await context.tell("Warning", "ObjectShared", text)
+            return await self._send(wanted, known, context, force=True)
+        if sharer(context.instance) in sharers(live["metadata"]):
+            return live
+        annotations = {
+            **(live["metadata"].get("annotations") or {}),
+            names.ANNOTATION_SHARED_BY: self.ownership.sharing(live, context.instance),
+        }
+        return await self._patch(
+            wanted, live, context, jsonpatch.add("/metadata/annotations", annotations)
+        )
+
+    async def _patch(
+        self, wanted: Wanted, known: JsonObject, context: TaskContext, change: JsonObject
+    ) -> JsonObject:
+        """Change an object, if it is still as it was seen."""
+        version = known["metadata"]["resourceVersion"]
+        _check_wanted(context)
+        try:
+            return await self.client.json_patch(
+                wanted.resource,
+                wanted.name,
+                [jsonpatch.test("/metadata/resourceVersion", version), change],
+                namespace=wanted.namespace,
+                field_manager=names.FIELD_MANAGER,
+            )
+        except ApiError as error:
+            await self._raise_if_same(wanted, known, error)
+            raise Conflict("the object changed meanwhile", status=409) from error
+
+    async def _raise_if_same(self, wanted: Wanted, known: JsonObject, error: ApiError) -> None:
+        """Raise the refusal of a patch, unless it says that the object is not as it was."""
+        live = await self._read_again(wanted)
+        if (
+            live is not None
+            and live["metadata"]["resourceVersion"] == (known["metadata"]["resourceVersion"])
+        ):
+            raise error
 
     async def _check_conflict(
-        self,
-        manifest: Manifest,
-        resource: Resource,
-        target: JsonObject,
-        conflict: Conflict,
-        owner: str,
+        self, wanted: Wanted, conflict: Conflict, context: TaskContext
     ) -> None:
         """Read the object again; refuse if its fields are somebody else's."""
-        live = await self._read_live(manifest, resource, target)
-        if conflict.field_managers and (live is None or not is_owned(live, owner)):
-            raise self._refused(manifest, conflict)
+        live = await self._read_again(wanted)
+        if not conflict.field_managers:
+            return
+        if live is None or (
+            self.ownership.claim(wanted, live, context.instance)[0] is Claim.FOREIGN
+        ):
+            raise self._refused(wanted, conflict)
 
-    async def _read_live(
-        self, manifest: Manifest, resource: Resource, target: JsonObject
-    ) -> JsonObject | None:
+    async def _read_again(self, wanted: Wanted) -> JsonObject | None:
         """Bring what we know of the object up to date."""
-        metadata = target["metadata"]
         try:
-            live = await self.client.get(
-                resource, metadata["name"], namespace=metadata.get("namespace")
-            )
+            live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
         except NotFound:
             return None
         except (ApiError, ConnectionLost) as error:
-            raise self._refused(manifest, error) from error
-        self.observer.applied(resource, live)
+            raise self._refused(wanted, error) from error
+        self.observer.applied(wanted.resource, live)
         return live
 
-    def _refused(self, manifest: Manifest, error: Refusal) -> FatalTaskError | TransientTaskError:
-        text = f"failed to apply {manifest}: {told(error)}"
+    def _refused(self, wanted: Wanted, error: Refusal) -> FatalTaskError | TransientTaskError:
+        text = f"failed to apply {wanted.manifest}: {told(error)}"
         if isinstance(error, Conflict) and error.field_managers:
             fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in error.field_managers.items())
-            text = f"failed to apply {manifest}: these fields belong to other managers: {fields}"
+            text = f"failed to apply {wanted.manifest}: these fields belong to other managers: "
+            text += fields
+        elif isinstance(error, ApiError):
+            causes = [(cause.field, cause.message) for cause in error.causes]
+            hint = advice(wanted.resource.kind, error.status, error.message, causes)
+            text = f"{text}; {hint}" if hint else text
         self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)
 
 
-def controller_of(obj: JsonObject) -> JsonObject | None:
-    """Return the owner reference of the object's controller, if it has one."""
-    references = obj["metadata"].get("ownerReferences") or []
-    return next((ref for ref in references if ref.get("controller")), None)
-
-
-def is_owned(obj: JsonObject, owner: str) -> bool:
-    """Return whether the object's controller is the Instance with this uid."""
-    controller = controller_of(obj)
-    return controller is not None and controller.get("uid") == owner
+def _check_wanted(context: TaskContext) -> None:
+    if not context.still_wanted():
+        raise Superseded

@@ -1,15 +1,19 @@
 """The Apply task: render, enrich, apply in order, then wait until everything is healthy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kubeio.resource import Resource
 from kudo.api import JsonObject
-from kudo.enrichment import enrich
+from kudo.enrichment import encode_string_data, enrich
 from kudo.health import Health, State, judge
-from kudo.rendering import Manifest
+from kudo.names import FINALIZER_CLUSTER_RESOURCES
+from kudo.sharing import goes_with_instance
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.applier import Applier
+from kudo_reconciler.hashing import DependencyHasher
+from kudo_reconciler.instances import InstanceStore, Outdated
 from kudo_reconciler.observer import Observer
+from kudo_reconciler.ownership import Wanted
+from kudo_reconciler.resolver import Resolver
 from kudo_reconciler.task_context import AppliedObject, TaskContext, TaskResult
 
 
@@ -17,8 +21,11 @@ from kudo_reconciler.task_context import AppliedObject, TaskContext, TaskResult
 class ApplyTask:
     """Runs Apply tasks."""
 
+    resolver: Resolver
+    hasher: DependencyHasher
     applier: Applier
     observer: Observer
+    instances: InstanceStore
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Do one pass: apply what has not been applied under this uid, then judge the objects.
@@ -27,6 +34,7 @@ class ApplyTask:
             FatalTaskError: the plan cannot go on.
             TransientTaskError: trying again may help.
             Superseded: the run was replaced.
+            Outdated: the Instance had to be changed first; decide again.
         """
         known = context.memory.applied.get(context.key)
         objects = None if known is None else await self._current(context, known)
@@ -46,7 +54,8 @@ class ApplyTask:
         for item in known:
             if item.uid in context.memory.healthy:
                 continue
-            obj = await self.observer.current(item.resource, item.namespace, item.name)
+            look = self.observer.body if context.memory.rechecking else self.observer.current
+            obj = await look(item.resource, item.namespace, item.name)
             if obj is not None and obj["metadata"]["uid"] == item.uid:
                 objects.append(obj)
             elif item.resource.kind == "Job":
@@ -63,39 +72,53 @@ class ApplyTask:
         return last
 
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
-        manifests = await context.manifests()
-        targets = [await self._target(context, manifest) for manifest in manifests]
+        wanted = await self._wanted(context)
+        await self._keep_until_they_go(wanted, context)
         before = {
             (item.resource, item.namespace, item.name): item
             for item in context.memory.applied.get(context.key, ())
         }
         items, objects = [], []
-        for manifest, target, resource in targets:
-            await self.observer.watch(resource)
-            namespace = target["metadata"].get("namespace") if resource.namespaced else None
-            name = target["metadata"]["name"]
-            done = before.get((resource, namespace, name))
+        for one in wanted:
+            await self.observer.watch(one.resource)
+            done = before.get((one.resource, one.namespace, one.name))
             if done is not None and done.uid in context.memory.healthy:
                 items.append(done)
                 continue
-            applied = await self.applier.apply(
-                manifest,
-                target,
-                resource,
-                owner=context.instance.metadata.uid,
-                still_wanted=context.still_wanted,
-            )
-            items.append(AppliedObject(resource, namespace, name, applied["metadata"]["uid"]))
+            applied = await self.applier.apply(one, context)
+            uid = applied["metadata"]["uid"]
+            items.append(AppliedObject(one.resource, one.namespace, one.name, uid))
             objects.append(applied)
         context.memory.applied[context.key] = tuple(items)
         return objects
 
-    async def _target(
-        self, context: TaskContext, manifest: Manifest
-    ) -> tuple[Manifest, JsonObject, Resource]:
-        resource = await self.applier.resolve(manifest)
-        target = enrich(manifest.object, context.origin, namespaced=resource.namespaced)
-        return manifest, target, resource
+    async def _wanted(self, context: TaskContext) -> list[Wanted]:
+        """Return the objects as they are to be sent; none has been sent if this fails."""
+        manifests = await context.manifests()
+        resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
+        enriched = [
+            Wanted(
+                one.manifest,
+                one.resource,
+                enrich(one.manifest.object, context.origin, namespaced=one.resource.namespaced),
+            )
+            for one in resolved
+        ]
+        hashed = await self.hasher.hashed(enriched, context.instance.metadata.namespace)
+        return [replace(one, target=encode_string_data(one.target)) for one in hashed]
+
+    async def _keep_until_they_go(self, wanted: list[Wanted], context: TaskContext) -> None:
+        """Have a finalizer on the Instance before it gets objects that no owner reference deletes.
+
+        Raises:
+            Outdated: the finalizer was added; decide again with the Instance as it is now.
+        """
+        if context.instance.metadata.deleting:
+            return
+        if any(
+            goes_with_instance(one.target) for one in wanted if not one.resource.namespaced
+        ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
+            raise Outdated
 
     def _judge(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
         waiting: list[Health] = []

@@ -7,15 +7,17 @@ know. What is deleted is the object that was read: the call names its uid.
 from dataclasses import dataclass
 
 from kubeio.client import Client
-from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, UnknownKind
+from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.enrichment import enrich
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.applier import Applier, Superseded, controller_of
+from kudo_reconciler.applier import Superseded
 from kudo_reconciler.observer import Observer
+from kudo_reconciler.ownership import controller_of
 from kudo_reconciler.refused import task_error, told
+from kudo_reconciler.resolver import KindNotServed, Resolver
 from kudo_reconciler.task_context import AppliedObject, TaskContext, TaskResult
 
 
@@ -24,7 +26,7 @@ class DeleteTask:
     """Runs Delete tasks."""
 
     client: Client
-    applier: Applier
+    resolver: Resolver
     observer: Observer
 
     async def run(self, context: TaskContext) -> TaskResult:
@@ -62,12 +64,11 @@ class DeleteTask:
 
     async def _find(self, context: TaskContext, manifest: Manifest) -> AppliedObject | None:
         try:
-            resource = await self.applier.resolve(manifest)
-        except FatalTaskError as error:
-            if isinstance(error.__cause__, UnknownKind):
-                return None
-            raise
-        target = enrich(manifest.object, context.origin, namespaced=resource.namespaced)
+            resolved = await self.resolver.resolve(manifest, context)
+        except KindNotServed:
+            return None
+        resource = resolved.resource
+        target = enrich(resolved.manifest.object, context.origin, namespaced=resource.namespaced)
         metadata = target["metadata"]
         namespace = metadata["namespace"] if resource.namespaced else None
         live = await self._read(resource, namespace, metadata["name"])

@@ -8,10 +8,16 @@ from dataclasses import dataclass
 
 from kudo.api import Instance, OperatorVersion
 from kudo.execution import fail
-from kudo.names import PLAN_CLEANUP
+from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.run_status import running
 from kudo_reconciler.running import Running
-from kudo_reconciler.surroundings import AGAIN_SECONDS, Result, Surroundings, key_of
+from kudo_reconciler.surroundings import (
+    AGAIN_SECONDS,
+    Result,
+    Surroundings,
+    finalizers,
+    key_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,10 @@ class Deletion:
         if PLAN_CLEANUP not in version.plans:
             self.running.forget(key_of(instance))
             await self.around.release(instance)
+            return Result("deleting")
+        if FINALIZER_CLEANUP not in finalizers(instance):
+            # Somebody took it off: no cleanup is wanted.
+            await self.around.release(await self.stop(instance))
             return Result("deleting")
         if instance.scheduled.plan_name == PLAN_CLEANUP:
             return await self.running.proceed(instance, version)

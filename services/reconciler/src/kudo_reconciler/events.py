@@ -7,13 +7,22 @@ again after a crash changes nothing.
 import asyncio
 import hashlib
 import logging
+import random
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from kubeio.backoff import Backoff
 from kubeio.client import Client
-from kubeio.errors import AlreadyExists, ConnectionLost, KubeError
+from kubeio.errors import (
+    AlreadyExists,
+    Conflict,
+    ConnectionLost,
+    KubeError,
+    ServerError,
+    TooManyRequests,
+)
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo_reconciler.clock import Clock, timestamp
@@ -24,10 +33,24 @@ log = logging.getLogger(__name__)
 
 _SECONDS = 5.0
 """An event is not worth a longer wait."""
+_PASSING = (ConnectionLost, TooManyRequests, ServerError, Conflict)
 _MAX_NAME = 253
 _MAX_MESSAGE = 1024
 _DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 Severity = Literal["Normal", "Warning"]
+
+
+class Subject(NamedTuple):
+    """The Instance that an event speaks of; it may be gone."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    @classmethod
+    def of(cls, instance: Instance) -> "Subject":
+        metadata = instance.metadata
+        return cls(metadata.namespace, metadata.name, metadata.uid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +63,7 @@ class EventRecorder:
 
     async def started(self, instance: Instance, plan: str, uid: str) -> None:
         await self._write(
-            instance,
+            Subject.of(instance),
             event_name(instance.metadata.name, uid, "started"),
             "Normal",
             "PlanStarted",
@@ -52,7 +75,7 @@ class EventRecorder:
     ) -> None:
         severity: Severity = "Normal" if status is ExecutionStatus.COMPLETE else "Warning"
         await self._write(
-            instance,
+            Subject.of(instance),
             event_name(instance.metadata.name, uid, "finished"),
             severity,
             "PlanFinished",
@@ -66,7 +89,7 @@ class EventRecorder:
     async def superseded(self, instance: Instance, plan: str, uid: str) -> None:
         """Write the end event of a run in whose place another came."""
         await self._write(
-            instance,
+            Subject.of(instance),
             event_name(instance.metadata.name, uid, "finished"),
             "Normal",
             "PlanSuperseded",
@@ -76,28 +99,39 @@ class EventRecorder:
     async def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
         """Write what went wrong; once for each uid and reason."""
         name = event_name(instance.metadata.name, uid, reason.lower())
-        await self._write(instance, name, "Warning", reason, message)
+        await self._write(Subject.of(instance), name, "Warning", reason, message)
+
+    async def note(
+        self, subject: Subject, uid: str, severity: Severity, reason: str, message: str
+    ) -> None:
+        """Write what is worth knowing of a run; once for each uid and message."""
+        digest = hashlib.sha256(message.encode()).hexdigest()[:8]
+        name = event_name(subject.name, uid, f"{reason.lower()}.{digest}")
+        await self._write(subject, name, severity, reason, message)
 
     async def _write(
-        self, instance: Instance, name: str, severity: Severity, reason: str, message: str
+        self, subject: Subject, name: str, severity: Severity, reason: str, message: str
     ) -> None:
-        event = _event(instance, name, severity, reason, message, self.clock.now())
+        event = _event(subject, name, severity, reason, message, self.clock.now())
         try:
             async with asyncio.timeout(_SECONDS):
                 await self._create(event)
-        except AlreadyExists:
-            return
         except (KubeError, TimeoutError) as error:
             self.metrics.lost_events.inc()
             log.warning("event not written", extra={"event": reason, "error": str(error)})
 
     async def _create(self, event: JsonObject) -> None:
-        """Create an event; a connection that broke is worth one more try, the name being fixed."""
-        namespace = event["metadata"]["namespace"]
-        try:
-            await self.client.create(EVENTS, event, namespace=namespace)
-        except ConnectionLost:
-            await self.client.create(EVENTS, event, namespace=namespace)
+        """Create an event; what may pass is tried again, the name being fixed."""
+        backoff = Backoff(base=0.1, cap=1.0, rng=random.Random())  # noqa: S311 - jitter
+        while True:
+            try:
+                await self.client.create(EVENTS, event, namespace=event["metadata"]["namespace"])
+            except AlreadyExists:
+                return
+            except _PASSING as error:
+                await asyncio.sleep(backoff.next(getattr(error, "retry_after", None)))
+            else:
+                return
 
 
 def event_name(instance: str, uid: str, what: str) -> str:
@@ -110,24 +144,23 @@ def event_name(instance: str, uid: str, what: str) -> str:
 
 
 def _event(
-    instance: Instance,
+    subject: Subject,
     name: str,
     severity: Severity,
     reason: str,
     message: str,
     now: datetime,
 ) -> JsonObject:
-    metadata = instance.metadata
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": metadata.namespace},
+        "metadata": {"name": name, "namespace": subject.namespace},
         "involvedObject": {
             "apiVersion": names.API_VERSION,
             "kind": "Instance",
-            "namespace": metadata.namespace,
-            "name": metadata.name,
-            "uid": metadata.uid,
+            "namespace": subject.namespace,
+            "name": subject.name,
+            "uid": subject.uid,
         },
         "type": severity,
         "reason": reason,

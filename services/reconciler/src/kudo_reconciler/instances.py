@@ -47,6 +47,9 @@ class InstanceStore:
         try:
             raw = await self.client.get(INSTANCES, key.name, namespace=key.namespace)
         except NotFound:
+            known = self.informer.get(key.namespace, key.name)
+            if known is not None:
+                self.informer.observe_deleted(known)
             return None
         self.informer.observe(raw)
         return Instance.from_wire(raw)
@@ -116,6 +119,21 @@ class InstanceStore:
             await self._send(instance, *operations)
             return None
         return await self._patch(instance, *operations)
+
+    async def add_finalizer(self, instance: Instance, finalizer: str) -> bool:
+        """Have a finalizer on the Instance; return whether it had to be added.
+
+        Raises:
+            Outdated: the Instance changed since it was last seen, or is another one.
+        """
+        now = self.cached(_key(instance))
+        if now is None or now.metadata.uid != instance.metadata.uid:
+            raise Outdated
+        present = now.metadata.finalizers or ()
+        if finalizer in present:
+            return False
+        await self.set_finalizers(now, [*present, finalizer])
+        return True
 
     async def _patch(self, instance: Instance, *operations: JsonObject) -> Instance:
         return self._observed(await self._send(instance, *operations))

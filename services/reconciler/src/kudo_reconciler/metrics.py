@@ -41,6 +41,9 @@ class Metrics:
             ["status", "reason"],
             registry=self.registry,
         )
+        self.leader = Gauge(
+            "kudo_leader", "1 while this replica is the one that works.", registry=self.registry
+        )
         self.instances = Gauge(
             "kudo_instances", "Instances in the cluster.", registry=self.registry
         )

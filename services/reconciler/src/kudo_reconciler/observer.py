@@ -14,11 +14,14 @@ from kubeio.client import Client
 from kubeio.errors import Forbidden, KubeError, MethodNotAllowed, NotFound
 from kubeio.informer import Informer
 from kubeio.informers import Informers
+from kubeio.reflector import Timing
 from kubeio.resource import Resource
 from kubeio.store import Change
 from kudo import names
 from kudo.api import JsonObject
-from kudo.health import has_rule
+from kudo.health import needs_body
+from kudo.sharing import sharers
+from kudo.takeover import Writer, writers
 from kudo_reconciler.queue import Key
 
 log = logging.getLogger(__name__)
@@ -26,6 +29,7 @@ log = logging.getLogger(__name__)
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _BY_INSTANCE = "instance"
 _REMEMBERED = 2000
+_WRITERS = "writers"
 
 
 class Observer:
@@ -35,14 +39,19 @@ class Observer:
         client: Access to the API server.
         group: Where informers run; they end with it.
         changed: Called with the Instance whose object changed.
+        timing: Of the watches.
     """
 
     def __init__(
-        self, client: Client, group: asyncio.TaskGroup, changed: Callable[[Key], None]
+        self,
+        client: Client,
+        group: asyncio.TaskGroup,
+        changed: Callable[[Key], None],
+        timing: Timing,
     ) -> None:
         self._client = client
         self._changed = changed
-        self._informers = Informers(client, group, on_change=self._on_change)
+        self._informers = Informers(client, group, on_change=self._on_change, timing=timing)
         self._watched: dict[Resource, Informer] = {}
         self._gone: OrderedDict[str, JsonObject] = OrderedDict()
 
@@ -55,7 +64,8 @@ class Observer:
                 resource,
                 label_selector=_SELECTOR,
                 indexers={_BY_INSTANCE: _instance_of},
-                metadata_only=not has_rule(resource.api_version, resource.kind),
+                transform=_with_writers,
+                metadata_only=not needs_body(resource.api_version, resource.kind),
             )
         except (Forbidden, MethodNotAllowed, NotFound) as error:
             log.debug("kind is read, not watched", extra={"kind": resource.kind, "why": str(error)})
@@ -84,8 +94,14 @@ class Observer:
         """
         informer = self._watched.get(resource)
         found = None if informer is None else informer.get(namespace, name)
-        if found is not None:
-            return found
+        return await self.body(resource, namespace, name) if found is None else found
+
+    async def body(self, resource: Resource, namespace: str | None, name: str) -> JsonObject | None:
+        """Return the whole object as it is now, asked for, or None if there is none.
+
+        Raises:
+            KubeError: it could not be read.
+        """
         try:
             return await self._client.get(resource, name, namespace=namespace)
         except NotFound:
@@ -111,6 +127,16 @@ class Observer:
         informer = self._watched.get(resource)
         return [] if informer is None else informer.by_index(_BY_INSTANCE, str(key))
 
+    def shared(self, namespace: str, name: str) -> list[tuple[Resource, JsonObject]]:
+        """Return the watched cluster-scoped objects that an Instance of this name shares."""
+        return [
+            (resource, obj)
+            for resource, informer in self._watched.items()
+            if not resource.namespaced
+            for obj in informer.list()
+            if any((s.namespace, s.name) == (namespace, name) for s in sharers(obj["metadata"]))
+        ]
+
     def _on_change(self, _resource: Resource, change: Change) -> None:
         if change.kind == "deleted":
             self._gone[change.object["metadata"]["uid"]] = change.object
@@ -121,6 +147,18 @@ class Observer:
         for key in keys:
             namespace, _, name = key.partition("/")
             self._changed(Key(namespace, name))
+
+
+def written_by(obj: JsonObject) -> tuple[Writer, ...]:
+    """Return who wrote an object, whether it comes from the cache or from the API server."""
+    cached: tuple[Writer, ...] | None = obj.get(_WRITERS)
+    return writers(obj["metadata"]) if cached is None else cached
+
+
+def _with_writers(obj: JsonObject) -> JsonObject:
+    """Keep who wrote an object; the cache drops the fields that they wrote."""
+    obj[_WRITERS] = writers(obj["metadata"])
+    return obj
 
 
 def _instance_of(obj: JsonObject) -> list[str]:

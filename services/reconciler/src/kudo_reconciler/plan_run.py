@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus, Task
 from kudo.execution import (
     StepOutcome,
     StepRef,
@@ -24,7 +24,7 @@ from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.applier import Superseded
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.instances import Outdated
-from kudo_reconciler.task_context import RunMemory, TaskContext
+from kudo_reconciler.task_context import RunMemory, TaskContext, Tell
 from kudo_reconciler.task_runner import TaskRunner
 
 log = logging.getLogger(__name__)
@@ -46,9 +46,23 @@ class Run:
     uid: str
     memory: RunMemory
     still_wanted: Callable[[], bool]
+    tell: Tell
 
     def path(self, ref: StepRef, task: str) -> TaskPath:
         return TaskPath(self.instance.key, self.name, ref.phase, ref.step, task)
+
+    def context(self, path: TaskPath, ref: StepRef, task: Task) -> TaskContext:
+        return TaskContext(
+            instance=self.instance,
+            version=self.version,
+            uid=self.uid,
+            path=path,
+            ref=ref,
+            task=task,
+            memory=self.memory,
+            still_wanted=self.still_wanted,
+            tell=self.tell,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +158,7 @@ class PlanRunner:
             task = run.version.task(name)
             if task is None:
                 raise FatalTaskError("UnknownTaskName", f"missing task {path}")
-            context = TaskContext(
-                run.instance, run.version, run.uid, path, ref, task, run.memory, run.still_wanted
-            )
+            context = run.context(path, ref, task)
             result = await self.tasks.run(context)
         except FatalTaskError as error:
             message = path.fatal_message(error)

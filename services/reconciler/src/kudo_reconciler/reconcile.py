@@ -12,14 +12,19 @@ taken up again from what the cluster says.
 from dataclasses import dataclass
 
 from kudo.api import Instance
-from kudo.names import FINALIZER_CLEANUP
 from kudo_reconciler.applier import Superseded
 from kudo_reconciler.deletion import Deletion
 from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import Outdated
 from kudo_reconciler.queue import Key
 from kudo_reconciler.running import Running
-from kudo_reconciler.surroundings import Result, Surroundings, finalizers, key_of
+from kudo_reconciler.surroundings import (
+    OUR_FINALIZERS,
+    Result,
+    Surroundings,
+    finalizers,
+    key_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class InstanceReconciler:
         if instance is None:
             self.running.forget(key)
             self.around.instances.forget(key)
+            await self.around.cluster_objects.forget(key)
             return Result("gone")
         try:
             return await self._reconcile(instance)
@@ -50,7 +56,7 @@ class InstanceReconciler:
 
     async def _reconcile(self, instance: Instance) -> Result:
         deleting = instance.metadata.deleting
-        if deleting and FINALIZER_CLEANUP not in finalizers(instance):
+        if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
             # Somebody else keeps the object; no plan runs for it any more.
             await self.deletion.stop(instance)
             return Result("deleting")

@@ -10,6 +10,8 @@ OPERATOR_VERSIONS: Final = Resource(
     GROUP, VERSION, "OperatorVersion", "operatorversions", namespaced=True
 )
 EVENTS: Final = Resource("", "v1", "Event", "events", namespaced=True)
+CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
+SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
 
 READINESS_KINDS: Final = (
     Resource("apps", "v1", "Deployment", "deployments", namespaced=True),

@@ -8,7 +8,9 @@ status of the idle Instance. After a crash between any two of them the next pass
 """
 
 import logging
+import time
 from dataclasses import dataclass, field
+from functools import partial
 
 from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, PlanStatus
 from kudo.conditions import PLAN_IN_FATAL_ERROR, Situation
@@ -18,9 +20,10 @@ from kudo.plans import active_run
 from kudo.problems import Problem
 from kudo.run_status import begun, failure_text, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
+from kudo_reconciler.events import Subject
 from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import Outdated
-from kudo_reconciler.plan_run import PassResult, PlanRunner, Run
+from kudo_reconciler.plan_run import PlanRunner, Run
 from kudo_reconciler.queue import Key
 from kudo_reconciler.surroundings import (
     AGAIN_SECONDS,
@@ -34,17 +37,20 @@ from kudo_reconciler.task_context import RunMemory
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 2.0
-_SAFETY_SECONDS = 60.0
-"""Until a waiting run is looked at although no event came: no lost event may stop it for ever."""
 
 
 @dataclass
 class Running:
-    """Works on scheduled runs; remembers what was done in those in progress."""
+    """Works on scheduled runs; remembers what was done in those in progress.
+
+    Attributes:
+        recheck: Seconds after which a waiting run is read anew from the API server.
+    """
 
     around: Surroundings
     runner: PlanRunner
     idle: Idle
+    recheck: float
     _memories: dict[Key, RunMemory] = field(default_factory=dict)
 
     def forget(self, key: Key) -> None:
@@ -81,6 +87,7 @@ class Running:
         else:
             # A run keeps the version that it began with.
             version = memory.version
+            await self._recheck_if_due(memory, key, instance)
         return await self._advance(key, instance, version)
 
     # The beginning
@@ -103,7 +110,7 @@ class Running:
         live = await self._with_finalizer(live, version)
         await self._announce(key, live)
         status = begun(live, version, around.now())
-        self._memories[key] = _memory(live, version, status)
+        self._memories[key] = self._memory(live, version, status)
         return live, version
 
     async def _refuse(
@@ -154,7 +161,29 @@ class Running:
             log.info("run continued", extra={"plan": name, "uid": uid})
         await self.around.events.started(instance, name, uid)
 
+    def _memory(
+        self, instance: Instance, version: OperatorVersion, status: InstanceStatus
+    ) -> RunMemory:
+        """Return what is known to be done under the uid of the run."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        recheck_at = time.monotonic() + self.recheck
+        memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at)
+        plan = version.plans.get(name)
+        if plan is not None:
+            memory.finished.update(finished_tasks(plan, (status.plan_status or {})[name]))
+        return memory
+
     # The middle
+
+    async def _recheck_if_due(self, memory: RunMemory, key: Key, instance: Instance) -> None:
+        """Now and then trust no cache: an event may have been lost on the way."""
+        memory.rechecking = time.monotonic() >= memory.recheck_at
+        if not memory.rechecking:
+            return
+        memory.recheck_at = time.monotonic() + self.recheck
+        live = await self.around.instances.live(key)
+        if live is None or live.metadata.resource_version != instance.metadata.resource_version:
+            raise Outdated
 
     async def _advance(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
@@ -174,9 +203,15 @@ class Running:
             written = with_entry(status, progress)
             stored = await self.around.instances.write_status(stored, written)
 
-        memory = self._memories[key]
         run = Run(
-            instance, version, plan, name, uid, memory, lambda: self._still_wanted(key, instance)
+            instance=instance,
+            version=version,
+            plan=plan,
+            name=name,
+            uid=uid,
+            memory=self._memories[key],
+            still_wanted=lambda: self._still_wanted(key, instance),
+            tell=partial(self.around.events.note, Subject.of(instance), uid),
         )
         result = await self.runner.advance(run, entry, store)
         for failure, message in result.failures:
@@ -186,7 +221,10 @@ class Running:
             status = with_entry(status, result.entry)
             return await self._finish(stored, version, status, result.entry, reason)
         await store(result.entry)
-        return _waiting(result)
+        if result.retry:
+            return Result("retry", retry=True)
+        patience = min(_POLL_SECONDS, self.recheck) if result.polled else self.recheck
+        return Result("waiting", requeue_after=patience)
 
     def _still_wanted(self, key: Key, instance: Instance) -> bool:
         """Whether the cluster, as far as we know it, still wants the run."""
@@ -266,19 +304,3 @@ class Running:
         settled = await self.idle.settle(cleared, version)
         # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
         return Result("finished", requeue_after=settled.requeue_after)
-
-
-def _memory(instance: Instance, version: OperatorVersion, status: InstanceStatus) -> RunMemory:
-    """Return what is known to be done under the uid of the run."""
-    name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-    memory = RunMemory(uid, instance.metadata.uid, name, version)
-    plan = version.plans.get(name)
-    if plan is not None:
-        memory.finished.update(finished_tasks(plan, (status.plan_status or {})[name]))
-    return memory
-
-
-def _waiting(result: PassResult) -> Result:
-    if result.retry:
-        return Result("retry", retry=True)
-    return Result("waiting", requeue_after=_POLL_SECONDS if result.polled else _SAFETY_SECONDS)

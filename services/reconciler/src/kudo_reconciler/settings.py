@@ -16,6 +16,13 @@ def _workers(text: str) -> int:
     return int(text)
 
 
+def _some_seconds(text: str) -> float:
+    value = seconds(text)
+    if value == 0:
+        raise ValueError("it must be more than 0 seconds")
+    return value
+
+
 _OPTIONS = (
     Option("--kubeconfig", _PREFIX + "KUBECONFIG", "File that says how to reach the cluster."),
     Option(
@@ -37,6 +44,61 @@ _OPTIONS = (
         "Port of /healthz, /readyz and /metrics.",
         default=8080,
         type=port,
+    ),
+    Option(
+        "--lease-namespace",
+        _PREFIX + "LEASE_NAMESPACE",
+        "Namespace of the Lease by which replicas elect one that works; by default the pod's own, "
+        "or that of the kubeconfig's context.",
+    ),
+    Option(
+        "--lease-name",
+        _PREFIX + "LEASE_NAME",
+        "Name of the Lease.",
+        default="kudo-reconciler",
+    ),
+    Option(
+        "--lease-duration",
+        _PREFIX + "LEASE_DURATION",
+        "Seconds without a renewal after which another replica takes over.",
+        default=15.0,
+        type=_some_seconds,
+    ),
+    Option(
+        "--lease-renew-deadline",
+        _PREFIX + "LEASE_RENEW_DEADLINE",
+        "Seconds without a renewal after which a leader stops its work.",
+        default=10.0,
+        type=_some_seconds,
+    ),
+    Option(
+        "--lease-retry",
+        _PREFIX + "LEASE_RETRY",
+        "Seconds between two looks at the Lease.",
+        default=2.0,
+        type=_some_seconds,
+    ),
+    Option(
+        "--call-timeout",
+        _PREFIX + "CALL_TIMEOUT",
+        "Seconds that one call to the API server may take.",
+        default=30.0,
+        type=_some_seconds,
+    ),
+    Option(
+        "--watch-silence",
+        _PREFIX + "WATCH_SILENCE",
+        "Seconds without a byte after which a watch counts as dead and is opened anew.",
+        default=200.0,
+        type=_some_seconds,
+    ),
+    Option(
+        "--recheck",
+        _PREFIX + "RECHECK",
+        "Seconds after which a waiting run is looked at anew, with everything read from the API "
+        "server: no lost event may stop it for ever.",
+        default=60.0,
+        type=_some_seconds,
     ),
     Option(
         "--grace",
@@ -62,6 +124,11 @@ class Settings:
 
     Attributes:
         kubeconfig: None to find the cluster as kubectl does, or from inside it.
+        lease_namespace: None for the namespace that we run in.
+        lease_duration, lease_renew_deadline, lease_retry: Seconds.
+        call_timeout: Seconds.
+        watch_silence: Seconds.
+        recheck: Seconds.
         grace: Seconds.
     """
 
@@ -69,6 +136,14 @@ class Settings:
     workers: int
     probe_host: str
     probe_port: int
+    lease_namespace: str | None
+    lease_name: str
+    lease_duration: float
+    lease_renew_deadline: float
+    lease_retry: float
+    call_timeout: float
+    watch_silence: float
+    recheck: float
     grace: float
     log_level: str
     log_style: Style

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from kudo.api import Instance, InstanceStatus
 from kudo.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.health import readiness
-from kudo.names import FINALIZER_CLEANUP
+from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 from kudo.run_status import settled, with_conditions
 from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.cluster_objects import ClusterObjects
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.metrics import Metrics
@@ -18,6 +19,7 @@ from kudo_reconciler.resources import READINESS_KINDS
 from kudo_reconciler.versions import VersionStore
 
 AGAIN_SECONDS = 0.05
+OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Surroundings:
     events: EventRecorder
     metrics: Metrics
     clock: Clock
+    cluster_objects: ClusterObjects
     fresh_uid: Callable[[], str]
 
     def now(self) -> str:
@@ -71,12 +74,15 @@ class Surroundings:
         return await self.instances.write_status(instance, status)
 
     async def release(self, instance: Instance) -> None:
-        """Take our finalizer off, so that the Instance can go.
+        """Take our finalizers off, so that the Instance can go.
 
         Raises:
             Outdated: the Instance changed since it was read.
         """
-        rest = [item for item in finalizers(instance) if item != FINALIZER_CLEANUP]
+        present = finalizers(instance)
+        if FINALIZER_CLUSTER_RESOURCES in present:
+            await self.cluster_objects.let_go(instance)
+        rest = [item for item in present if item not in OUR_FINALIZERS]
         await self.instances.set_finalizers(instance, rest)
 
 

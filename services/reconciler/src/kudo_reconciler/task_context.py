@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from kubeio.resource import Resource
@@ -11,10 +11,13 @@ from kudo.enrichment import Origin
 from kudo.execution import StepRef
 from kudo.rendering import Manifest, render_objects, variables
 from kudo.tasks import TaskPath
+from kudo_reconciler.events import Severity
 
 _RENDER_SECONDS = 10.0
 
 TaskKey = tuple[StepRef, str]
+Tell = Callable[[Severity, str, str], Awaitable[None]]
+"""Writes an event of a run: severity, reason, message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +40,34 @@ class RunMemory:
 
     It is lost with the process. Then the tasks of the unfinished step run again, which changes
     nothing that is already as it should be.
+
+    Attributes:
+        recheck_at: Monotonic seconds from which on a pass trusts no cache.
+        rechecking: Whether this pass is such a one.
+        healthy: uids of objects that were seen healthy: none of them is created again if it goes.
     """
 
     uid: str
     instance_uid: str
     plan: str
     version: OperatorVersion
+    recheck_at: float
+    rechecking: bool = False
     applied: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
-    """uids of objects that were seen healthy: none of them is created again if it goes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """The place of a task in a run."""
+    """The place of a task in a run.
+
+    Attributes:
+        still_wanted: Whether the run is the one that the Instance wants; asked in the tick of
+            each write.
+        tell: Writes an event.
+    """
 
     instance: Instance
     version: OperatorVersion
@@ -62,6 +77,7 @@ class TaskContext:
     task: Task
     memory: RunMemory
     still_wanted: Callable[[], bool]
+    tell: Tell
 
     @property
     def key(self) -> TaskKey:

@@ -1,0 +1,130 @@
+"""Cluster-scoped objects: which Instances share one, and what becomes of it without them.
+
+No owner reference can tell, since an owner must live in the object's namespace. An annotation names
+every Instance that applied the object, as `namespace/name/uid`. What stays and what goes when the
+last of them is deleted is the template's to say; some kinds always stay.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from kudo import names
+from kudo.api import Instance, Json, JsonObject
+
+_NEVER_DELETED = frozenset(
+    {
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("", "Namespace"),
+        ("", "PersistentVolume"),
+    }
+)
+"""With these goes data that may belong to anybody."""
+_PER_INSTANCE_LABELS = frozenset(
+    {names.LABEL_HERITAGE, names.LABEL_OPERATOR, names.LABEL_INSTANCE}
+)
+_PER_INSTANCE_ANNOTATIONS = frozenset(
+    {
+        names.ANNOTATION_PLAN,
+        names.ANNOTATION_PHASE,
+        names.ANNOTATION_STEP,
+        names.ANNOTATION_PLAN_UID,
+        names.ANNOTATION_SHARED_BY,
+        names.ANNOTATION_LAST_APPLIED,
+    }
+)
+_SERVER_METADATA = frozenset(
+    {"managedFields", "resourceVersion", "generation", "labels", "annotations"}
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Sharer:
+    """An Instance that applied an object."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def sharer(instance: Instance) -> Sharer:
+    metadata = instance.metadata
+    return Sharer(metadata.namespace, metadata.name, metadata.uid)
+
+
+def sharers(metadata: Mapping[str, Json]) -> tuple[Sharer, ...]:
+    """Return the Instances that the annotation names; what cannot be read is left out."""
+    text = (metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or ""
+    parts = (entry.split("/") for entry in str(text).split(","))
+    return tuple(sorted({Sharer(*part) for part in parts if len(part) == 3 and all(part)}))
+
+
+def shared_by(instances: Iterable[Sharer]) -> str:
+    """Return the value of the annotation."""
+    return ",".join(f"{one.namespace}/{one.name}/{one.uid}" for one in sorted(set(instances)))
+
+
+class Claim(Enum):
+    """How an Instance may apply a cluster-scoped object that exists.
+
+    Attributes:
+        OURS: By force; nobody else applies it.
+        SHARED: Others apply it too: by force where it differs, which they must be told.
+        FOREIGN: Without force; it is not of KUDO.
+    """
+
+    OURS = "ours"
+    SHARED = "shared"
+    FOREIGN = "foreign"
+
+
+def claim(
+    metadata: Mapping[str, Json], instance: Instance, lives: Callable[[Sharer], bool]
+) -> tuple[Claim, tuple[str, ...]]:
+    """Return what an existing object is to an Instance, and which others share it.
+
+    Args:
+        metadata: Of the object as it is stored.
+        instance: Which wants to apply it.
+        lives: Whether an Instance still exists; entries of others count no more.
+    """
+    ours, labels = sharer(instance), metadata.get("labels") or {}
+    named = sharers(metadata)
+    others = tuple(str(one) for one in named if one != ours and lives(one))
+    if others:
+        return Claim.SHARED, others
+    if named:
+        return Claim.OURS, ()
+    if labels.get(names.LABEL_HERITAGE) != names.HERITAGE:
+        return Claim.FOREIGN, ()
+    # Left by the original, which wrote down no more than the name of the Instance.
+    name = str(labels.get(names.LABEL_INSTANCE) or "")
+    return (Claim.OURS, ()) if name == ours.name else (Claim.SHARED, (name,))
+
+
+def differs(one: JsonObject, other: JsonObject) -> bool:
+    """Return whether two states of an object differ in more than whose they are."""
+    return _without_sharing(one) != _without_sharing(other)
+
+
+def _without_sharing(obj: JsonObject) -> JsonObject:
+    metadata = obj["metadata"]
+    kept: JsonObject = {k: v for k, v in metadata.items() if k not in _SERVER_METADATA}
+    kept["labels"] = _rest(metadata.get("labels"), _PER_INSTANCE_LABELS)
+    kept["annotations"] = _rest(metadata.get("annotations"), _PER_INSTANCE_ANNOTATIONS)
+    return {**obj, "metadata": kept}
+
+
+def _rest(values: Json, left_out: frozenset[str]) -> JsonObject:
+    return {key: value for key, value in (values or {}).items() if key not in left_out}
+
+
+def goes_with_instance(obj: JsonObject) -> bool:
+    """Return whether a template asks that its object be deleted with its last Instance."""
+    group = str(obj["apiVersion"]).rpartition("/")[0]
+    annotations = obj["metadata"].get("annotations") or {}
+    wanted = annotations.get(names.ANNOTATION_DELETE_WITH_INSTANCE) == "true"
+    return wanted and (group, obj["kind"]) not in _NEVER_DELETED

@@ -1,0 +1,111 @@
+"""Taking over what another way of writing left: whose fields are whose in `managedFields`.
+
+Server-side apply removes a field that the template dropped only if it knows that we applied it. An
+object of KUDO 0.19 carries its fields as an Update of the manager `manager`; one that we created by
+a plain POST, or annotated by a patch, as an Update of `kudo`. Before the next apply both become
+fields that `kudo` has applied, and so does what was applied in another API version of the kind.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from kudo import names
+from kudo.api import Json, JsonObject
+
+_ORIGINAL_MANAGER = "manager"
+
+
+class Writer(NamedTuple):
+    """Who wrote fields of an object, and how: an entry of `managedFields` without the fields."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+
+
+@lru_cache(maxsize=1000)
+def _shared(writer: Writer) -> Writer:
+    # Thousands of objects have the same writers.
+    return writer
+
+
+def writers(metadata: Mapping[str, Json]) -> tuple[Writer, ...]:
+    """Return who wrote an object, from its metadata as the API server gives it."""
+    return tuple(_shared(_writer(entry)) for entry in _entries(metadata))
+
+
+def needs_taking_over(
+    written_by: Iterable[Writer], annotations: Mapping[str, Json], api_version: str
+) -> bool:
+    """Return whether fields of ours are not in one entry of server-side apply.
+
+    Args:
+        written_by: Who wrote the object.
+        annotations: Of the object.
+        api_version: In which it will be applied.
+    """
+    return any(
+        _is_ours(writer, annotations) and not _is_applied(writer, api_version)
+        for writer in written_by
+    )
+
+
+def taken_over(metadata: Mapping[str, Json], api_version: str) -> list[JsonObject] | None:
+    """Return the `managedFields` with our fields in one entry of server-side apply.
+
+    Args:
+        metadata: Of the object as the API server gives it.
+        api_version: In which it will be applied.
+
+    Returns:
+        None if they are like that already.
+    """
+    annotations = metadata.get("annotations") or {}
+    if not needs_taking_over(writers(metadata), annotations, api_version):
+        return None
+    entries = _entries(metadata)
+    ours = [entry for entry in entries if _is_ours(_writer(entry), annotations)]
+    merged = {
+        "manager": names.FIELD_MANAGER,
+        "operation": "Apply",
+        "apiVersion": api_version,
+        "time": max(str(entry.get("time") or "") for entry in ours),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": _united(entry.get("fieldsV1") for entry in ours),
+    }
+    return [merged, *(entry for entry in entries if entry not in ours)]
+
+
+def _entries(metadata: Mapping[str, Json]) -> list[JsonObject]:
+    return [entry for entry in metadata.get("managedFields") or () if isinstance(entry, dict)]
+
+
+def _writer(entry: JsonObject) -> Writer:
+    found = (entry.get(key) for key in ("manager", "operation", "apiVersion", "subresource"))
+    return Writer(*(str(value or "") for value in found))
+
+
+def _is_ours(writer: Writer, annotations: Mapping[str, Json]) -> bool:
+    if writer.subresource:
+        return False
+    if writer.manager == names.FIELD_MANAGER:
+        return True
+    # Many controllers are called `manager`; only the original annotates what it applied.
+    original = (writer.manager, writer.operation) == (_ORIGINAL_MANAGER, "Update")
+    return original and names.ANNOTATION_LAST_APPLIED in annotations
+
+
+def _is_applied(writer: Writer, api_version: str) -> bool:
+    return (writer.operation, writer.api_version) == ("Apply", api_version)
+
+
+def _united(sets: Iterable[Json]) -> JsonObject:
+    """Unite sets of fields, each a tree whose leaves are empty."""
+    union: JsonObject = {}
+    for fields in sets:
+        if isinstance(fields, dict):
+            for key, below in fields.items():
+                union[key] = _united((union.get(key), below))
+    return union

@@ -1,0 +1,103 @@
+"""The dependency hash: pods restart when a ConfigMap or Secret that they use has changed.
+
+The content of a dependency is looked for among the objects of the same task, then on the object in
+the cluster: what was last applied counts, not what somebody edited since.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kubeio.errors import ApiError, ConnectionLost
+from kubeio.resource import Resource
+from kudo import names
+from kudo.api import JsonObject
+from kudo.dependencies import (
+    MISSING,
+    Dependency,
+    content_digest,
+    dependencies_hash,
+    dependencies_of,
+    digest_text,
+    live_digest,
+    with_dependencies_hash,
+)
+from kudo.tasks import TransientTaskError
+from kudo_reconciler.observer import Observer
+from kudo_reconciler.ownership import Wanted
+from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
+
+_RESOURCES: dict[str, Resource] = {
+    "ConfigMap": CONFIG_MAPS,
+    "Secret": SECRETS,
+}
+Digests = dict[Dependency, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyHasher:
+    """Writes hashes on the objects of a task."""
+
+    observer: Observer
+
+    async def hashed(self, wanted: Sequence[Wanted], namespace: str) -> list[Wanted]:
+        """Return the objects with the hash of what they use, or of their own content.
+
+        Raises:
+            TransientTaskError: a dependency could not be read.
+        """
+        digests: Digests = {}
+        for one in wanted:
+            dependency = _as_dependency(one)
+            if dependency is not None:
+                digests[dependency] = content_digest(one.target)
+        return [await self._one(one, digests, namespace) for one in wanted]
+
+    async def _one(self, wanted: Wanted, digests: Digests, namespace: str) -> Wanted:
+        dependency = _as_dependency(wanted)
+        if dependency is not None:
+            return replace(wanted, target=_with_content(wanted.target, digests[dependency]))
+        used = dependencies_of(wanted.target)
+        if not used or not wanted.resource.namespaced:
+            return wanted
+        for one in used:
+            if one not in digests:
+                digests[one] = await self._live(one, namespace)
+        value = dependencies_hash([digests[one] for one in used])
+        return replace(wanted, target=with_dependencies_hash(wanted.target, value))
+
+    async def _live(self, dependency: Dependency, namespace: str) -> bytes:
+        if not dependency.name:
+            return MISSING
+        resource = _RESOURCES[dependency.kind]
+        await self.observer.watch(resource)
+        try:
+            found = await self.observer.current(resource, namespace, dependency.name)
+            if found is None:
+                return MISSING
+            known = live_digest(found["metadata"].get("annotations") or {})
+            if known is not None:
+                return known
+            return await self._of_body(resource, namespace, dependency.name)
+        except (ApiError, ConnectionLost) as error:
+            text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {error}"
+            raise TransientTaskError("TaskEnhancementError", text) from error
+
+    async def _of_body(self, resource: Resource, namespace: str, name: str) -> bytes:
+        body = await self.observer.body(resource, namespace, name)
+        return MISSING if body is None else content_digest(body)
+
+
+def _as_dependency(wanted: Wanted) -> Dependency | None:
+    for kind, resource in _RESOURCES.items():
+        if (wanted.resource.group, wanted.resource.kind) == (resource.group, kind):
+            return Dependency(kind, wanted.name)
+    return None
+
+
+def _with_content(target: JsonObject, digest: bytes) -> JsonObject:
+    metadata = target["metadata"]
+    annotations = {
+        **(metadata.get("annotations") or {}),
+        names.ANNOTATION_DEPENDENCY_CONTENT: digest_text(digest),
+    }
+    return {**target, "metadata": {**metadata, "annotations": annotations}}

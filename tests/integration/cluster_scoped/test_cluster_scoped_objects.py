@@ -1,0 +1,355 @@
+"""Cluster-scoped objects: shared between Instances, kept after them, deleted where asked for."""
+
+import json
+import uuid
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kubeio.client import Client
+from kubeio.errors import NotFound
+from kubeio.resource import Resource
+from tests.integration.lifecycle.helpers import (
+    FINALIZER,
+    as_admin,
+    client_as,
+    delete,
+    dummy,
+    event_text,
+    task,
+    until_event,
+)
+from tests.integration.support import (
+    INSTANCES,
+    Json,
+    World,
+    as_list,
+    config_map,
+    messages,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    template,
+    wait_until,
+)
+
+PRIORITIES = Resource(
+    "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False
+)
+NAMESPACES = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+SHARED_BY = "kudo.dev/shared-by"
+KEPT = "ClusterResourcesKept"
+
+
+@pytest.fixture
+async def admin(world: World) -> AsyncIterator[Client]:
+    async with client_as(world, "admin") as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+async def granted(world: World) -> None:
+    """Let the reconciler write the cluster-scoped kinds that these tests use."""
+    rules = [
+        {
+            "apiGroups": ["scheduling.k8s.io"],
+            "resources": ["priorityclasses"],
+            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
+        },
+        {
+            "apiGroups": [""],
+            "resources": ["namespaces"],
+            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
+        },
+    ]
+    name = "test-cluster-scoped"
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    user = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "kudo-reconciler"}
+    rbac = "rbac.authorization.k8s.io/v1"
+    objects = [
+        {"apiVersion": rbac, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules},
+        {
+            "apiVersion": rbac,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": role,
+            "subjects": [user],
+        },
+    ]
+    kubeconfig = world.installation.cluster.kubeconfig("admin")
+    done = await world.kubectl(
+        f"--kubeconfig={kubeconfig}", "apply", "-f", "-", text=as_list(objects)
+    )
+    assert done.code == 0, done.output
+
+
+@pytest.fixture
+def name() -> str:
+    """Return a name that no other test uses: these objects have no namespace of their own."""
+    return f"test-{uuid.uuid4().hex[:8]}"
+
+
+def priority(name: str, text: str = "{{ .Params.TEXT }}", **annotations: str) -> Json:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {
+            "name": name,
+            "annotations": {k.replace("_", "/"): v for k, v in annotations.items()},
+        },
+        "value": 7,
+        "description": text,
+    }
+
+
+def going(name: str) -> Json:
+    made = priority(name)
+    made["metadata"]["annotations"]["kudo.dev/delete-with-instance"] = "true"
+    return made
+
+
+def version(*objects: Json, **plans: Json) -> Json:
+    return operator_version(
+        "v",
+        templates={"objects.yaml": template(*objects)},
+        tasks=[task("objects", "Apply", "objects.yaml"), dummy("nothing", done=True)],
+        plans={"deploy": plan({"objects": ["objects"]}), **plans},
+        parameters=[parameter("TEXT", "one")],
+    )
+
+
+async def install(world: World, *names: str, of: Json, **parameters: str) -> None:
+    done = await world.apply(of, *(new_instance(one, "v", **parameters) for one in names))
+    assert done.code == 0, done.output
+    for one in names:
+        await world.until_complete(one)
+
+
+async def sharing(admin: Client, world: World, name: str) -> list[str]:
+    """Return the names of the Instances that the annotation of a PriorityClass names."""
+    found = await admin.get(PRIORITIES, name)
+    text = found["metadata"].get("annotations", {}).get(SHARED_BY, "")
+    entries = [entry.split("/") for entry in text.split(",") if entry]
+    assert all(entry[0] == world.namespace for entry in entries)
+    return [entry[1] for entry in entries]
+
+
+async def gone(admin: Client, resource: Resource, name: str) -> bool:
+    try:
+        await admin.get(resource, name)
+    except NotFound:
+        return True
+    return False
+
+
+async def test_a_cluster_scoped_object_has_no_owner_and_names_its_instance(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "i", of=version(priority(name)))
+
+    found = await admin.get(PRIORITIES, name)
+    instance = await world.instance("i")
+
+    assert "ownerReferences" not in found["metadata"]
+    assert "namespace" not in found["metadata"]
+    assert found["metadata"]["annotations"][SHARED_BY] == (
+        f"{world.namespace}/i/{instance['metadata']['uid']}"
+    )
+    assert found["metadata"]["labels"]["kudo.dev/instance"] == "i"
+    assert "finalizers" not in instance["metadata"]
+
+
+async def test_a_change_is_applied_exactly_also_right_after_the_creation(
+    world: World, admin: Client, name: str
+) -> None:
+    wanted = priority(name)
+    wanted["metadata"]["annotations"]["example.org/{{ .Params.TEXT }}"] = "yes"
+    await install(world, "i", of=version(wanted))
+
+    await world.patch("i", {"parameters": {"TEXT": "two"}})
+    await world.until("i", lambda i: i["metadata"]["generation"] > 3, "another run")
+    await world.until_complete("i")
+
+    found = await admin.get(PRIORITIES, name)
+    annotations = found["metadata"]["annotations"]
+    assert found["description"] == "two"
+    assert "example.org/two" in annotations
+    assert "example.org/one" not in annotations
+    assert await sharing(admin, world, name) == ["i"]
+
+
+async def test_identical_objects_are_shared_in_silence(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "a", of=version(priority(name)))
+    before = await admin.get(PRIORITIES, name)
+    await install(world, "b", of=version(priority(name)))
+
+    after = await admin.get(PRIORITIES, name)
+    assert await sharing(admin, world, name) == ["a", "b"]
+    assert after["metadata"]["labels"] == before["metadata"]["labels"]
+    assert await world.events("ObjectShared") == []
+
+
+async def test_a_differing_object_is_applied_with_a_warning_that_names_the_other(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "a", of=version(priority(name)))
+    await install(world, "b", of=version(priority(name)), TEXT="other")
+
+    text = await event_text(world, "ObjectShared")
+
+    assert (await admin.get(PRIORITIES, name))["description"] == "other"
+    assert await sharing(admin, world, name) == ["a", "b"]
+    assert f"{world.namespace}/a" in text
+    assert name in text
+    assert (await world.events("ObjectShared"))[0]["type"] == "Warning"
+
+
+async def test_two_instances_made_at_once_are_both_written_on_the_object(
+    world: World, admin: Client, name: str
+) -> None:
+    names = [f"i{number}" for number in range(6)]
+
+    await install(world, *names, of=version(priority(name)))
+
+    assert await sharing(admin, world, name) == names
+
+
+async def test_an_object_stays_when_its_instance_goes_and_an_event_says_so(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "i", of=version(priority(name)))
+
+    await delete(world)
+
+    event = await until_event(world, KEPT)
+    assert f"PriorityClass {name}" in event["message"]
+    assert await sharing(admin, world, name) == []
+    assert not await gone(admin, PRIORITIES, name)
+
+
+async def test_an_object_that_stayed_is_taken_up_by_the_next_instance(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "i", of=version(priority(name)))
+    await delete(world)
+    await until_event(world, KEPT)
+
+    await install(world, "j", of=version(priority(name)), TEXT="next")
+
+    assert (await admin.get(PRIORITIES, name))["description"] == "next"
+    assert await sharing(admin, world, name) == ["j"]
+
+
+async def test_an_object_goes_with_its_last_instance_where_its_template_asks_for_it(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "a", "b", of=version(going(name)))
+    instance = await world.instance("a")
+    assert instance["metadata"]["finalizers"] == ["kudo.dev/cluster-resources"]
+
+    await delete(world, "a")
+    await world.until_gone(INSTANCES, "a")
+    assert await sharing(admin, world, name) == ["b"]
+
+    await delete(world, "b")
+    await world.until_gone(INSTANCES, "b")
+    assert await gone(admin, PRIORITIES, name)
+
+
+async def test_the_last_instance_knows_its_objects_also_after_a_restart(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "i", of=version(going(name)))
+
+    world.installation.reconciler.kill()
+    await delete(world)
+    world.installation.reconciler.start()
+
+    await world.until_gone(INSTANCES, "i")
+    assert await gone(admin, PRIORITIES, name)
+
+
+async def test_the_cleanup_plan_runs_before_the_objects_go(
+    world: World, admin: Client, name: str
+) -> None:
+    cleanup = operator_version(
+        "v",
+        templates={
+            "objects.yaml": template(going(name)),
+            "bye.yaml": template(config_map("bye")),
+        },
+        plans={
+            "deploy": plan({"objects": ["objects"]}),
+            "cleanup": plan({"bye": ["bye"]}),
+        },
+        parameters=[parameter("TEXT", "one")],
+    )
+    await install(world, "i", of=cleanup)
+    found = await world.instance("i")
+    assert sorted(found["metadata"]["finalizers"]) == sorted(
+        [FINALIZER, "kudo.dev/cluster-resources"]
+    )
+
+    await delete(world)
+
+    await world.until_gone(INSTANCES, "i")
+    assert await gone(admin, PRIORITIES, name)
+
+
+async def test_a_namespace_never_goes_with_an_instance(
+    world: World, admin: Client, name: str
+) -> None:
+    wanted: Json = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "annotations": {"kudo.dev/delete-with-instance": "true"}},
+    }
+    await install(world, "i", of=version(wanted))
+    assert "finalizers" not in (await world.instance("i"))["metadata"]
+
+    await delete(world)
+
+    await until_event(world, KEPT)
+    assert "deletionTimestamp" not in (await admin.get(NAMESPACES, name))["metadata"]
+    await admin.delete(NAMESPACES, name)
+
+
+async def test_an_object_of_nobody_is_adopted_unless_a_field_is_anothers(
+    world: World, admin: Client, name: str
+) -> None:
+    other = f"{name}-other"
+    mine = json.dumps(priority(name, "mine", example_org="x"))
+    await as_admin(world, "create", "priorityclass", other, "--value=7", "--description=theirs")
+    await admin.create(PRIORITIES, json.loads(mine), field_manager="somebody")
+
+    await world.apply(
+        version(priority(other), priority(name, "mine")), new_instance("i", "v", TEXT="ours")
+    )
+    failed = await world.until_failed("i")
+    assert ".description" in messages(failed, "deploy")
+    assert (await admin.get(PRIORITIES, other))["description"] == "theirs"
+
+    await install(world, "j", of=version(priority(name, "mine")))
+    assert "belonged to nobody" in (await until_event(world, "ObjectAdopted"))["message"]
+    assert await sharing(admin, world, name) == ["j"]
+
+
+async def test_a_sharer_that_vanished_unseen_does_not_count(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "i", of=version(going(name)))
+    ghost = f"{world.namespace}/ghost/00000000-0000-0000-0000-000000000000"
+    live = await admin.get(PRIORITIES, name)
+    named = f"{ghost},{live['metadata']['annotations'][SHARED_BY]}"
+    await admin.merge_patch(PRIORITIES, name, {"metadata": {"annotations": {SHARED_BY: named}}})
+
+    await delete(world)
+    await world.until_gone(INSTANCES, "i")
+
+    async def is_gone() -> bool:
+        return await gone(admin, PRIORITIES, name)
+
+    await wait_until(is_gone, lambda: "the object to go with its last Instance")
