@@ -3,7 +3,7 @@
 Server-side apply removes a field that the template dropped only if it knows that we applied it. An
 object of KUDO 0.19 carries its fields as an Update of the manager `manager`; one that we created by
 a plain POST, or annotated by a patch, as an Update of `kudo`. Before the next apply both become
-fields that `kudo` has applied, and so does what was applied in another API version of the kind.
+fields that `kudo` has applied.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,6 @@ class Writer(NamedTuple):
 
     manager: str
     operation: str
-    api_version: str
     subresource: str
 
 
@@ -36,19 +35,15 @@ def writers(metadata: Mapping[str, Json]) -> tuple[Writer, ...]:
     return tuple(_shared(_writer(entry)) for entry in _entries(metadata))
 
 
-def needs_taking_over(
-    written_by: Iterable[Writer], annotations: Mapping[str, Json], api_version: str
-) -> bool:
-    """Return whether fields of ours are not in one entry of server-side apply.
+def needs_taking_over(written_by: Iterable[Writer], annotations: Mapping[str, Json]) -> bool:
+    """Return whether we wrote fields in another way than by server-side apply.
 
     Args:
         written_by: Who wrote the object.
         annotations: Of the object.
-        api_version: In which it will be applied.
     """
     return any(
-        _is_ours(writer, annotations) and not _is_applied(writer, api_version)
-        for writer in written_by
+        _is_ours(writer, annotations) and writer.operation != "Apply" for writer in written_by
     )
 
 
@@ -57,13 +52,13 @@ def taken_over(metadata: Mapping[str, Json], api_version: str) -> list[JsonObjec
 
     Args:
         metadata: Of the object as the API server gives it.
-        api_version: In which it will be applied.
+        api_version: In which it will be applied; the API server converts fields of other versions.
 
     Returns:
         None if they are like that already.
     """
     annotations = metadata.get("annotations") or {}
-    if not needs_taking_over(writers(metadata), annotations, api_version):
+    if not needs_taking_over(writers(metadata), annotations):
         return None
     entries = _entries(metadata)
     ours = [entry for entry in entries if _is_ours(_writer(entry), annotations)]
@@ -83,7 +78,7 @@ def _entries(metadata: Mapping[str, Json]) -> list[JsonObject]:
 
 
 def _writer(entry: JsonObject) -> Writer:
-    found = (entry.get(key) for key in ("manager", "operation", "apiVersion", "subresource"))
+    found = (entry.get(key) for key in ("manager", "operation", "subresource"))
     return Writer(*(str(value or "") for value in found))
 
 
@@ -95,10 +90,6 @@ def _is_ours(writer: Writer, annotations: Mapping[str, Json]) -> bool:
     # Many controllers are called `manager`; only the original annotates what it applied.
     original = (writer.manager, writer.operation) == (_ORIGINAL_MANAGER, "Update")
     return original and names.ANNOTATION_LAST_APPLIED in annotations
-
-
-def _is_applied(writer: Writer, api_version: str) -> bool:
-    return (writer.operation, writer.api_version) == ("Apply", api_version)
 
 
 def _united(sets: Iterable[Json]) -> JsonObject:

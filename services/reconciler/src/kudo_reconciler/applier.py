@@ -147,13 +147,12 @@ class Applier:
     ) -> JsonObject:
         """Make ours what we or the original wrote in another way, so that it can be dropped."""
         annotations = known["metadata"].get("annotations") or {}
-        api_version = wanted.resource.api_version
-        if not needs_taking_over(written_by(known), annotations, api_version):
+        if not needs_taking_over(written_by(known), annotations):
             return known
         live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
         if live["metadata"]["uid"] != known["metadata"]["uid"]:
             raise Conflict("the object was replaced meanwhile", status=409)
-        entries = taken_over(live["metadata"], api_version)
+        entries = taken_over(live["metadata"], wanted.resource.api_version)
         if entries is None:
             return live
         return await self._patch(

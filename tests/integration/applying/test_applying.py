@@ -1,0 +1,284 @@
+"""What is applied is exactly what templates say; pods restart when what they use has changed."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from kubeio.resource import Resource
+from tests.integration.lifecycle.helpers import as_admin, event_text, task
+from tests.integration.support import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    Json,
+    World,
+    config_map,
+    deployment,
+    messages,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    template,
+    wait_until,
+)
+
+HASH = "kudo.dev/dependencies-hash"
+CONTENT = "kudo.dev/dependency-content"
+SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
+NOTHING_USED = "4ae71336e44bf9bf79d2752e234818a5"
+"""The hash of a single dependency that is missing or left out."""
+
+
+def version(
+    parts: dict[str, str], deploy: dict[str, list[str]], *parameters: Json, **plans: Json
+) -> Json:
+    return operator_version(
+        "v", templates=parts, plans={"deploy": plan(deploy), **plans}, parameters=parameters
+    )
+
+
+async def install(world: World, of: Json, **parameters: str) -> None:
+    done = await world.apply(of, new_instance("i", "v", **parameters))
+    assert done.code == 0, done.output
+    await world.until_complete("i")
+
+
+async def change(world: World, **parameters: str) -> Json:
+    """Change parameters and wait for the run that this causes."""
+    before = await world.instance("i")
+    await world.patch("i", {"parameters": parameters})
+    runs = {uid_of(before, name) for name in ("deploy", "update")}
+    await world.until(
+        "i", lambda i: {uid_of(i, n) for n in ("deploy", "update")} != runs, "another run"
+    )
+    return await world.until_idle("i")
+
+
+def uid_of(instance: Json, name: str) -> str:
+    status = instance.get("status") or {}
+    return str(((status.get("planStatus") or {}).get(name) or {}).get("uid"))
+
+
+def using(name: str, **volume: Any) -> Json:
+    made = deployment(name)
+    made["spec"]["template"]["spec"]["volumes"] = [{"name": "used", **volume}]
+    return made
+
+
+async def hash_of(world: World, name: str) -> str:
+    found = await world.get(DEPLOYMENTS, name)
+    return str(found["spec"]["template"]["metadata"]["annotations"].get(HASH, ""))
+
+
+# Dependencies
+
+
+async def test_a_changed_config_map_restarts_exactly_the_pods_that_use_it(world: World) -> None:
+    parts = {
+        "used.yaml": template(config_map("used", a="{{ .Params.A }}")),
+        "other.yaml": template(config_map("other", b="{{ .Params.B }}")),
+        "apps.yaml": template(
+            using("uses", configMap={"name": "used"}),
+            using("uses-other", configMap={"name": "other"}),
+            deployment("uses-none"),
+        ),
+    }
+    steps = {"files": ["used", "other"], "apps": ["apps"]}
+    await install(world, version(parts, steps, parameter("A", "1"), parameter("B", "1")))
+    names = ["uses", "uses-other", "uses-none"]
+    before = {name: await world.get(DEPLOYMENTS, name) for name in names}
+    assert await hash_of(world, "uses-none") == ""
+
+    await change(world, A="2")
+
+    after = {name: await world.get(DEPLOYMENTS, name) for name in names}
+    restarted = [n for n in names if before[n]["spec"]["template"] != after[n]["spec"]["template"]]
+    assert restarted == ["uses"]
+
+
+async def test_the_hash_is_the_same_from_the_task_and_from_the_cluster(world: World) -> None:
+    parts = {
+        "files.yaml": template(config_map("used", a="1")),
+        "together.yaml": template(
+            config_map("used", a="1"), using("a", configMap={"name": "used"})
+        ),
+        "apart.yaml": template(using("b", configMap={"name": "used"})),
+    }
+    await install(world, version(parts, {"one": ["together"], "two": ["apart"]}))
+
+    assert await hash_of(world, "a") == await hash_of(world, "b") != NOTHING_USED
+    content = (await world.get(CONFIG_MAPS, "used"))["metadata"]["annotations"][CONTENT]
+    assert len(content) == 32
+
+
+async def test_an_edit_by_hand_restarts_nothing(world: World) -> None:
+    parts = {
+        "files.yaml": template(config_map("used", a="1")),
+        "apps.yaml": template(using("a", configMap={"name": "used"})),
+    }
+    of = version(parts, {"one": ["files"], "two": ["apps"]}, again=plan({"two": ["apps"]}))
+    await install(world, of)
+    before = await hash_of(world, "a")
+    patch = '{"data":{"a":"edited"}}'
+    await as_admin(world, "patch", "configmap", "used", "--type=merge", "-p", patch)
+
+    await world.patch("i", {"planExecution": {"planName": "again"}})
+    await world.until_complete("i", "again")
+
+    assert await hash_of(world, "a") == before
+
+
+async def test_what_a_user_made_counts_with_its_content(world: World) -> None:
+    parts = {"apps.yaml": template(using("a", secret={"secretName": "theirs"}))}
+    of = version(parts, {"apps": ["apps"]}, again=plan({"apps": ["apps"]}))
+    await install(world, of)
+    assert await hash_of(world, "a") == NOTHING_USED
+
+    seen = {NOTHING_USED}
+    for content in ("one", "two"):
+        literal = f"--from-literal=k={content}"
+        made = await as_admin(
+            world, "create", "secret", "generic", "theirs", literal, "--dry-run=client", "-o=yaml"
+        )
+        kubeconfig = world.installation.cluster.kubeconfig("admin")
+        await world.kubectl(f"--kubeconfig={kubeconfig}", "apply", "-f", "-", text=made)
+        uid = (await world.patch("i", {"planExecution": {"planName": "again"}}))["spec"][
+            "planExecution"
+        ]["uid"]
+        await world.until("i", lambda i, u=uid: uid_of(i, "again") == u, "the run")  # type: ignore[misc]
+        await world.until_complete("i", "again")
+        assert await hash_of(world, "a") not in seen
+        seen.add(await hash_of(world, "a"))
+
+
+async def test_content_that_is_left_out_of_the_hash_restarts_nothing(world: World) -> None:
+    files = config_map("used", a="{{ .Params.A }}")
+    files["metadata"]["annotations"] = {"kudo.dev/skip-hash-calculation": "true"}
+    parts = {
+        "files.yaml": template(files),
+        "apps.yaml": template(using("a", configMap={"name": "used"})),
+    }
+    await install(world, version(parts, {"one": ["files"], "two": ["apps"]}, parameter("A", "1")))
+    assert await hash_of(world, "a") == NOTHING_USED
+
+    await change(world, A="2")
+
+    assert (await world.get(CONFIG_MAPS, "used"))["data"] == {"a": "2"}
+    assert await hash_of(world, "a") == NOTHING_USED
+
+
+# Exactly what the templates say
+
+
+async def test_a_key_that_left_string_data_leaves_the_secret(world: World) -> None:
+    text = """
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+data: {fixed: Zml4ZWQ=}
+stringData:
+  {{ .Params.KEY }}: {{ .Params.VALUE | quote }}
+"""
+    declared = (parameter("KEY", "first"), parameter("VALUE", "p:\u00e4"))
+    await install(world, version({"keys.yaml": text}, {"keys": ["keys"]}, *declared))
+
+    await change(world, KEY="second")
+
+    data = json.loads(await as_admin(world, "get", "secret", "keys", "-o=json"))["data"]
+    assert {key: base64.b64decode(value).decode() for key, value in data.items()} == {
+        "fixed": "fixed",
+        "second": "p:\u00e4",
+    }
+
+
+async def test_a_field_dropped_with_a_change_of_the_api_version_goes(world: World) -> None:
+    def scaler(api_version: str, label: str) -> str:
+        return f"""
+apiVersion: {api_version}
+kind: HorizontalPodAutoscaler
+metadata: {{name: scaler, labels: {{{label}: "yes"}}}}
+spec:
+  maxReplicas: 3
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: nothing}}
+"""
+
+    old = {"scaler.yaml": scaler("autoscaling/v1", "old")}
+    health = {"again": plan({"scaler": ["scaler"]})}
+    done = await world.apply(version(old, {"nothing": []}, **health), new_instance("i", "v"))
+    assert done.code == 0, done.output
+    await world.patch("i", {"planExecution": {"planName": "again"}})
+    labels = await until_labels(world, "old")
+    assert "old" in labels
+
+    new = version({"scaler.yaml": scaler("autoscaling/v2", "new")}, {"nothing": []}, **health)
+    done = await world.apply(new)
+    assert done.code == 0, done.output
+    await world.patch("i", {"planExecution": {"planName": "again", "uid": ""}})
+    labels = await until_labels(world, "new")
+
+    assert "old" not in labels
+
+
+async def until_labels(world: World, label: str) -> Json:
+    labels: Json = {}
+
+    async def there() -> bool:
+        nonlocal labels
+        text = await as_admin(world, "get", "hpa", "scaler", "-o=json", "--ignore-not-found")
+        labels = json.loads(text)["metadata"]["labels"] if text else {}
+        return label in labels
+
+    await wait_until(there, lambda: f"label {label}; there is {labels}")
+    return labels
+
+
+# Adoption
+
+
+async def test_an_object_of_nobody_is_adopted_with_an_event(world: World) -> None:
+    await as_admin(world, "create", "configmap", "theirs", "--from-literal=mine=1")
+    parts = {"theirs.yaml": template(config_map("theirs", ours="2"))}
+
+    await install(world, version(parts, {"one": ["theirs"]}))
+
+    found = await world.get(CONFIG_MAPS, "theirs")
+    assert found["data"] == {"mine": "1", "ours": "2"}
+    assert found["metadata"]["ownerReferences"][0]["name"] == "i"
+    assert "ConfigMap theirs" in await event_text(world, "ObjectAdopted")
+
+
+async def test_a_field_of_another_manager_is_not_taken_away(world: World) -> None:
+    await as_admin(world, "create", "configmap", "theirs", "--from-literal=mine=1")
+    parts = {"theirs.yaml": template(config_map("theirs", mine="2"))}
+    await world.apply(version(parts, {"one": ["theirs"]}), new_instance("i", "v"))
+
+    failed = await world.until_failed("i")
+
+    text = messages(failed, "deploy")
+    assert "these fields belong to other managers" in text
+    assert "kubectl-create: .data.mine" in text
+    assert "ownerReferences" not in (await world.get(CONFIG_MAPS, "theirs"))["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        ("{generateName: a-}", "generateName would create another one on each run"),
+        ("{labels: {a: b}}", "metadata.name is missing"),
+    ],
+)
+async def test_an_object_without_a_name_ends_the_plan(
+    world: World, metadata: str, text: str
+) -> None:
+    parts = {"nameless.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}"}
+    of = operator_version(
+        "v",
+        templates=parts,
+        tasks=[task("nameless", "Apply", "nameless.yaml")],
+        plans={"deploy": plan({"one": ["nameless"]})},
+    )
+    await world.apply(of, new_instance("i", "v"))
+
+    assert text in messages(await world.until_failed("i"), "deploy")

@@ -1,0 +1,163 @@
+"""Which Instances share a cluster-scoped object, and what that means for it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kudo.api import Instance
+from kudo.sharing import (
+    Claim,
+    Sharer,
+    claim,
+    differs,
+    goes_with_instance,
+    shared_by,
+    sharer,
+    sharers,
+)
+
+A, B, C = Sharer("ns", "a", "u-a"), Sharer("ns", "b", "u-b"), Sharer("other", "a", "u-c")
+INSTANCE = Instance.from_wire(
+    {"metadata": {"name": "a", "namespace": "ns", "uid": "u-a"}, "spec": {}}
+)
+NAMES = st.text("abc-019", min_size=1, max_size=8)
+
+
+def metadata(shared: str | None = None, **labels: str) -> dict[str, Any]:
+    annotations = {} if shared is None else {"kudo.dev/shared-by": shared}
+    return {"name": "x", "annotations": annotations, "labels": labels}
+
+
+def everyone(_: Sharer) -> bool:
+    return True
+
+
+@given(st.sets(st.builds(Sharer, NAMES, NAMES, NAMES)))
+def test_what_is_written_is_read_again(instances: set[Sharer]) -> None:
+    assert sharers(metadata(shared_by(instances))) == tuple(sorted(instances))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ",", "ns/a", "ns/a/", "/a/u", "ns//u", "ns/a/u/more", "  "],
+)
+def test_what_cannot_be_read_names_nobody(text: str) -> None:
+    assert sharers(metadata(text)) == ()
+
+
+def test_an_unreadable_entry_hides_no_other() -> None:
+    assert sharers(metadata(f"broken,{shared_by([A])}")) == (A,)
+
+
+@pytest.mark.parametrize("found", [{}, {"annotations": None}, {"annotations": {}}])
+def test_an_object_without_the_annotation_is_shared_by_nobody(found: dict[str, Any]) -> None:
+    assert sharers(found) == ()
+
+
+def test_the_sharer_is_the_instance_itself() -> None:
+    assert sharer(INSTANCE) == A
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "others"),
+    [
+        pytest.param(metadata(shared_by([A])), Claim.OURS, (), id="named alone"),
+        pytest.param(metadata(shared_by([A, B])), Claim.SHARED, ("ns/b",), id="named with others"),
+        pytest.param(metadata(shared_by([B, C])), Claim.SHARED, ("ns/b", "other/a"), id="others"),
+        pytest.param(metadata(heritage="other"), Claim.FOREIGN, (), id="of somebody else"),
+        pytest.param(metadata(), Claim.FOREIGN, (), id="of nobody"),
+        pytest.param(
+            metadata(heritage="kudo", **{"kudo.dev/instance": "a"}),
+            Claim.OURS,
+            (),
+            id="left by the original for this name",
+        ),
+        pytest.param(
+            metadata(heritage="kudo", **{"kudo.dev/instance": "z"}),
+            Claim.SHARED,
+            ("z",),
+            id="left by the original for another name",
+        ),
+    ],
+)
+def test_whose_an_object_is(
+    found: dict[str, Any], expected: Claim, others: tuple[str, ...]
+) -> None:
+    assert claim(found, INSTANCE, everyone) == (expected, others)
+
+
+def test_an_instance_of_the_same_name_made_anew_is_another() -> None:
+    former = Sharer("ns", "a", "u-old")
+    assert claim(metadata(shared_by([former])), INSTANCE, everyone) == (Claim.SHARED, ("ns/a",))
+
+
+@pytest.mark.parametrize("heritage", ["kudo", "other"])
+def test_what_only_the_dead_share_is_ours(heritage: str) -> None:
+    found = metadata(shared_by([B]), heritage=heritage, **{"kudo.dev/instance": "b"})
+    assert claim(found, INSTANCE, lambda _: False) == (Claim.OURS, ())
+
+
+def shown(**changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Thing",
+        "metadata": {"name": "x", "uid": "1", "labels": {"l": "1"}, "annotations": {"a": "1"}},
+        "spec": {"list": [1, 2]},
+    }
+    made["metadata"].update(changes.pop("metadata", {}))
+    return {**made, **changes}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        shown(metadata={"resourceVersion": "7", "generation": 3, "managedFields": [{}]}),
+        shown(metadata={"labels": {"l": "1", "kudo.dev/instance": "b", "heritage": "kudo"}}),
+        shown(
+            metadata={"annotations": {"a": "1", "kudo.dev/plan": "p", "kudo.dev/shared-by": "s"}}
+        ),
+    ],
+)
+def test_whose_an_object_is_makes_no_difference(other: dict[str, Any]) -> None:
+    assert not differs(shown(), other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        shown(spec={"list": [2, 1]}),
+        shown(metadata={"labels": {"l": "2"}}),
+        shown(metadata={"labels": {}}),
+        shown(metadata={"annotations": {"a": "1", "b": "2"}}),
+        shown(metadata={"annotations": {"a": "1", "kudo.dev/delete-with-instance": "true"}}),
+        shown(metadata={"finalizers": ["f"]}),
+        shown(extra=1),
+    ],
+)
+def test_everything_else_makes_one(other: dict[str, Any]) -> None:
+    assert differs(shown(), other)
+    assert differs(other, shown())
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "wish", "expected"),
+    [
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "true", True),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "false", False),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "yes", False),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", None, False),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "true", False),
+        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "true", False),
+        ("v1", "Namespace", "true", False),
+        ("v1", "PersistentVolume", "true", False),
+        ("example.org/v1", "Namespace", "true", True),
+    ],
+)
+def test_what_goes_with_its_last_instance(
+    api_version: str, kind: str, wish: str | None, expected: bool
+) -> None:
+    annotations = {} if wish is None else {"kudo.dev/delete-with-instance": wish}
+    obj = {"apiVersion": api_version, "kind": kind, "metadata": {"annotations": annotations}}
+    assert goes_with_instance(obj) is expected

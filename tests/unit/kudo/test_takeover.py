@@ -1,0 +1,125 @@
+"""Whose fields are whose, before and after they are taken over."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kudo.takeover import needs_taking_over, taken_over, writers
+
+V1 = "apps/v1"
+ORIGINAL = {"kudo.dev/last-applied-configuration": "{}"}
+
+
+def entry(
+    manager: str,
+    operation: str = "Update",
+    fields: dict[str, Any] | None = None,
+    api_version: str = V1,
+    **more: str,
+) -> dict[str, Any]:
+    return {
+        "manager": manager,
+        "operation": operation,
+        "apiVersion": api_version,
+        "time": "2026-01-02T03:04:05Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields or {},
+        **more,
+    }
+
+
+def metadata(*entries: dict[str, Any], annotations: dict[str, str] | None = None) -> dict[str, Any]:
+    return {"name": "x", "managedFields": list(entries), "annotations": annotations or {}}
+
+
+SPEC: dict[str, Any] = {"f:spec": {"f:replicas": {}}}
+LABELS: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(metadata(), id="no entries"),
+        pytest.param({"name": "x"}, id="no list of entries"),
+        pytest.param(metadata(entry("kudo", "Apply", SPEC)), id="applied by us"),
+        pytest.param(
+            metadata(entry("kudo", "Apply", SPEC, "apps/v1beta1")), id="in another version"
+        ),
+        pytest.param(metadata(entry("manager", fields=SPEC)), id="another controller's binary"),
+        pytest.param(
+            metadata(entry("manager", subresource="status"), annotations=ORIGINAL), id="a status"
+        ),
+        pytest.param(
+            metadata(entry("kubectl-edit", fields=SPEC), annotations=ORIGINAL), id="a person's"
+        ),
+        pytest.param(metadata(entry("manager", "Apply"), annotations=ORIGINAL), id="applied by it"),
+    ],
+)
+def test_there_is_nothing_to_take_over(found: dict[str, Any]) -> None:
+    assert taken_over(found, V1) is None
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(metadata(entry("manager", fields=SPEC), annotations=ORIGINAL), id="original"),
+        pytest.param(metadata(entry("kudo", fields=SPEC)), id="created by us"),
+        pytest.param(
+            metadata(entry("kudo", fields=SPEC, api_version="apps/v1beta2")), id="another version"
+        ),
+    ],
+)
+def test_one_entry_becomes_ours(found: dict[str, Any]) -> None:
+    assert taken_over(found, V1) == [entry("kudo", "Apply", SPEC)]
+
+
+def test_entries_are_united_and_strangers_stay() -> None:
+    other = entry("kubectl-edit", fields={"f:data": {}})
+    found = metadata(
+        other,
+        entry("kudo", "Apply", SPEC, time="2026-01-01T00:00:00Z"),
+        entry("manager", fields={**LABELS, "f:spec": {"f:template": {}}}),
+        annotations=ORIGINAL,
+    )
+    union = {"f:spec": {"f:replicas": {}, "f:template": {}}, **LABELS}
+    assert taken_over(found, V1) == [entry("kudo", "Apply", union), other]
+
+
+def test_taking_over_leaves_its_argument_alone() -> None:
+    first, second = entry("kudo", "Apply", SPEC), entry("kudo", fields={"f:spec": {"f:x": {}}})
+    taken_over(metadata(first, second), V1)
+    assert first == entry("kudo", "Apply", SPEC)
+    assert second == entry("kudo", fields={"f:spec": {"f:x": {}}})
+
+
+TREES: st.SearchStrategy[dict[str, Any]] = st.recursive(
+    st.just({}), lambda below: st.dictionaries(st.sampled_from(["f:a", "f:b", "."]), below)
+)
+ENTRIES = st.builds(
+    entry,
+    st.sampled_from(["kudo", "manager", "kubectl"]),
+    st.sampled_from(["Apply", "Update"]),
+    TREES,
+    st.sampled_from([V1, "apps/v1beta1"]),
+)
+
+
+def leaves(tree: dict[str, Any], path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    below = [leaves(child, (*path, key)) for key, child in tree.items()]
+    return {path}.union(*below)
+
+
+@given(st.lists(ENTRIES), st.sampled_from([{}, ORIGINAL]))
+def test_no_field_is_lost_and_taking_over_twice_changes_nothing(
+    entries: list[dict[str, Any]], annotations: dict[str, str]
+) -> None:
+    found = metadata(*entries, annotations=annotations)
+    result = taken_over(found, V1)
+    if result is None:
+        assert not needs_taking_over(writers(found), annotations)
+        return
+    before = set().union(*(leaves(one["fieldsV1"]) for one in entries))
+    assert set().union(*(leaves(one["fieldsV1"]) for one in result)) == before
+    assert taken_over({**found, "managedFields": result}, V1) is None
