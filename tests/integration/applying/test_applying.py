@@ -208,6 +208,7 @@ spec:
     health = {"again": plan({"scaler": ["scaler"]})}
     done = await world.apply(version(old, {"nothing": []}, **health), new_instance("i", "v"))
     assert done.code == 0, done.output
+    await world.until_complete("i")
     await world.patch("i", {"planExecution": {"planName": "again"}})
     labels = await until_labels(world, "old")
     assert "old" in labels
