@@ -5,8 +5,9 @@ from contextlib import suppress
 from kubectl_kudo.arguments import Args
 from kubectl_kudo.errors import no_arguments
 from kubectl_kudo.kinds import INSTANCES
+from kubectl_kudo.left_behind import left_behind
 from kubectl_kudo.outcome import Target, judge_removal
-from kubectl_kudo.output import say
+from kubectl_kudo.output import say, warn
 from kubectl_kudo.session import Session, in_session
 from kubectl_kudo.waiting import wait_and_show
 from kubeio.errors import NotFound
@@ -22,6 +23,7 @@ async def uninstall(session: Session, args: Args) -> None:
     """Delete the Instance that is there now, and no other one of that name."""
     instance = await session.existing_instance(args.instance)
     uid = instance["metadata"]["uid"]
+    left = await left_behind(session, instance)
     with suppress(NotFound):  # somebody else was faster; the outcome is what was asked for
         await session.client.delete(
             INSTANCES,
@@ -31,6 +33,8 @@ async def uninstall(session: Session, args: Args) -> None:
             propagation="Background",
         )
     say(f"instance.{API_VERSION}/{args.instance} deleted\n")
+    if left:
+        warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
     if args.wait:
         target = Target(uid, f"{session.namespace}/{args.instance}")
         await wait_and_show(session, target, instance, limit=args.wait_time, judge=judge_removal)

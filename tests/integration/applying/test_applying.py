@@ -283,3 +283,13 @@ async def test_an_object_without_a_name_ends_the_plan(
     await world.apply(of, new_instance("i", "v"))
 
     assert text in messages(await world.until_failed("i"), "deploy")
+
+
+async def test_every_character_arrives(world: World) -> None:
+    """The body of an apply is read as YAML, which folds or refuses some that JSON holds."""
+    text = "a\u0085b\u2028c\u2029d\x7fe\u0091f\ufffeg\uffffh\u00e4 \\u0085 end"
+    parts = {"text.yaml": template(config_map("text", text=text))}
+
+    await install(world, version(parts, {"one": ["text"]}))
+
+    assert (await world.get(CONFIG_MAPS, "text"))["data"] == {"text": text}

@@ -230,6 +230,23 @@ async def test_an_object_stays_when_its_instance_goes_and_an_event_says_so(
     assert not await gone(admin, PRIORITIES, name)
 
 
+async def test_uninstall_names_what_stays(world: World, name: str) -> None:
+    await install(world, "i", of=version(priority(name), going(f"{name}-going")))
+    rights = ["--verb=get,list", "--resource=priorityclasses"]
+    await as_admin(world, "create", "clusterrole", name, *rights)
+    await as_admin(
+        world, "create", "clusterrolebinding", name, f"--clusterrole={name}", "--user=kudo-user"
+    )
+
+    done = await world.kudo("uninstall", "--instance=i", "--wait")
+
+    assert done.code == 0, done.output
+    assert done.stdout.startswith("instance.kudo.dev/v1beta1/i deleted\n")
+    assert f"these cluster-scoped objects stay in the cluster: PriorityClass {name}\n" in (
+        done.stderr
+    )
+
+
 async def test_an_object_that_stayed_is_taken_up_by_the_next_instance(
     world: World, admin: Client, name: str
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+from aiohttp import web
 
 from kubeio.client import Client
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, NotFound, ServerError
@@ -203,6 +204,60 @@ async def test_a_silent_watch_is_given_up(api: FakeApi, client: Client) -> None:
         await until(lambda: len(api.watches) == 2)
     assert seen.errors[:1] == [ConnectionLost]
     assert api.watches[1].query["resourceVersion"] == "44"
+
+
+async def test_what_a_silent_watch_kept_back_is_made_up_for_without_a_list(
+    api: FakeApi, client: Client
+) -> None:
+    api.put("a")
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "11"}}}
+    api.watch_faults += [stream(orjson.dumps(bookmark) + b"\n", hang=True)]
+    timing = Timing(idle=0.1, backoff=(0.01, 0.05))
+    async with running(client, timing=timing) as seen:
+        await until(lambda: seen.informer._reflector._bookmarks)
+        api.put("b")
+        api.put("a", note="new")
+        api.delete("b")
+        await until(lambda: len(seen.changes) == 4)
+    assert seen.told[1:] == [("added", "b"), ("updated", "a"), ("deleted", "b")]
+    assert seen.errors[:1] == [ConnectionLost]
+    assert len(api.lists) == 1
+
+
+async def test_what_was_lost_with_a_silent_watch_is_found_by_a_list(
+    api: FakeApi, client: Client
+) -> None:
+    api.put("a")
+    api.put("b")
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}}
+    api.watch_faults += [stream(orjson.dumps(bookmark) + b"\n", hang=True)]
+    timing = Timing(idle=0.1, backoff=(0.01, 0.05))
+    async with running(client, timing=timing) as seen:
+        await until(lambda: seen.informer._reflector._bookmarks)
+        api.delete("b")
+        api.put("a", note="new")
+        api.compact()
+        await until(lambda: seen.versions() == truth(api))
+    assert seen.told[2:] == [("updated", "a"), ("deleted", "b")]
+    assert seen.errors[:2] == [ConnectionLost, Gone]
+
+
+async def test_a_list_that_is_stale_for_once_changes_nothing(api: FakeApi, client: Client) -> None:
+    api.put("a")
+    stale = {"kind": "WidgetList", "metadata": {"resourceVersion": "3"}, "items": []}
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.json_response(stale)
+
+    async with running(client) as seen:
+        await until(lambda: api.watchers)
+        api.list_faults.append(answer)
+        api.watch_faults.append(refuse(410, "Expired"))
+        api.end_watches()
+        await until(lambda: len(api.lists) == 3 and api.watchers)
+        assert seen.versions() == truth(api)
+    assert seen.told == [("added", "a")]
+    assert seen.errors == [Gone, StaleList]
 
 
 async def test_silence_is_no_error_where_no_bookmarks_are_sent(

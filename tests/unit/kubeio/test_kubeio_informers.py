@@ -10,6 +10,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.errors import Forbidden, ServerError
 from kubeio.informers import Informers
+from kubeio.reflector import Timing
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, refuse, until
 
 
@@ -80,6 +81,18 @@ async def test_a_slow_start_can_be_waited_for_again(api: FakeApi, client: Client
             await made.get(WIDGET)
         await until(lambda: api.watchers)
         assert (await made.get(WIDGET)).has_synced
+
+
+async def test_all_of_them_take_silence_for_death_when_they_are_told_to(
+    api: FakeApi, client: Client
+) -> None:
+    timing = Timing(idle=0.05, backoff=(0.01, 0.05), steady=0.01)
+    async with informers(client, timing=timing) as made:
+        await made.get(WIDGET)
+        await made.get(WIDGET, label_selector="a=b")
+        await until(lambda: len(api.watches) >= 6)
+    assert {one.query.get("labelSelector") for one in api.watches} == {None, "a=b"}
+    assert len(api.lists) == 2
 
 
 async def test_a_stopped_informer_is_started_anew(api: FakeApi, client: Client) -> None:

@@ -134,18 +134,24 @@ def test_a_release_that_fails_leaves_the_lease_to_run_out(
         assert "could not be released: no answer in time" in caplog.text
 
 
+async def _waits(_: Candidate) -> None:
+    await asyncio.sleep(1e9)
+
+
 def test_a_release_wins_over_a_renewal_that_is_still_under_way() -> None:
     with simulated() as world:
-        first = world.start("a")
+        first = world.start("a", work=_waits)
         world.run(1.0)
-        asked = len(first.link.asked)
         first.network.delay = lambda: 0.03
+        asked = len(first.link.asked)
         world.run_until(lambda: len(first.link.asked) > asked)
-        first.network.delay = lambda: 0.001
         # The renewal arrives between the reading and the writing of the release.
         first.network.delay = iter([0.001, 0.06, *[0.001] * 9]).__next__
         first.stop()
         world.run(2.0)
+        assert [verb for _, verb in first.link.asked[asked:]] == [
+            "replace", "get", "replace", "get", "replace"
+        ]  # fmt: skip
         assert world.server.spec["holderIdentity"] == ""
 
 
@@ -304,7 +310,7 @@ def test_a_lease_won_by_an_answer_that_came_too_late_is_not_led(asleep: bool) ->
         first = world.start("a")
         world.run_until(lambda: len(first.link.asked) == 2)
         if asleep:
-            first.slept = 11.0
+            world.suspend(first, 11.0)
         else:
             first.frozen = True
             world.run(11.0)
@@ -320,10 +326,41 @@ def test_a_machine_that_slept_does_not_lead_on() -> None:
     with simulated() as world:
         first = world.start("a")
         world.run(1.0)
-        first.slept = 10.0
+        world.suspend(first, 10.0)
         assert not first.leading
         world.run(2 * LOOK)
         assert first.works == 2
+
+
+def test_a_renewal_that_is_answered_after_the_term_does_not_revive_it() -> None:
+    with simulated() as world:
+        first = world.start("a")
+        world.run(1.0)
+        first.network.cut = True
+        world.run(6.0)
+        first.network.cut = False
+        first.network.delay = lambda: 0.5
+        asked = len(first.link.asked)
+        world.run_until(lambda: len(first.link.asked) > asked)
+        world.suspend(first, 3.0)
+        world.run(1.1)
+        assert world.server.spec["renewTime"] > "2026-01-01T00:00:07"
+        assert first.works == 1
+        assert not first.leading
+        world.run(5.0)
+        assert first.works == 2
+
+
+def test_a_candidate_looks_again_when_the_lease_has_run_out() -> None:
+    with simulated() as world:
+        times = LeaseTimes(duration=30.0, renew_deadline=29.0, retry=20.0)
+        first = world.start("a", times=times)
+        world.run(1.0)
+        second = world.start("b", times=times)
+        world.run(1.0)
+        world.kill(first)
+        assert after(world, 28.0) < 34.0
+        assert second.leading
 
 
 def test_one_call_without_an_answer_does_not_cost_the_lease() -> None:

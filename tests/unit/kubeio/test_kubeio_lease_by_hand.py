@@ -55,6 +55,19 @@ def test_a_deleted_lease_whose_leader_ran_out_of_time_is_waited_for_too() -> Non
         assert world.now - back > 10.0
 
 
+def test_a_lease_deleted_while_its_leader_slept_is_not_created_again_at_once() -> None:
+    with simulated() as world:
+        leader = world.start("a")
+        world.run(1.0)
+        asked = len(leader.link.asked)
+        world.run_until(lambda: len(leader.link.asked) > asked)
+        world.server.delete()
+        deleted = world.now
+        world.suspend(leader, 11.0)
+        world.run_until(lambda: leader.leading)
+        assert world.now - deleted >= 11.0 + 15.0
+
+
 def test_a_lease_emptied_by_hand_stops_the_leader_and_is_nobodys_for_a_while() -> None:
     with simulated() as world:
         leader, _ = led(world)

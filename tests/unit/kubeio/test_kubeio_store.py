@@ -92,11 +92,26 @@ def test_an_own_write_ahead_of_the_stream_is_taken_at_once() -> None:
     assert seen.store.highest == 10
 
 
-def test_an_own_write_that_the_stream_has_passed_is_ignored() -> None:
+def test_a_state_whose_event_was_lost_is_taken_although_the_stream_has_passed_it() -> None:
     seen = Recorded()
     seen.list(10, thing("a", 5))
+    assert seen.store.observe(thing("a", 10))
+    assert seen.versions() == {"a": "10"}
+
+
+def test_a_state_that_is_stored_already_is_no_news() -> None:
+    seen = Recorded()
+    seen.list(10, thing("a", 5))
+    assert not seen.store.observe(thing("a", 5))
+    assert not seen.store.observe(thing("a", 4))
+    assert seen.told == [("added", "a", "5")]
+
+
+def test_an_unknown_object_that_the_stream_has_passed_is_gone_again() -> None:
+    seen = Recorded()
+    seen.list(10)
     assert not seen.store.observe(thing("a", 10))
-    assert seen.versions() == {"a": "5"}
+    assert seen.store.objects == {}
 
 
 def test_a_late_answer_does_not_raise_the_dead() -> None:

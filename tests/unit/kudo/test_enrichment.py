@@ -324,3 +324,16 @@ def test_the_source_stays_as_it_is_and_enriching_again_changes_nothing(
     assert source == before
     assert enriched(once) == once
     assert once["metadata"]["labels"] == {**labels, **LABELS}
+
+
+def test_what_the_api_server_writes_does_not_come_out_of_a_template() -> None:
+    source = an("v1", "ConfigMap")
+    source["metadata"] |= {
+        "creationTimestamp": None,
+        "generation": 3,
+        "managedFields": [],
+        "resourceVersion": "12",
+        "uid": "somebody-elses",
+    }
+    found = enriched(source)["metadata"]
+    assert set(found) == {"name", "namespace", "labels", "annotations", "ownerReferences"}

@@ -71,6 +71,8 @@ def test_what_held_for_all_versions_stands_in_each() -> None:
     }
     assert spec["versions"] == [version("v1", **fields), version("v2", storage=False, **fields)]
     assert not {"validation", "subresources", "additionalPrinterColumns"} & spec.keys()
+    first, second = spec["versions"]
+    assert all(first[name] is not second[name] for name in fields)
 
 
 def test_what_a_version_says_itself_stays() -> None:

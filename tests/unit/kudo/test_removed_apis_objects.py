@@ -65,6 +65,7 @@ def test_an_empty_selector_of_a_budget_goes_on_selecting_no_pod(
             {"kind": "ServiceAccount", "apiGroup": "", "name": "a", "namespace": "n"},
         ),
         ({"kind": "User", "name": "a"}, {"kind": "User", "apiGroup": RBAC, "name": "a"}),
+        ({"kind": "Group", "name": "a"}, {"kind": "Group", "apiGroup": RBAC, "name": "a"}),
         (
             {"kind": "Group", "apiVersion": f"{RBAC}/v1alpha1", "name": "a"},
             {"kind": "Group", "apiGroup": RBAC, "name": "a"},
@@ -150,129 +151,9 @@ def test_the_path_type_and_class_that_an_ingress_names_stay() -> None:
     assert modernized(source) == {**source, "apiVersion": "networking.k8s.io/v1"}
 
 
-# Autoscalers
-
-OBJECT = {"kind": "Service", "name": "web", "apiVersion": "v1"}
-
-
-@pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        (
-            {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 60}},
-            {
-                "type": "Resource",
-                "resource": {
-                    "name": "cpu",
-                    "target": {"type": "Utilization", "averageUtilization": 60},
-                },
-            },
-        ),
-        (
-            {"type": "Resource", "resource": {"name": "cpu", "targetAverageValue": "100m"}},
-            {
-                "type": "Resource",
-                "resource": {
-                    "name": "cpu",
-                    "target": {"type": "AverageValue", "averageValue": "100m"},
-                },
-            },
-        ),
-        (
-            {
-                "type": "ContainerResource",
-                "containerResource": {
-                    "name": "cpu",
-                    "container": "main",
-                    "targetAverageUtilization": 60,
-                },
-            },
-            {
-                "type": "ContainerResource",
-                "containerResource": {
-                    "name": "cpu",
-                    "container": "main",
-                    "target": {"type": "Utilization", "averageUtilization": 60},
-                },
-            },
-        ),
-        (
-            {
-                "type": "Pods",
-                "pods": {"metricName": "rps", "selector": {}, "targetAverageValue": "1k"},
-            },
-            {
-                "type": "Pods",
-                "pods": {
-                    "metric": {"name": "rps", "selector": {}},
-                    "target": {"type": "AverageValue", "averageValue": "1k"},
-                },
-            },
-        ),
-        (
-            {
-                "type": "Object",
-                "object": {"metricName": "rps", "target": OBJECT, "targetValue": "2k"},
-            },
-            {
-                "type": "Object",
-                "object": {
-                    "metric": {"name": "rps"},
-                    "describedObject": OBJECT,
-                    "target": {"type": "Value", "value": "2k"},
-                },
-            },
-        ),
-        (
-            {
-                "type": "Object",
-                "object": {
-                    "metricName": "rps",
-                    "target": OBJECT,
-                    "targetValue": "0",
-                    "averageValue": "5",
-                },
-            },
-            {
-                "type": "Object",
-                "object": {
-                    "metric": {"name": "rps"},
-                    "describedObject": OBJECT,
-                    "target": {"type": "AverageValue", "averageValue": "5"},
-                },
-            },
-        ),
-        (
-            {
-                "type": "External",
-                "external": {
-                    "metricName": "queue",
-                    "metricSelector": {"matchLabels": {"a": "b"}},
-                    "targetAverageValue": 30,
-                },
-            },
-            {
-                "type": "External",
-                "external": {
-                    "metric": {"name": "queue", "selector": {"matchLabels": {"a": "b"}}},
-                    "target": {"type": "AverageValue", "averageValue": 30},
-                },
-            },
-        ),
-        ({"type": "Resource", "resource": {"name": "cpu"}}, None),
-        ({"type": "Pods", "pods": "all"}, None),
-        ("cpu", None),
-    ],
-)
-def test_metrics_of_v2beta1_get_the_structure_of_v2(metric: Any, expected: Any) -> None:
-    target = upgraded("autoscaling/v2beta1", "HorizontalPodAutoscaler", spec={"metrics": [metric]})
-    assert target == {"spec": {"metrics": [metric if expected is None else expected]}}
-
-
-def test_an_autoscaler_without_metrics_stays_as_it_is() -> None:
-    spec = {"maxReplicas": 3}
-    target = upgraded("autoscaling/v2beta1", "HorizontalPodAutoscaler", spec=spec)
-    assert target == {"spec": spec}
+def test_an_ingress_that_names_its_default_twice_is_left_to_the_api_server() -> None:
+    spec = {"backend": {"serviceName": "a"}, "defaultBackend": {"service": {"name": "b"}}}
+    assert upgraded("networking.k8s.io/v1beta1", "Ingress", spec=spec) == {"spec": spec}
 
 
 # Webhooks and certificates

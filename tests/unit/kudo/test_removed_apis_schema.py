@@ -62,12 +62,18 @@ def test_integer_or_string_keeps_its_meaning(logic: str, branches: list[Json]) -
     assert field({logic: branches, "pattern": "x"}) == expected
 
 
+def test_other_logic_beside_integer_or_string_is_judged_too() -> None:
+    schema = {"anyOf": EITHER, "not": {"type": "string"}, "allOf": [{"minimum": 1}], "items": {}}
+    expected = {INT_OR_STRING: True, "anyOf": EITHER, "allOf": [{"minimum": 1}]}
+    assert field(schema) == expected
+
+
 def test_what_is_marked_as_integer_or_string_stays() -> None:
     schema = {INT_OR_STRING: True, "anyOf": EITHER, "pattern": "x"}
     assert field(schema) == schema
 
 
-B = {"b": {"type": "string"}}
+B = {"b": {"type": "string"}, "metadata": {"type": "string"}}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,7 @@ B = {"b": {"type": "string"}}
         ({"allOf": [{"default": {}}]}, False),
         ({"allOf": [{"additionalProperties": {"type": "string"}}]}, False),
         ({"not": {"type": "string"}}, False),
-        ({"not": {"properties": {"metadata": {"required": ["x"]}}}}, False),
+        ({"not": {"properties": {"metadata": {"minLength": 1}}}}, False),
         ({"not": {"items": {"minimum": 1}}}, False),
         ({"anyOf": [{"x-kubernetes-list-type": "set"}]}, False),
     ],

@@ -47,6 +47,12 @@ def test_the_selector_and_the_defaults_of_the_old_version_are_written_out(
     assert upgraded(api_version, kind, spec) == expected
 
 
+def test_the_selector_does_not_follow_later_labels_of_the_pods() -> None:
+    spec = upgraded("extensions/v1beta1", "ReplicaSet", {"template": TEMPLATE})
+    spec["template"]["metadata"]["labels"]["later"] = "yes"
+    assert spec["selector"] == SELECTOR
+
+
 OWN: Json = {
     "template": TEMPLATE,
     "selector": {"matchLabels": {"app": "web"}},

@@ -1,12 +1,13 @@
 """Whose fields are whose, before and after they are taken over."""
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.takeover import needs_taking_over, taken_over, writers
+from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of, writers
 
 V1 = "apps/v1"
 ORIGINAL = {"kudo.dev/last-applied-configuration": "{}"}
@@ -118,8 +119,57 @@ def test_no_field_is_lost_and_taking_over_twice_changes_nothing(
     found = metadata(*entries, annotations=annotations)
     result = taken_over(found, V1)
     if result is None:
-        assert not needs_taking_over(writers(found), annotations)
+        assert not needs_taking_over(writers(found), {})
         return
     before = set().union(*(leaves(one["fieldsV1"]) for one in entries))
     assert set().union(*(leaves(one["fieldsV1"]) for one in result)) == before
     assert taken_over({**found, "managedFields": result}, V1) is None
+
+
+# What the original wrote down
+
+
+def live(applied: str | None, **metadata: Any) -> dict[str, Any]:
+    annotations = {} if applied is None else {"kudo.dev/last-applied-configuration": applied}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "x", "namespace": "ns", "annotations": annotations, **metadata},
+    }
+
+
+@pytest.mark.parametrize(
+    "applied", [None, "", "{", "[]", '"text"', "null", "{}", '{"metadata": []}', "[" * 100_000]
+)
+def test_what_cannot_be_read_says_nothing(applied: str | None) -> None:
+    assert last_applied(live(applied)) is None
+
+
+def test_what_was_applied_is_freed_of_what_typed_objects_leave_behind() -> None:
+    applied = {
+        "apiVersion": "policy/v1beta1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {
+            "name": "x",
+            "namespace": "ns",
+            "creationTimestamp": None,
+            "labels": {"a": "b"},
+        },
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}, "strategy": {}},
+        "status": {"currentHealthy": 0},
+    }
+    found = last_applied(live(json.dumps(applied) + "\n"))
+    assert found is not None
+    assert found["apiVersion"] == "policy/v1"
+    assert found["spec"] == {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
+    assert "status" not in found
+    assert found["metadata"]["labels"] == {"a": "b"}
+    assert "creationTimestamp" not in found["metadata"]
+    # Ours from now on, so that it goes with the next apply.
+    assert "kudo.dev/last-applied-configuration" in found["metadata"]["annotations"]
+
+
+def test_the_entry_that_the_api_server_made_comes_in_beside_the_others() -> None:
+    other = entry("kubectl-edit", fields={"f:data": {}})
+    planned = metadata(entry("kudo", "Apply", SPEC), entry("before-first-apply", fields=LABELS))
+    assert with_entry_of(metadata(other), planned) == [entry("kudo", "Apply", SPEC), other]

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Self
 
 from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Gone
+from kubeio.requests import OnRequest
 from kubeio.resource import Resource, name_of, namespace_of
 from kubeio.transport import Transport
 from kubeio.types import Json, JsonObject
@@ -42,6 +43,7 @@ class Client:
         on_warning: called with each new text of a Warning header.
         before_write: called in the tick in which a write is sent; what it raises is raised by
             the call, and nothing has been sent.
+        on_request: told of every request that went out and how it ended, for metrics.
     """
 
     def __init__(
@@ -77,6 +79,14 @@ class Client:
     @before_write.setter
     def before_write(self, guard: Callable[[], None] | None) -> None:
         self._http.before_write = guard
+
+    @property
+    def on_request(self) -> OnRequest | None:
+        return self._http.on_request
+
+    @on_request.setter
+    def on_request(self, handler: OnRequest | None) -> None:
+        self._http.on_request = handler
 
     async def get(
         self,
@@ -148,7 +158,7 @@ class Client:
         if limit:
             query["limit"] = str(limit)
         while True:
-            page = await self._object("GET", path, query=query, accept=accept)
+            page = await self._object("GET", path, query=query, accept=accept, verb="LIST")
             metadata = page.get("metadata")
             if "items" not in page or not isinstance(metadata, dict):
                 # Taken for an empty list, it would empty every cache that reads it.
@@ -245,7 +255,12 @@ class Client:
         if force:
             query["force"] = "true"
         return await self._object(
-            "PATCH", path, query=query, body=obj, content_type="application/apply-patch+yaml"
+            "PATCH",
+            path,
+            query=query,
+            body=obj,
+            content_type="application/apply-patch+yaml",
+            verb="APPLY",
         )
 
     async def merge_patch(
@@ -388,6 +403,7 @@ class Client:
         body: Json = None,
         content_type: str = "application/json",
         accept: str = "application/json",
+        verb: str = "",
     ) -> JsonObject:
         answer = await self._http.call(
             method,
@@ -396,6 +412,7 @@ class Client:
             body=body,
             content_type=content_type,
             accept=accept,
+            verb=verb,
         )
         if isinstance(answer, dict):
             return answer

@@ -115,6 +115,14 @@ class Discovery:
                 found += await self._one_by_one(_understood(_listed_versions(index)))
         return tuple(found)
 
+    async def cluster_scoped(self, *verbs: str) -> tuple[Resource, ...]:
+        """Return the cluster-scoped kinds that take these verbs, each in its preferred version."""
+        found: dict[tuple[str, str], Resource] = {}
+        for resource in await self.all_resources():
+            if not resource.namespaced and resource.verbs.issuperset(verbs):
+                found.setdefault((resource.group, resource.kind), resource)
+        return tuple(found.values())
+
     def invalidate(self, api_version: str | None = None) -> None:
         """Forget one group version, or everything: a CRD changed, or a path answered 404."""
         if api_version is None:

@@ -275,7 +275,8 @@ class Leadership:
             await _stop(renewing, working)
             error = None if working.cancelled() else working.exception()
             if error is not None and (lost or not by_itself):
-                log.warning("the work failed while its lease ended: %s", error, exc_info=error)
+                trace = None if isinstance(error, NotLeading) else error
+                log.warning("the work failed while its lease ended: %s", error, exc_info=trace)
         if not renewing.cancelled():
             renewing.result()
         if by_itself and not (lost and error):

@@ -4,9 +4,10 @@ Invariants:
 
 * An object is never replaced by an older state of itself, whichever way the two arrive (list,
   watch, own write).
-* ``highest`` is what the stream from the server has reached. An own write at or below it is
-  already accounted for (also if the object is gone again by now), so it is ignored; one above
-  it is ahead of the stream, so it goes in, and the stream's older events for it are ignored.
+* ``highest`` is what the stream from the server has reached. An object that is not stored and is
+  observed at or below it is gone again by now, so it is ignored. Every other one goes in if it is
+  newer than what is stored: it is ahead of the stream, or its event was lost on the way. The
+  stream's older events for it are ignored.
 * A deletion that happened unseen (between two lists) is reported like any other, and an object
   that was deleted and made again under the same name is reported as deleted and added.
 * Objects are read-only from the moment they are stored.
@@ -122,12 +123,14 @@ class Store:
             self.highest = version
 
     def observe(self, obj: JsonObject) -> bool:
-        """Take the answer to an own write; True if it was news.
+        """Take the answer to an own write or a consistent read; True if it was news.
 
         The argument is not changed and not kept.
         """
         version = resource_version(obj)
-        if version is None or version <= self.highest or self._is_buried(obj):
+        if version is None or self._is_buried(obj):
+            return False
+        if version <= self.highest and key_of(obj) not in self.objects:
             return False
         return self._put(self._copied(obj))
 

@@ -11,6 +11,7 @@ Invariants:
 """
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -26,12 +27,16 @@ from yarl import URL
 
 from kubeio.config import ClusterConfig
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
+from kubeio.requests import OnRequest, observed
 from kubeio.types import Json
 from kubeio.warnings import WarningSink
 
 CONNECT_TIMEOUT = 5.0
 _BUFFER = 2**21  # aiohttp's 64 KiB make large lists stop and go
 _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+_NOT_IN_YAML = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbf[\xbe\xbf]"  # DEL, C1, U+2028/9, U+FFFE/F
+)
 _NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -86,6 +91,7 @@ class Transport:
         self.config = config
         self.timeout = timeout
         self.before_write: Callable[[], None] | None = None
+        self.on_request: OnRequest | None = None
         self.warnings = WarningSink()
         self._max_connections = max_connections
         self._calls: aiohttp.ClientSession | None = None
@@ -113,8 +119,11 @@ class Transport:
         body: Json = None,
         content_type: str = "application/json",
         accept: str = "application/json",
+        verb: str = "",
     ) -> Json:
         """Send one request and return the decoded body, None if it is empty.
+
+        ``verb`` is what ``on_request`` is told; the method if empty.
 
         A 401 makes the credential fresh and the request is sent once more: the server has done
         nothing with the first.
@@ -125,12 +134,15 @@ class Transport:
             ConfigError: no credential could be obtained.
         """
         data = None if body is None else orjson.dumps(body)
+        if data is not None and content_type.endswith("yaml"):
+            data = _safe_as_yaml(data)
         url = self._url(path, query)
         header = await self.config.auth.header()
-        answer = await self._exchange(method, url, data, content_type, accept, header)
+        verb = verb or method
+        answer = await self._observed(verb, method, url, data, content_type, accept, header)
         if answer.status == 401 and await self.config.auth.refresh(header):
             header = await self.config.auth.header()
-            answer = await self._exchange(method, url, data, content_type, accept, header)
+            answer = await self._observed(verb, method, url, data, content_type, accept, header)
         if 200 <= answer.status < 300:
             return _decoded(answer.body, f"{method} {path}")
         raise _refusal(answer, f"{method} {path}")
@@ -161,6 +173,21 @@ class Transport:
                 response.close()
         except (aiohttp.ClientError, OSError) as error:
             raise _lost(subject, error) from _presentable(error)
+
+    async def _observed(
+        self,
+        verb: str,
+        method: str,
+        url: URL,
+        data: bytes | None,
+        content_type: str,
+        accept: str,
+        authorization: str | None,
+    ) -> Answer:
+        with observed(self.on_request, verb) as exchange:
+            answer = await self._exchange(method, url, data, content_type, accept, authorization)
+            exchange.status = answer.status
+        return answer
 
     async def _exchange(
         self,
@@ -203,10 +230,16 @@ class Transport:
             total=None, sock_connect=CONNECT_TIMEOUT, sock_read=idle_timeout
         )
         headers = _headers(accept, authorization) | {"Accept-Encoding": "identity"}
-        async with asyncio.timeout(self.timeout):
-            return await _open(self._streams).get(
-                url, headers=headers, timeout=patience, **self._options
-            )
+        with observed(self.on_request, "WATCH") as exchange:
+            try:
+                async with asyncio.timeout(self.timeout):
+                    response = await _open(self._streams).get(
+                        url, headers=headers, timeout=patience, **self._options
+                    )
+            except (aiohttp.ClientError, OSError) as error:
+                raise _lost(f"GET {url.raw_path}", error) from _presentable(error)
+            exchange.status = response.status
+        return response
 
     async def _stream_refusal(self, response: aiohttp.ClientResponse, subject: str) -> ApiError:
         async with asyncio.timeout(self.timeout):
@@ -296,6 +329,11 @@ def _socket(info: tuple[Any, ...]) -> socket.socket:
         if hasattr(socket, name):
             made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
     return made
+
+
+def _safe_as_yaml(data: bytes) -> bytes:
+    """Escape what JSON may hold as it is, and YAML folds or refuses."""
+    return _NOT_IN_YAML.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data)
 
 
 def _decoded(body: bytes, subject: str) -> Json:

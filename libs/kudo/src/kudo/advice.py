@@ -70,7 +70,8 @@ def advice(kind: str, status: int, message: str, causes: Sequence[tuple[str, str
 
 
 def _immutable(refusal: _Refusal) -> str:
-    if refusal.status != 422 or not (fields := refusal.fields(_IMMUTABLE)):
+    fields = refusal.fields(_IMMUTABLE)
+    if not fields:
         return ""
     way = _WAYS.get(refusal.kind, _DELETE_OR_RENAME).format(kind=refusal.kind)
     if fields == "spec" and refusal.kind in ("StatefulSet", "Pod"):
@@ -93,8 +94,7 @@ _WAYS: Final = {
 
 
 def _selector(refusal: _Refusal) -> str:
-    mismatch = "`selector` does not match template `labels`"
-    if refusal.status == 422 and mismatch in refusal.message:
+    if "`selector` does not match template `labels`" in refusal.message:
         return "spec.template.metadata.labels must hold every label of spec.selector"
     return ""
 

@@ -24,6 +24,17 @@ _WORKLOADS = {
     ("batch", "CronJob"): _CRON_POD_TEMPLATE,
 }
 """Where workloads keep the metadata of their pods, by group and kind."""
+_SERVER_FIELDS = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""Metadata that the API server writes; a template that was copied from a cluster may hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,8 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
         FatalTaskError: the template names another controller as owner; TaskEnhancementError.
     """
     target: JsonObject = _copied(source)
+    for field in _SERVER_FIELDS:
+        target["metadata"].pop(field, None)
     _refuse_own_kinds(target, origin)
     _add(target, ("metadata",), "labels", origin.labels)
     _add(target, ("metadata",), "annotations", origin.annotations)
@@ -90,6 +103,8 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
 def annotate_pods(source: JsonObject, annotations: dict[str, str]) -> JsonObject:
     """Return a workload with annotations added to its pods; other kinds as they are."""
     target: JsonObject = _copied(source)
+    for field in _SERVER_FIELDS:
+        target["metadata"].pop(field, None)
     for path in _pod_metadata(target):
         _add(target, path, "annotations", annotations)
     return target

@@ -20,9 +20,7 @@ _NEVER_DELETED = frozenset(
     }
 )
 """With these goes data that may belong to anybody."""
-_PER_INSTANCE_LABELS = frozenset(
-    {names.LABEL_HERITAGE, names.LABEL_OPERATOR, names.LABEL_INSTANCE}
-)
+_PER_INSTANCE_LABELS = frozenset({names.LABEL_HERITAGE, names.LABEL_OPERATOR, names.LABEL_INSTANCE})
 _PER_INSTANCE_ANNOTATIONS = frozenset(
     {
         names.ANNOTATION_PLAN,

@@ -6,12 +6,14 @@ a plain POST, or annotated by a patch, as an Update of `kudo`. Before the next a
 fields that `kudo` has applied.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from kudo import names
 from kudo.api import Json, JsonObject
+from kudo.removed_apis import NoSuccessor, modernized
 
 _ORIGINAL_MANAGER = "manager"
 
@@ -36,13 +38,13 @@ def writers(metadata: Mapping[str, Json]) -> tuple[Writer, ...]:
 
 
 def needs_taking_over(written_by: Iterable[Writer], annotations: Mapping[str, Json]) -> bool:
-    """Return whether we wrote fields in another way than by server-side apply.
+    """Return whether we or the original wrote fields in another way than by server-side apply.
 
     Args:
         written_by: Who wrote the object.
-        annotations: Of the object.
+        annotations: Of the object; the one of the original goes with the first apply.
     """
-    return any(
+    return names.ANNOTATION_LAST_APPLIED in annotations or any(
         _is_ours(writer, annotations) and writer.operation != "Apply" for writer in written_by
     )
 
@@ -55,13 +57,13 @@ def taken_over(metadata: Mapping[str, Json], api_version: str) -> list[JsonObjec
         api_version: In which it will be applied; the API server converts fields of other versions.
 
     Returns:
-        None if they are like that already.
+        None if they are like that already, or no entry tells of them.
     """
     annotations = metadata.get("annotations") or {}
-    if not needs_taking_over(writers(metadata), annotations):
-        return None
     entries = _entries(metadata)
     ours = [entry for entry in entries if _is_ours(_writer(entry), annotations)]
+    if all(entry.get("operation") == "Apply" for entry in ours):
+        return None
     merged = {
         "manager": names.FIELD_MANAGER,
         "operation": "Apply",
@@ -71,6 +73,63 @@ def taken_over(metadata: Mapping[str, Json], api_version: str) -> list[JsonObjec
         "fieldsV1": _united(entry.get("fieldsV1") for entry in ours),
     }
     return [merged, *(entry for entry in entries if entry not in ours)]
+
+
+def last_applied(live: JsonObject) -> JsonObject | None:
+    """Return what the original applied last, as it would be applied today.
+
+    Its typed objects left null and empty fields behind, which say nothing.
+
+    Returns:
+        None if there is no such annotation, or none that can be read.
+    """
+    annotations = live["metadata"].get("annotations") or {}
+    try:
+        applied = json.loads(annotations.get(names.ANNOTATION_LAST_APPLIED, ""))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(applied, dict) or not isinstance(applied.get("metadata"), dict):
+        return None
+    pruned = _pruned({key: value for key, value in applied.items() if key != "status"})
+    modern = _modern(pruned) or pruned
+    metadata = {
+        **pruned.get("metadata", {}),
+        "name": live["metadata"]["name"],
+        # So that the annotation goes with the next apply.
+        "annotations": {
+            **(pruned.get("metadata", {}).get("annotations") or {}),
+            names.ANNOTATION_LAST_APPLIED: "",
+        },
+    }
+    return {**modern, "apiVersion": live["apiVersion"], "metadata": metadata}
+
+
+def with_entry_of(metadata: Mapping[str, Json], planned: Mapping[str, Json]) -> list[JsonObject]:
+    """Return the `managedFields` of an object with our entry of server-side apply from another."""
+    ours = [
+        entry
+        for entry in _entries(planned)
+        if _is_ours(_writer(entry), {}) and entry.get("operation") == "Apply"
+    ]
+    rest = [entry for entry in _entries(metadata) if not _is_ours(_writer(entry), {})]
+    return [*ours, *rest]
+
+
+def _modern(applied: JsonObject) -> JsonObject | None:
+    try:
+        return modernized(applied)
+    except NoSuccessor:
+        return None
+
+
+def _pruned(value: Json) -> Json:
+    """Return a JSON value without null and empty fields; the items of lists all stay."""
+    if isinstance(value, list):
+        return [_pruned(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    below = {key: _pruned(item) for key, item in value.items()}
+    return {key: item for key, item in below.items() if item not in (None, {}, [])}
 
 
 def _entries(metadata: Mapping[str, Json]) -> list[JsonObject]:

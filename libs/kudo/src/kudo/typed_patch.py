@@ -3,8 +3,7 @@
 Server-side apply checks an object against the schema of its kind before anything else, whatever
 `fieldValidation` says, custom resources included. It answers HTTP 500 "failed to create typed
 patch object", the object's name, and one fault, or "errors:" and one fault a line; not always
-all of them, so that applying a mended object may be answered with the next fault. Creating with
-`fieldValidation=Strict` answers 400 "strict decoding error" and all unknown fields.
+all of them, so that applying a mended object may be answered with the next fault.
 
 * A field that the schema lacks is removed: a server that ignores unknown fields drops it, too.
 * Of several items of a list with one key the last wins and stands where the first stood, as in a
@@ -33,7 +32,6 @@ _SEVERAL: Final = "errors:\n  "
 _UNKNOWN: Final = ": field not declared in schema"
 _DUPLICATE: Final = ": duplicate entries for key "
 
-_STRICT: Final = ': strict decoding error: unknown field "'
 
 _INDEX: Final = re.compile(r"\[(\d{1,9})\]")
 _PAIR: Final = re.compile(r'([^=,\[\]"]*)=("(?:[^"\\]|\\.)*"|[^",\[\]]*)')
@@ -49,7 +47,10 @@ _Key = tuple[tuple[str, Json], ...]
 
 _UNTOUCHABLE: Final = frozenset(
     {("apiVersion",), ("kind",), ("metadata",)}
-    | {("metadata", key) for key in ("name", "namespace", "ownerReferences", "labels")}
+    | {
+        ("metadata", key)
+        for key in ("name", "namespace", "ownerReferences", "labels", "annotations")
+    }
 )
 """Known in every schema: a text that says otherwise does not mean them."""
 
@@ -118,11 +119,7 @@ def _faults(target: JsonObject, message: str) -> list[_Fault]:
 
 def _reader(target: JsonObject, message: str) -> "_Reader":
     """Return a reader of the faults in a message; one that finds none if it is another message."""
-    kind = target.get("kind")
-    head, strict, fields = message.partition(f" cannot be handled as a {kind}{_STRICT}")
-    if strict and head.startswith(f"{kind} in version ") and fields.endswith('"'):
-        return _Reader(fields[:-1], between='", unknown field "', unknown="", dot="")
-    text = _complaint(kind, message)
+    text = _complaint(target.get("kind"), message)
     if text.startswith(_SEVERAL):
         return _Reader(text[len(_SEVERAL) :], between="\n  ")
     return _Reader(text)
@@ -142,25 +139,16 @@ class _Reader:
     Args:
         text: The faults, without what comes before and after them.
         between: What separates them; empty if there is just one.
-        unknown: What follows the path of an unknown field.
-        dot: What stands before the first field of a path.
     """
 
-    def __init__(
-        self, text: str, *, between: str = "", unknown: str = _UNKNOWN, dot: str = "."
-    ) -> None:
+    def __init__(self, text: str, *, between: str = "") -> None:
         self.steps = 0
         self._text = text
         self._between = between
-        self._unknown = unknown
-        self._dot = dot
 
     def faults_at(self, target: JsonObject, position: int) -> list[_Fault]:
         """Return all places that the fault at a position means; none if there is no such."""
-        if not self._text.startswith(self._dot, position):
-            return []
-        start = position + len(self._dot)
-        found = list(self._along_fields(target, (), start, start))
+        found = list(self._along(target, (), position, position))
         return [fault for fault in found if fault.end == found[0].end]
 
     def after(self, end: int) -> int | None:
@@ -169,8 +157,9 @@ class _Reader:
 
     def _along(self, node: Json, path: _Path, start: int, at: int) -> Iterator[_Fault]:
         """Yield what the text from `at` on says of a value or of something in it."""
-        yield from self._said(node, path, start, at)
-        if isinstance(node, dict) and self._text.startswith(".", at):
+        if self._text.startswith(":", at):
+            yield from self._said(node, path, start, at)
+        elif isinstance(node, dict) and self._text.startswith(".", at):
             yield from self._along_fields(node, path, start, at + 1)
         elif isinstance(node, list) and self._text.startswith("[", at):
             yield from self._along_items(node, path, start, at)
@@ -198,10 +187,10 @@ class _Reader:
             yield from self._along(node[number], (*path, number), start, end)
 
     def _said(self, node: Json, path: _Path, start: int, at: int) -> Iterator[_Fault]:
-        where = _shown(self._text[start:at])
-        end = at + len(self._unknown)
-        if self._text.startswith(self._unknown, at) and self._ends(end):
-            if isinstance(path[-1], str):
+        where = _shown(self._text[start:at].removeprefix("."))
+        if self._text.startswith(_UNKNOWN, at):
+            end = at + len(_UNKNOWN)
+            if self._ends(end) and path and isinstance(path[-1], str):
                 note = Note("UnknownField", f"unknown field {where} is left out")
                 yield _Fault(path, end, None, note)
         elif self._text.startswith(_DUPLICATE, at) and isinstance(node, list):

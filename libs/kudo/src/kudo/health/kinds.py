@@ -94,6 +94,7 @@ _WITHOUT_STATUS: Final = frozenset(
         ("networking.k8s.io", "NetworkPolicy"),
         ("node.k8s.io", "RuntimeClass"),
         ("resource.k8s.io", "DeviceClass"),
+        ("resource.k8s.io", "ResourceClaimTemplate"),
         ("resource.k8s.io", "ResourceSlice"),
         ("scheduling.k8s.io", "PriorityClass"),
         (GROUP, "Operator"),

@@ -1,6 +1,6 @@
 """What was removed, in which release, and what has become of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +9,7 @@ from kudo.removed_apis import (
     admission,
     autoscaling,
     certificates,
+    definitions,
     discovery,
     flowcontrol,
     ingress,
@@ -16,7 +17,6 @@ from kudo.removed_apis import (
     rbac,
     workloads,
 )
-from kudo.removed_apis.definitions import upgrade_definition
 
 Convert = Callable[[JsonObject], None]
 """Changes an object in place; its apiVersion is the new one already."""
@@ -51,109 +51,159 @@ class Gone:
 
 
 Fate = Moved | Gone
-_Entry = tuple[tuple[str, str], Fate]
 
 
 def _unchanged(_: JsonObject) -> None:
     """Convert an object whose versions differ in nothing but their name."""
 
 
-def _to(
-    new: str, removed: dict[str, str], *kinds: str, convert: Convert = _unchanged
-) -> Iterator[_Entry]:
-    """Yield the entries of kinds that moved; `removed` maps each old version to a release."""
-    for old, release in removed.items():
-        for kind in kinds:
-            yield (old, kind), Moved(release, new, convert)
+def _same(*kinds: str) -> dict[str, Convert]:
+    return dict.fromkeys(kinds, _unchanged)
 
 
-def _moved() -> Iterator[_Entry]:
-    yield from _workloads()
-    yield from _cluster_extensions()
-    yield from _infrastructure()
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_FLOW: Final = "flowcontrol.apiserver.k8s.io"
+_NETWORKING: Final = "networking.k8s.io"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_SCHEDULING: Final = "scheduling.k8s.io"
+_STORAGE: Final = "storage.k8s.io"
 
-    roles = ("Role", "ClusterRole")
-    bindings = ("RoleBinding", "ClusterRoleBinding")
-    group = "rbac.authorization.k8s.io"
-    yield from _to(f"{group}/v1", {f"{group}/v1beta1": "1.22"}, *roles, *bindings)
-    yield from _to(f"{group}/v1", {f"{group}/v1alpha1": "1.23"}, *roles)
-    alpha = {f"{group}/v1alpha1": "1.23"}
-    yield from _to(f"{group}/v1", alpha, *bindings, convert=rbac.upgrade_alpha_binding)
+_ADMISSION_POLICIES: Final = _same("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+_INGRESS: Final[dict[str, Convert]] = {"Ingress": ingress.upgrade_ingress}
+_ASSURED: Final[dict[str, Convert]] = {
+    "FlowSchema": _unchanged,
+    "PriorityLevelConfiguration": flowcontrol.upgrade_assured_shares,
+}
 
-    budgets = {"policy/v1beta1": "1.25"}
-    kind = "PodDisruptionBudget"
-    yield from _to("policy/v1", budgets, kind, convert=policy.upgrade_disruption_budget)
-
-    both = {"extensions/v1beta1": "1.22", "networking.k8s.io/v1beta1": "1.22"}
-    yield from _to("networking.k8s.io/v1", both, "Ingress", convert=ingress.upgrade_ingress)
-    yield from _to("networking.k8s.io/v1", {"networking.k8s.io/v1beta1": "1.22"}, "IngressClass")
-    yield from _to("networking.k8s.io/v1", {"extensions/v1beta1": "1.16"}, "NetworkPolicy")
-
-
-def _workloads() -> Iterator[_Entry]:
-    extensions, apps1 = {"extensions/v1beta1": "1.16"}, {"apps/v1beta1": "1.16"}
-    apps2 = {"apps/v1beta2": "1.16"}
-    new = "apps/v1"
-    yield from _to(new, extensions, "Deployment", convert=workloads.upgrade_extensions_deployment)
-    yield from _to(new, extensions, "DaemonSet", convert=workloads.upgrade_extensions_daemon_set)
-    yield from _to(new, extensions, "ReplicaSet", convert=workloads.default_selector)
-    yield from _to(new, apps1, "Deployment", convert=workloads.upgrade_apps_deployment)
-    yield from _to(new, apps1, "StatefulSet", convert=workloads.upgrade_apps_stateful_set)
-    yield from _to(new, apps1, "ControllerRevision")
-    kinds = ("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet", "ControllerRevision")
-    yield from _to(new, apps2, *kinds)
-    jobs = {"batch/v1beta1": "1.25", "batch/v2alpha1": "1.21"}
-    yield from _to("batch/v1", jobs, "CronJob")
-
-    kind = "HorizontalPodAutoscaler"
-    beta1 = {"autoscaling/v2beta1": "1.25"}
-    yield from _to("autoscaling/v2", beta1, kind, convert=autoscaling.upgrade_v2beta1)
-    yield from _to("autoscaling/v2", {"autoscaling/v2beta2": "1.26"}, kind)
-
-
-def _cluster_extensions() -> Iterator[_Entry]:
-    definitions = {"apiextensions.k8s.io/v1beta1": "1.22"}
-    new, kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
-    yield from _to(new, definitions, kind, convert=upgrade_definition)
-    services = {"apiregistration.k8s.io/v1beta1": "1.22"}
-    yield from _to("apiregistration.k8s.io/v1", services, "APIService")
-    group = "admissionregistration.k8s.io"
-    hooks = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-    beta = {f"{group}/v1beta1": "1.22"}
-    yield from _to(f"{group}/v1", beta, *hooks, convert=admission.upgrade_webhooks)
-    policies = {f"{group}/v1alpha1": "1.32", f"{group}/v1beta1": "1.34"}
-    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-    yield from _to(f"{group}/v1", policies, *kinds)
-    requests = {"certificates.k8s.io/v1beta1": "1.22"}
-    new, kind = "certificates.k8s.io/v1", "CertificateSigningRequest"
-    yield from _to(new, requests, kind, convert=certificates.upgrade_signing_request)
-
-
-def _infrastructure() -> Iterator[_Entry]:
-    group = "scheduling.k8s.io"
-    old = {f"{group}/v1alpha1": "1.23", f"{group}/v1beta1": "1.22"}
-    yield from _to(f"{group}/v1", old, "PriorityClass")
-    group = "storage.k8s.io"
-    kinds = ("StorageClass", "CSIDriver", "CSINode", "VolumeAttachment")
-    yield from _to(f"{group}/v1", {f"{group}/v1beta1": "1.22"}, *kinds)
-    yield from _to(f"{group}/v1", {f"{group}/v1alpha1": "1.24"}, "VolumeAttachment")
-    capacity = {f"{group}/v1alpha1": "1.24", f"{group}/v1beta1": "1.27"}
-    yield from _to(f"{group}/v1", capacity, "CSIStorageCapacity")
-    yield from _to("coordination.k8s.io/v1", {"coordination.k8s.io/v1beta1": "1.22"}, "Lease")
-    yield from _to("node.k8s.io/v1", {"node.k8s.io/v1beta1": "1.25"}, "RuntimeClass")
-    yield from _to("events.k8s.io/v1", {"events.k8s.io/v1beta1": "1.25"}, "Event")
-    slices = {"discovery.k8s.io/v1beta1": "1.25"}
-    new = "discovery.k8s.io/v1"
-    yield from _to(new, slices, "EndpointSlice", convert=discovery.upgrade_endpoint_slice)
-
-    group = "flowcontrol.apiserver.k8s.io"
-    assured = {f"{group}/v1alpha1": "1.21", f"{group}/v1beta1": "1.26", f"{group}/v1beta2": "1.29"}
-    nominal = {f"{group}/v1beta3": "1.32"}
-    kind = "PriorityLevelConfiguration"
-    yield from _to(f"{group}/v1", assured | nominal, "FlowSchema")
-    yield from _to(f"{group}/v1", assured, kind, convert=flowcontrol.upgrade_assured_shares)
-    yield from _to(f"{group}/v1", nominal, kind, convert=flowcontrol.upgrade_nominal_shares)
-
+_MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
+    (
+        "extensions/v1beta1",
+        "1.16",
+        "apps/v1",
+        {
+            "Deployment": workloads.upgrade_extensions_deployment,
+            "DaemonSet": workloads.upgrade_extensions_daemon_set,
+            "ReplicaSet": workloads.default_selector,
+        },
+    ),
+    (
+        "apps/v1beta1",
+        "1.16",
+        "apps/v1",
+        {
+            "Deployment": workloads.upgrade_apps_deployment,
+            "StatefulSet": workloads.upgrade_apps_stateful_set,
+            "ControllerRevision": _unchanged,
+        },
+    ),
+    (
+        "apps/v1beta2",
+        "1.16",
+        "apps/v1",
+        _same("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet", "ControllerRevision"),
+    ),
+    ("batch/v2alpha1", "1.21", "batch/v1", _same("CronJob")),
+    ("batch/v1beta1", "1.25", "batch/v1", _same("CronJob")),
+    (
+        "policy/v1beta1",
+        "1.25",
+        "policy/v1",
+        {"PodDisruptionBudget": policy.upgrade_disruption_budget},
+    ),
+    (
+        "autoscaling/v2beta1",
+        "1.25",
+        "autoscaling/v2",
+        {"HorizontalPodAutoscaler": autoscaling.upgrade_v2beta1},
+    ),
+    ("autoscaling/v2beta2", "1.26", "autoscaling/v2", _same("HorizontalPodAutoscaler")),
+    ("extensions/v1beta1", "1.16", f"{_NETWORKING}/v1", _same("NetworkPolicy")),
+    ("extensions/v1beta1", "1.22", f"{_NETWORKING}/v1", _INGRESS),
+    (f"{_NETWORKING}/v1beta1", "1.22", f"{_NETWORKING}/v1", _INGRESS | _same("IngressClass")),
+    (
+        f"{_RBAC}/v1alpha1",
+        "1.23",
+        f"{_RBAC}/v1",
+        {
+            "Role": _unchanged,
+            "ClusterRole": _unchanged,
+            "RoleBinding": rbac.upgrade_alpha_binding,
+            "ClusterRoleBinding": rbac.upgrade_alpha_binding,
+        },
+    ),
+    (
+        f"{_RBAC}/v1beta1",
+        "1.22",
+        f"{_RBAC}/v1",
+        _same("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"),
+    ),
+    (
+        "apiextensions.k8s.io/v1beta1",
+        "1.22",
+        "apiextensions.k8s.io/v1",
+        {"CustomResourceDefinition": definitions.upgrade_definition},
+    ),
+    (
+        "apiregistration.k8s.io/v1beta1",
+        "1.22",
+        "apiregistration.k8s.io/v1",
+        _same("APIService"),
+    ),
+    (
+        f"{_ADMISSION}/v1beta1",
+        "1.22",
+        f"{_ADMISSION}/v1",
+        {
+            "MutatingWebhookConfiguration": admission.upgrade_webhooks,
+            "ValidatingWebhookConfiguration": admission.upgrade_webhooks,
+        },
+    ),
+    (f"{_ADMISSION}/v1alpha1", "1.32", f"{_ADMISSION}/v1", _ADMISSION_POLICIES),
+    (f"{_ADMISSION}/v1beta1", "1.34", f"{_ADMISSION}/v1", _ADMISSION_POLICIES),
+    (
+        "certificates.k8s.io/v1beta1",
+        "1.22",
+        "certificates.k8s.io/v1",
+        {"CertificateSigningRequest": certificates.upgrade_signing_request},
+    ),
+    (
+        "discovery.k8s.io/v1beta1",
+        "1.25",
+        "discovery.k8s.io/v1",
+        {"EndpointSlice": discovery.upgrade_endpoint_slice},
+    ),
+    (f"{_SCHEDULING}/v1alpha1", "1.23", f"{_SCHEDULING}/v1", _same("PriorityClass")),
+    (f"{_SCHEDULING}/v1beta1", "1.22", f"{_SCHEDULING}/v1", _same("PriorityClass")),
+    (
+        f"{_STORAGE}/v1alpha1",
+        "1.24",
+        f"{_STORAGE}/v1",
+        _same("VolumeAttachment", "CSIStorageCapacity"),
+    ),
+    (
+        f"{_STORAGE}/v1beta1",
+        "1.22",
+        f"{_STORAGE}/v1",
+        _same("StorageClass", "CSIDriver", "CSINode", "VolumeAttachment"),
+    ),
+    (f"{_STORAGE}/v1beta1", "1.27", f"{_STORAGE}/v1", _same("CSIStorageCapacity")),
+    ("coordination.k8s.io/v1beta1", "1.22", "coordination.k8s.io/v1", _same("Lease")),
+    ("node.k8s.io/v1beta1", "1.25", "node.k8s.io/v1", _same("RuntimeClass")),
+    ("events.k8s.io/v1beta1", "1.25", "events.k8s.io/v1", _same("Event")),
+    (f"{_FLOW}/v1alpha1", "1.21", f"{_FLOW}/v1", _ASSURED),
+    (f"{_FLOW}/v1beta1", "1.26", f"{_FLOW}/v1", _ASSURED),
+    (f"{_FLOW}/v1beta2", "1.29", f"{_FLOW}/v1", _ASSURED),
+    (
+        f"{_FLOW}/v1beta3",
+        "1.32",
+        f"{_FLOW}/v1",
+        {
+            "FlowSchema": _unchanged,
+            "PriorityLevelConfiguration": flowcontrol.upgrade_nominal_shares,
+        },
+    ),
+)
+"""Old version, release that removed it, new version, and what changes in each kind."""
 
 _POD_SECURITY: Final = (
     "use Pod Security admission instead: label the namespace with "
@@ -176,5 +226,12 @@ _GONE: Final[dict[tuple[str, str], Fate]] = {
     ),
 }
 
-REMOVED: Final[dict[tuple[str, str], Fate]] = {**dict(_moved()), **_GONE}
+REMOVED: Final[dict[tuple[str, str], Fate]] = {
+    **{
+        (old, kind): Moved(release, new, convert)
+        for old, release, new, kinds in _MOVED
+        for kind, convert in kinds.items()
+    },
+    **_GONE,
+}
 """By apiVersion and kind."""
