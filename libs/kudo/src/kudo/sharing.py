@@ -5,12 +5,17 @@ every Instance that applied the object, as `namespace/name/uid`. What stays and 
 last of them is deleted is the template's to say; some kinds always stay.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from kudo import names
-from kudo.api import Instance, Json, JsonObject
+
+if TYPE_CHECKING:  # the models cost the command line a third of its time
+    from kudo.api import Instance, Json, JsonObject
 
 _NEVER_DELETED = frozenset(
     {
