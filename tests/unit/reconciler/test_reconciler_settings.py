@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kubeio.lease import LeaseTimes
 from kudo_reconciler.settings import Settings
 
 
@@ -15,9 +16,7 @@ def test_without_anything_the_defaults_stand() -> None:
         probe_port=8080,
         lease_namespace=None,
         lease_name="kudo-reconciler",
-        lease_duration=15.0,
-        lease_renew_deadline=10.0,
-        lease_retry=2.0,
+        lease_times=LeaseTimes(15.0, 10.0, 2.0),
         call_timeout=30.0,
         watch_silence=200.0,
         recheck=60.0,
@@ -48,7 +47,7 @@ def test_every_option_has_a_variable() -> None:
             "KUDO_RECONCILER_LOG_STYLE": "text",
         },
     )
-    lease = ("kudo-system", "blue", 3.0, 2.0, 0.5)
+    lease = ("kudo-system", "blue", LeaseTimes(3.0, 2.0, 0.5))
     assert found == Settings(
         Path("/a/b"), 4, "127.0.0.1", 0, *lease, 1.0, 60.0, 5.0, 1.5, "debug", "text"
     )
@@ -82,6 +81,7 @@ def test_a_number_of_workers_within_bounds_is_taken(workers: str) -> None:
         (["--probe-port", "65536"], "'65536' is no port"),
         (["--call-timeout", "0"], "must be more than 0 seconds"),
         (["--lease-duration", "soon"], "'soon' is no number of seconds"),
+        (["--lease-duration", "5"], "must be more than the renew deadline (10 s)"),
         (["--grace", "inf"], "'inf' is no number of seconds"),
         (["--log-level", "loud"], "'loud' is none of debug, info, warning, error"),
         (["--log-style", "xml"], "'xml' is none of json, text"),

@@ -68,6 +68,15 @@ def parse(
     return found
 
 
+def refuse(prog: str, message: str) -> NoReturn:
+    """End the process for options that do not fit together.
+
+    Raises:
+        SystemExit: with code 2, after one line on standard error.
+    """
+    _Parser(prog=prog).error(message)
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from kubeio.lease import LeaseTimes
 from serving.logs import Style
-from serving.settings import Option, log_level, log_style, parse, port, seconds
+from serving.settings import Option, log_level, log_style, parse, port, refuse, seconds
 
+_PROGRAM = "kudo-reconciler"
 _PREFIX = "KUDO_RECONCILER_"
 
 
@@ -125,7 +128,6 @@ class Settings:
     Attributes:
         kubeconfig: None to find the cluster as kubectl does, or from inside it.
         lease_namespace: None for the namespace that we run in.
-        lease_duration, lease_renew_deadline, lease_retry: Seconds.
         call_timeout: Seconds.
         watch_silence: Seconds.
         recheck: Seconds.
@@ -138,9 +140,7 @@ class Settings:
     probe_port: int
     lease_namespace: str | None
     lease_name: str
-    lease_duration: float
-    lease_renew_deadline: float
-    lease_retry: float
+    lease_times: LeaseTimes
     call_timeout: float
     watch_silence: float
     recheck: float
@@ -158,11 +158,23 @@ class Settings:
         values = vars(
             parse(
                 _OPTIONS,
-                prog="kudo-reconciler",
+                prog=_PROGRAM,
                 description="Runs the plans of KUDO Instances.",
                 argv=argv,
                 environ=environ,
             )
         )
         kubeconfig = values.pop("kubeconfig")
-        return cls(kubeconfig=Path(kubeconfig) if kubeconfig else None, **values)
+        return cls(
+            kubeconfig=Path(kubeconfig) if kubeconfig else None,
+            lease_times=_lease_times(values),
+            **values,
+        )
+
+
+def _lease_times(values: dict[str, Any]) -> LeaseTimes:
+    names = ("lease_duration", "lease_renew_deadline", "lease_retry")
+    try:
+        return LeaseTimes(*(values.pop(name) for name in names))
+    except ValueError as error:
+        refuse(_PROGRAM, str(error))
