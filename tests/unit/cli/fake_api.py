@@ -117,6 +117,9 @@ class FakeApi:
         ready.set()
         await self._stopped.wait()
         await runner.cleanup()
+        # Transports that were told to close do so in the next rounds of the loop.
+        for _ in range(10):
+            await asyncio.sleep(0)
 
     def _next(self) -> int:
         self._number += 1
