@@ -103,10 +103,12 @@ class Discovery:
         Group versions that fail (an aggregated API server that is down) are left out, with a
         log entry.
         """
-        core, groups = await asyncio.gather(
-            self._client.raw("GET", "/api", accept=_ACCEPT),
-            self._client.raw("GET", "/apis", accept=_ACCEPT),
-        )
+        beside = asyncio.ensure_future(self._client.raw("GET", "/api", accept=_ACCEPT))
+        try:
+            groups = await self._client.raw("GET", "/apis", accept=_ACCEPT)
+            core = await beside
+        finally:
+            beside.cancel()
         found: list[Resource] = []
         for index in (core, groups):
             if isinstance(index, dict) and index.get("kind") == "APIGroupDiscoveryList":
