@@ -2,9 +2,7 @@
 
 A machine that is frozen runs nothing, though its clock goes on and answers pile up, as for a
 process under SIGSTOP. Clocks may run at different speeds. Requests and answers take a drawn time,
-or get lost; a request whose sender has given up may still be carried out. The server compares
-resourceVersions, and leaves a resourceVersion alone where a write changes nothing.
-"""
+or get lost; a request whose sender has given up may still be carried out."""
 
 import asyncio
 import heapq
@@ -17,19 +15,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kubeio.errors import ApiError, error_from_status
+from kubeio.errors import ApiError
 from kubeio.lease import Leadership, LeaseTimes, NotLeading
 from kubeio.lease_record import LEASES
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, copy_json
-from tests.unit.kubeio.fake_api import status_body
+from tests.unit.kubeio.lease_server import Server
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = LeaseTimes()
-
-
-def refusal(code: int, reason: str, message: str = "no") -> ApiError:
-    return error_from_status(status_body(code, reason, message))
+LOOK = 2.4  # a retry period of these, with all its jitter
 
 
 class _NoWaiting(selectors.DefaultSelector):
@@ -57,68 +52,6 @@ class _Loop(asyncio.SelectorEventLoop):
             return self.time()
         timers = [one for one in self._scheduled if not one.cancelled()]  # type: ignore[attr-defined]
         return min((one.when() for one in timers), default=None)
-
-
-@dataclass
-class Server:
-    """Keeps one Lease, as the API server does."""
-
-    version: int = 10
-    lease: JsonObject | None = None
-    uids: int = 0
-    writes: int = 0
-    refusing: ApiError | None = None
-
-    @property
-    def spec(self) -> JsonObject:
-        assert self.lease is not None
-        found: JsonObject = self.lease["spec"]
-        return found
-
-    def get(self) -> JsonObject:
-        if self.lease is None:
-            raise refusal(404, "NotFound")
-        return self.lease
-
-    def create(self, obj: JsonObject) -> JsonObject:
-        if self.lease is not None:
-            raise refusal(409, "AlreadyExists")
-        assert "resourceVersion" not in obj["metadata"]
-        self.uids += 1
-        return self._store({**obj, "metadata": obj["metadata"] | {"uid": f"u{self.uids}"}})
-
-    def replace(self, obj: JsonObject) -> JsonObject:
-        known = (self.lease or {"metadata": {}})["metadata"]
-        for name in ("uid", "resourceVersion"):
-            if obj["metadata"][name] != known.get(name):
-                raise refusal(409, "Conflict")
-        return self.lease if self.lease == obj else self._store(obj)
-
-    def _store(self, obj: JsonObject) -> JsonObject:
-        self.writes += 1
-        self.version += 1
-        stored: JsonObject = copy_json(obj)
-        stored["metadata"]["resourceVersion"] = str(self.version)
-        self.lease = stored
-        return stored
-
-    # By hand
-
-    def edit(self, **spec: object) -> None:
-        assert self.lease is not None
-        self._store({**self.lease, "spec": self.spec | spec})
-
-    def touch(self) -> None:
-        assert self.lease is not None
-        labels = {"touched": str(self.version)}
-        self._store({**self.lease, "metadata": self.lease["metadata"] | {"labels": labels}})
-
-    def delete(self) -> None:
-        self.lease = None
-
-    def put(self, lease: JsonObject) -> None:
-        self.delete()
-        self.create({"metadata": {"name": "l", "namespace": "ns"}, **lease})
 
 
 @dataclass
@@ -385,3 +318,11 @@ def simulated() -> Iterator[World]:
         yield world
     finally:
         world.close()
+
+
+def after(world: World, seconds: float) -> float:
+    """Wait until somebody leads, which must not be for so long; return how long it was."""
+    begun = world.now
+    world.run_until(lambda: any(one.leading for one in world.candidates))
+    assert world.now - begun >= seconds
+    return world.now - begun

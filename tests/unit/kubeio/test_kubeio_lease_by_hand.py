@@ -3,9 +3,7 @@
 import pytest
 
 from kubeio.lease import LeaseTimes
-from tests.unit.kubeio.lease_world import Candidate, World, simulated
-
-LOOK = 2.4  # a retry period with all its jitter
+from tests.unit.kubeio.lease_world import LOOK, Candidate, World, simulated
 
 
 def led(world: World) -> tuple[Candidate, Candidate]:

@@ -11,15 +11,17 @@ import logging
 import random
 import socket
 import uuid
+from collections.abc import Mapping
 from functools import partial
 
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.discovery import Discovery
 from kubeio.informer import Informer
-from kubeio.lease import Leadership, LeaseTimes
+from kubeio.lease import Leadership
 from kubeio.reflector import Timing
-from kubeio.store import Change
+from kubeio.resource import Resource
+from kubeio.store import Change, Indexer
 from kudo.api import JsonObject
 from kudo_reconciler.applier import Applier
 from kudo_reconciler.apply_task import ApplyTask
@@ -62,7 +64,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     """
     config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
     # The Lease must not wait for a connection that the work has taken.
-    lease_timeout = min(settings.call_timeout, settings.lease_renew_deadline / 2)
+    lease_timeout = min(settings.call_timeout, settings.lease_times.call)
     closed = asyncio.Event()
     async with (
         Client(config, timeout=settings.call_timeout) as client,
@@ -111,7 +113,8 @@ class App:
     def __init__(self, settings: Settings, client: Client, lease_client: Client) -> None:
         self.metrics = Metrics()
         self.probes = Probes()
-        self.queue = WorkQueue(random.Random())  # noqa: S311 - jitter
+        self.queue = WorkQueue(random.Random(), self.metrics.queue)  # noqa: S311 - jitter
+        self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._settings = settings
         self._client = client
         self._timing = Timing(idle=settings.watch_silence)
@@ -120,29 +123,40 @@ class App:
             namespace=settings.lease_namespace or client.config.namespace,
             name=settings.lease_name,
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",
-            times=LeaseTimes(
-                settings.lease_duration, settings.lease_renew_deadline, settings.lease_retry
-            ),
+            times=settings.lease_times,
             on_change=self._leadership_changed,
         )
         client.before_write = self.leadership.check
-        instances = Informer(
-            client, INSTANCES, indexers={_BY_VERSION: _version_of}, timing=self._timing
-        )
+        client.on_request = lease_client.on_request = self.metrics.request_seen
+        instances = self._informer(INSTANCES, {_BY_VERSION: _version_of})
         self._instances = InstanceStore(client, instances)
-        versions = Informer(client, OPERATOR_VERSIONS, timing=self._timing)
-        self._versions = VersionStore(client, versions)
+        self.metrics.add_instances(instances.list)
+        self._versions = VersionStore(client, self._informer(OPERATOR_VERSIONS))
         self.probes.add("caches", lambda: self.synced or "the caches are not synced")
 
     @property
     def synced(self) -> bool:
         return self._instances.informer.has_synced and self._versions.informer.has_synced
 
+    def _informer(
+        self, resource: Resource, indexers: Mapping[str, Indexer] | None = None
+    ) -> Informer:
+        return Informer(
+            self._client,
+            resource,
+            indexers=indexers,
+            on_status=partial(self.metrics.watches.seen, resource),
+            timing=self._timing,
+        )
+
     async def work(self) -> None:
         """Fill the caches, then work the queue off while leading, until it is closed."""
         instances, versions = self._instances.informer, self._versions.informer
         async with asyncio.TaskGroup() as watches:
-            observer = Observer(self._client, watches, self.queue.nudge, self._timing)
+            observer = Observer(
+                self._client, watches, self.queue.nudge, self._timing, self.metrics.watches.seen
+            )
+            self.metrics.add_watches(lambda: [instances, versions, *observer.informers()])
             instances.add_handler(self._instance_changed)
             versions.add_handler(self._version_changed)
             informers = [
@@ -167,7 +181,7 @@ class App:
         await self._controller(observer).run()
 
     def _leadership_changed(self, leading: bool) -> None:
-        self.metrics.leader.set(leading)
+        self.metrics.leading(leading)
         log.info("leading" if leading else "standing by")
 
     def _instance_changed(self, change: Change) -> None:
@@ -176,7 +190,6 @@ class App:
         A change of the status alone, by whomever, does not shorten the backoff of a failing
         Instance.
         """
-        self.metrics.instances.set(len(self._instances.informer))
         if change.kind == "updated" and self._instances.is_own_write(change.object):
             return
         key = _key(change.object)
@@ -213,7 +226,7 @@ class App:
             apply=ApplyTask(
                 resolver=resolver,
                 hasher=DependencyHasher(observer),
-                applier=Applier(self._client, observer, ownership, self.metrics),
+                applier=Applier(self._client, discovery, observer, ownership, self.metrics),
                 observer=observer,
                 instances=self._instances,
             ),

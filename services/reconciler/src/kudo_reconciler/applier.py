@@ -8,22 +8,26 @@ the network never lands on an object that changed since, nor creates it anew. Wh
 stands in `ownership`.
 """
 
+import logging
 from dataclasses import dataclass, replace
 
 from kubeio import jsonpatch
 from kubeio.client import Client
+from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
 from kudo import names, typed_patch
 from kudo.advice import advice
 from kudo.api import JsonObject
 from kudo.sharing import Claim, differs, sharer, sharers
-from kudo.takeover import needs_taking_over, taken_over
+from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer, written_by
 from kudo_reconciler.ownership import Ownership, Wanted
 from kudo_reconciler.refused import Refusal, stays_refused, task_error, told
 from kudo_reconciler.task_context import TaskContext
+
+log = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
 _MENDS = 30
@@ -38,6 +42,7 @@ class Applier:
     """Applies objects on behalf of an Instance."""
 
     client: Client
+    discovery: Discovery
     observer: Observer
     ownership: Ownership
     metrics: Metrics
@@ -50,17 +55,18 @@ class Applier:
             FatalTaskError: the API server will not take the object.
             TransientTaskError: it may take it later.
         """
+        known = await self._known(wanted)
         for _ in range(_ATTEMPTS):
-            known: JsonObject | None = None
             try:
-                known = await self.observer.current(wanted.resource, wanted.namespace, wanted.name)
                 applied = await self._mending(wanted, known, context)
             except Conflict as conflict:
-                await self._check_conflict(wanted, conflict, context)
+                known = await self._after_conflict(wanted, conflict, context)
             except NotFound as error:
+                # The namespace is gone, or the kind is.
+                self.discovery.invalidate(wanted.resource.api_version)
                 if known is None:
                     raise self._refused(wanted, error) from error
-                await self._read_again(wanted)
+                known = await self._read_again(wanted)
             except (ApiError, ConnectionLost) as error:
                 raise self._refused(wanted, error) from error
             else:
@@ -69,6 +75,12 @@ class Applier:
                 return applied
         text = f"{wanted.manifest} keeps changing while it is applied"
         raise TransientTaskError("TaskApplyError", text)
+
+    async def _known(self, wanted: Wanted) -> JsonObject | None:
+        try:
+            return await self.observer.current(wanted.resource, wanted.namespace, wanted.name)
+        except (ApiError, ConnectionLost) as error:
+            raise self._refused(wanted, error) from error
 
     async def _mending(
         self, wanted: Wanted, known: JsonObject | None, context: TaskContext
@@ -96,6 +108,10 @@ class Applier:
         if known is None:
             return await self._create(wanted, context)
         claim, others = self.ownership.claim(wanted, known, context.instance)
+        if wanted.resource.kind == "Job" and known["metadata"].get("deletionTimestamp"):
+            # Its last state would count for the one that is wanted now.
+            text = f"{wanted.manifest} is being deleted: it is applied once it is gone"
+            raise TransientTaskError("TaskApplyError", text)
         if claim is Claim.FOREIGN:
             applied = await self._send(wanted, known, context, force=False)
             text = f"{wanted.manifest} existed and belonged to nobody: it is managed by us now"
@@ -154,10 +170,33 @@ class Applier:
             raise Conflict("the object was replaced meanwhile", status=409)
         entries = taken_over(live["metadata"], wanted.resource.api_version)
         if entries is None:
+            entries = await self._from_last_applied(wanted, live, context)
+        if entries is None:
             return live
         return await self._patch(
-            wanted, live, context, jsonpatch.replace("/metadata/managedFields", entries)
+            wanted, live, context, jsonpatch.add("/metadata/managedFields", entries)
         )
+
+    async def _from_last_applied(
+        self, wanted: Wanted, live: JsonObject, context: TaskContext
+    ) -> list[JsonObject] | None:
+        """Have the API server say which fields are those that the original applied.
+
+        It wrote them down on the object. Where `managedFields` lacks its entry, since the object is
+        older than that or was written in an API version that is gone, nothing else tells.
+        """
+        applied = last_applied(live)
+        if applied is None:
+            return None
+        try:
+            planned = await self._send(
+                replace(wanted, target=applied), live, context, force=True, dry_run=True
+            )
+        except ApiError as error:
+            # What was applied then may be no valid object today; what is dropped now stays.
+            log.info("not taken over", extra={"object": str(wanted.manifest), "why": str(error)})
+            return None
+        return with_entry_of(live["metadata"], planned["metadata"])
 
     async def _share(
         self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: TaskContext
@@ -209,28 +248,23 @@ class Applier:
         ):
             raise error
 
-    async def _check_conflict(
+    async def _after_conflict(
         self, wanted: Wanted, conflict: Conflict, context: TaskContext
-    ) -> None:
+    ) -> JsonObject | None:
         """Read the object again; refuse if its fields are somebody else's."""
         live = await self._read_again(wanted)
-        if not conflict.field_managers:
-            return
-        if live is None or (
-            self.ownership.claim(wanted, live, context.instance)[0] is Claim.FOREIGN
+        if conflict.field_managers and (
+            live is None or self.ownership.claim(wanted, live, context.instance)[0] is Claim.FOREIGN
         ):
             raise self._refused(wanted, conflict)
+        return live
 
     async def _read_again(self, wanted: Wanted) -> JsonObject | None:
         """Bring what we know of the object up to date."""
         try:
-            live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
-        except NotFound:
-            return None
+            return await self.observer.body(wanted.resource, wanted.namespace, wanted.name)
         except (ApiError, ConnectionLost) as error:
             raise self._refused(wanted, error) from error
-        self.observer.applied(wanted.resource, live)
-        return live
 
     def _refused(self, wanted: Wanted, error: Refusal) -> FatalTaskError | TransientTaskError:
         text = f"failed to apply {wanted.manifest}: {told(error)}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kudo.api import JsonObject
-from kudo.enrichment import encode_string_data, enrich
+from kudo.enrichment import encode_string_data
 from kudo.health import Health, State, judge
 from kudo.names import FINALIZER_CLUSTER_RESOURCES
 from kudo.sharing import goes_with_instance
@@ -97,12 +97,7 @@ class ApplyTask:
         manifests = await context.manifests()
         resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
         enriched = [
-            Wanted(
-                one.manifest,
-                one.resource,
-                enrich(one.manifest.object, context.origin, namespaced=one.resource.namespaced),
-            )
-            for one in resolved
+            Wanted(one.manifest, one.resource, one.target(context.origin)) for one in resolved
         ]
         hashed = await self.hasher.hashed(enriched, context.instance.metadata.namespace)
         return [replace(one, target=encode_string_data(one.target)) for one in hashed]

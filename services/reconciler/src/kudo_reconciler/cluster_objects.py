@@ -5,7 +5,7 @@ Instance shares them. An event names those that stay.
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from kubeio import jsonpatch
@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _ANNOTATION = jsonpatch.pointer(("metadata", "annotations", names.ANNOTATION_SHARED_BY))
-_NEEDED_VERBS = frozenset({"list", "patch"})
 _ATTEMPTS = 5
 
 
@@ -70,7 +69,7 @@ class ClusterObjects:
             await self._tell_kept(one, objects)
 
     async def _all_shared_by(self, one: Sharer) -> AsyncIterator[tuple[Resource, JsonObject]]:
-        for resource in _cluster_scoped(await self.discovery.all_resources()):
+        for resource in await self.discovery.cluster_scoped("list", "patch"):
             try:
                 found = await self.client.list(
                     resource, label_selector=_SELECTOR, metadata_only=True
@@ -135,15 +134,6 @@ class ClusterObjects:
             text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
             subject = Subject(one.namespace, one.name, one.uid)
             await self.events.note(subject, one.uid, "Normal", "ClusterResourcesKept", text)
-
-
-def _cluster_scoped(resources: Iterable[Resource]) -> list[Resource]:
-    """Return each cluster-scoped kind once, in the version that the server prefers."""
-    found: dict[tuple[str, str], Resource] = {}
-    for resource in resources:
-        if not resource.namespaced and resource.verbs >= _NEEDED_VERBS:
-            found.setdefault((resource.group, resource.kind), resource)
-    return list(found.values())
 
 
 def _identified(resource: Resource, obj: JsonObject) -> JsonObject:

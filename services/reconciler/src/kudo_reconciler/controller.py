@@ -61,6 +61,4 @@ class Controller:
                 self.queue.forget_failures(key)
             if result.requeue_after is not None:
                 self.queue.add_after(key, result.requeue_after)
-        self.metrics.passes.labels(outcome).inc()
-        self.metrics.pass_seconds.observe(time.perf_counter() - started)
-        self.metrics.queue_length.set(len(self.queue))
+        self.metrics.pass_ended(outcome, time.perf_counter() - started)

@@ -10,7 +10,6 @@ from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
-from kudo.enrichment import enrich
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.applier import Superseded
@@ -68,8 +67,7 @@ class DeleteTask:
         except KindNotServed:
             return None
         resource = resolved.resource
-        target = enrich(resolved.manifest.object, context.origin, namespaced=resource.namespaced)
-        metadata = target["metadata"]
+        metadata = resolved.target(context.origin)["metadata"]
         namespace = metadata["namespace"] if resource.namespaced else None
         live = await self._read(resource, namespace, metadata["name"])
         if live is None:

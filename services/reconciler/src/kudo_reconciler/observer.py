@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from kubeio.client import Client
-from kubeio.errors import Forbidden, KubeError, MethodNotAllowed, NotFound
-from kubeio.informer import Informer
+from kubeio.errors import KubeError, NotFound
+from kubeio.informer import REFUSALS, Informer
 from kubeio.informers import Informers
-from kubeio.reflector import Timing
+from kubeio.reflector import Status, Timing
 from kubeio.resource import Resource
 from kubeio.store import Change
 from kudo import names
@@ -40,6 +40,7 @@ class Observer:
         group: Where informers run; they end with it.
         changed: Called with the Instance whose object changed.
         timing: Of the watches.
+        on_status: Told of each change of phase of a watch.
     """
 
     def __init__(
@@ -48,38 +49,55 @@ class Observer:
         group: asyncio.TaskGroup,
         changed: Callable[[Key], None],
         timing: Timing,
+        on_status: Callable[[Resource, Status], None] | None = None,
     ) -> None:
         self._client = client
         self._changed = changed
-        self._informers = Informers(client, group, on_change=self._on_change, timing=timing)
-        self._watched: dict[Resource, Informer] = {}
+        self._informers = Informers(
+            client, group, on_change=self._on_change, on_status=on_status, timing=timing
+        )
+        self._watched: dict[tuple[str, str], Informer] = {}
         self._gone: OrderedDict[str, JsonObject] = OrderedDict()
 
     async def watch(self, resource: Resource) -> bool:
         """Watch a kind; return False if that is not possible now, so that it must be read."""
-        if resource in self._watched:
+        if self.watched(resource):
             return True
         try:
-            self._watched[resource] = await self._informers.get(
+            self._watched[_kind(resource)] = await self._informers.get(
                 resource,
                 label_selector=_SELECTOR,
                 indexers={_BY_INSTANCE: _instance_of},
                 transform=_with_writers,
                 metadata_only=not needs_body(resource.api_version, resource.kind),
             )
-        except (Forbidden, MethodNotAllowed, NotFound) as error:
+        except REFUSALS as error:
             log.debug("kind is read, not watched", extra={"kind": resource.kind, "why": str(error)})
         except KubeError as error:
             log.warning("kind is not watched", extra={"kind": resource.kind, "why": str(error)})
-        return resource in self._watched
+        return self.watched(resource)
 
     def close(self) -> None:
         """End all watches."""
         for informer in self._informers.running():
             self._informers.stop(informer.resource)
 
+    def informers(self) -> list[Informer]:
+        """Return what watches, made in one step, so that any thread may ask."""
+        return list(self._watched.values())
+
     def watched(self, resource: Resource) -> bool:
-        return resource in self._watched
+        return self._informer(resource) is not None
+
+    def _informer(self, resource: Resource) -> Informer | None:
+        """Return what watches a kind, as long as it may: its CRD or the right can be taken away."""
+        informer = self._watched.get(_kind(resource))
+        if informer is None or not isinstance(informer.error, REFUSALS):
+            return informer
+        log.warning("kind is not watched any more", extra={"kind": resource.kind})
+        del self._watched[_kind(resource)]
+        self._informers.stop(resource)
+        return None
 
     async def current(
         self, resource: Resource, namespace: str | None, name: str
@@ -92,24 +110,36 @@ class Observer:
         Raises:
             KubeError: it could not be read.
         """
-        informer = self._watched.get(resource)
+        informer = self._informer(resource)
         found = None if informer is None else informer.get(namespace, name)
         return await self.body(resource, namespace, name) if found is None else found
 
     async def body(self, resource: Resource, namespace: str | None, name: str) -> JsonObject | None:
-        """Return the whole object as it is now, asked for, or None if there is none.
+        """Read the whole object from the API server, and bring the cache up to date.
+
+        Returns:
+            None if there is none.
 
         Raises:
             KubeError: it could not be read.
         """
         try:
-            return await self._client.get(resource, name, namespace=namespace)
+            live = await self._client.get(resource, name, namespace=namespace)
         except NotFound:
+            self._gone_unseen(resource, namespace, name)
             return None
+        self.applied(resource, live)
+        return live
+
+    def _gone_unseen(self, resource: Resource, namespace: str | None, name: str) -> None:
+        informer = self._informer(resource)
+        known = None if informer is None else informer.get(namespace, name)
+        if informer is not None and known is not None:
+            informer.observe_deleted(known)
 
     def sees(self, resource: Resource, namespace: str | None, name: str) -> bool:
         """Return whether a change of this object would be noticed."""
-        informer = self._watched.get(resource)
+        informer = self._informer(resource)
         return informer is not None and informer.get(namespace, name) is not None
 
     def last_state(self, uid: str) -> JsonObject | None:
@@ -118,21 +148,21 @@ class Observer:
 
     def applied(self, resource: Resource, obj: JsonObject) -> None:
         """Take in the answer to an own write."""
-        informer = self._watched.get(resource)
+        informer = self._informer(resource)
         if informer is not None:
             informer.observe(obj)
 
     def of_instance(self, resource: Resource, key: Key) -> list[JsonObject]:
         """Return the watched objects of a kind that belong to an Instance."""
-        informer = self._watched.get(resource)
+        informer = self._informer(resource)
         return [] if informer is None else informer.by_index(_BY_INSTANCE, str(key))
 
     def shared(self, namespace: str, name: str) -> list[tuple[Resource, JsonObject]]:
         """Return the watched cluster-scoped objects that an Instance of this name shares."""
         return [
-            (resource, obj)
-            for resource, informer in self._watched.items()
-            if not resource.namespaced
+            (informer.resource, obj)
+            for informer in self.informers()
+            if not informer.resource.namespaced
             for obj in informer.list()
             if any((s.namespace, s.name) == (namespace, name) for s in sharers(obj["metadata"]))
         ]
@@ -161,8 +191,16 @@ def _with_writers(obj: JsonObject) -> JsonObject:
     return obj
 
 
+def _kind(resource: Resource) -> tuple[str, str]:
+    """Return what a kind is watched as, wherever the resource comes from."""
+    return resource.api_version, resource.plural
+
+
 def _instance_of(obj: JsonObject) -> list[str]:
+    """Return the Instances that an object belongs to, as `namespace/name`."""
     metadata = obj["metadata"]
-    name = (metadata.get("labels") or {}).get(names.LABEL_INSTANCE)
     namespace = metadata.get("namespace")
-    return [f"{namespace}/{name}"] if name and namespace else []
+    if not namespace:
+        return [str(one) for one in sharers(metadata)]
+    name = (metadata.get("labels") or {}).get(names.LABEL_INSTANCE)
+    return [f"{namespace}/{name}"] if name else []

@@ -9,7 +9,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from kubeio.lease import NotLeading
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus, Task
 from kudo.execution import (
     StepOutcome,
@@ -24,6 +26,7 @@ from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.applier import Superseded
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.instances import Outdated
+from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.task_context import RunMemory, TaskContext, Tell
 from kudo_reconciler.task_runner import TaskRunner
 
@@ -47,6 +50,7 @@ class Run:
     memory: RunMemory
     still_wanted: Callable[[], bool]
     tell: Tell
+    metrics: Metrics
 
     def path(self, ref: StepRef, task: str) -> TaskPath:
         return TaskPath(self.instance.key, self.name, ref.phase, ref.step, task)
@@ -62,7 +66,14 @@ class Run:
             memory=self.memory,
             still_wanted=self.still_wanted,
             tell=self.tell,
+            on_render=self.metrics.render_seconds.observe,
         )
+
+    def measure(self, ref: StepRef, outcome: StepOutcome, now: datetime) -> None:
+        """Take note of how long a step took, once it has ended."""
+        seconds = self.memory.steps.end(ref, now) if outcome.status.terminal else None
+        if seconds is not None:
+            self.metrics.step_ended(outcome.status, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,8 @@ class PlanRunner:
             if attempted or not is_single_step(run.plan):
                 await store(result.entry)
             attempted.update(steps)
+            for ref in steps:
+                run.memory.steps.begin(ref, result.entry, self.clock.now())
             done = await self._run_steps(run, steps)
             outcomes = {ref: step.outcome for ref, step in done.items()}
             result.entry = record(result.entry, outcomes, self._now())
@@ -150,7 +163,9 @@ class PlanRunner:
             tried.append(await self._try_task(run, ref, name))
             if tried[-1].failure is not None:
                 break
-        return _step_result(tried)
+        result = _step_result(tried)
+        run.measure(ref, result.outcome, self.clock.now())
+        return result
 
     async def _try_task(self, run: Run, ref: StepRef, name: str) -> "_Tried":
         path = run.path(ref, name)
@@ -166,7 +181,7 @@ class PlanRunner:
         except TransientTaskError as error:
             message = path.transient_message(error)
             return _Tried(TaskOutcome(name, S.ERROR, message))
-        except (Superseded, Outdated):
+        except (Superseded, Outdated, NotLeading):
             raise
         except Exception as fault:
             log.exception("task crashed", extra={"task": str(path)})

@@ -7,9 +7,11 @@ nobody else, and what merely happens around it (`nudge`) does not shorten its ba
 
 import asyncio
 import random
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 _BASE_SECONDS = 0.25
 _CAP_SECONDS = 60.0
@@ -29,18 +31,35 @@ class QueueClosed(Exception):
     """The queue takes no more work; workers end."""
 
 
+class QueueObserver(Protocol):
+    """Told of what happens to keys."""
+
+    def added(self) -> None:
+        """Note that a key began to wait for a worker."""
+
+    def retried(self) -> None:
+        """Note that a key was put off after a failure."""
+
+    def waited(self, seconds: float) -> None:
+        """Note that a worker took a key that waited so long."""
+
+
 @dataclass
 class WorkQueue:
     """Keys that wait for a worker.
 
     Attributes:
         rng: Source of the jitter of the backoff.
+        observer: Told of what happens, for metrics.
+        clock: Monotonic seconds.
     """
 
     rng: random.Random = field(default_factory=random.Random)
+    observer: QueueObserver | None = None
+    clock: Callable[[], float] = time.monotonic
     _ready: deque[Key] = field(default_factory=deque)
-    _waiting: set[Key] = field(default_factory=set)
-    _working: set[Key] = field(default_factory=set)
+    _waiting: dict[Key, float] = field(default_factory=dict)
+    _working: dict[Key, float] = field(default_factory=dict)
     _again: set[Key] = field(default_factory=set)
     _nudged: set[Key] = field(default_factory=set)
     _failures: dict[Key, int] = field(default_factory=dict)
@@ -51,6 +70,12 @@ class WorkQueue:
     def __len__(self) -> int:
         return len(self._ready)
 
+    def longest_running(self) -> float:
+        """Return for how many seconds a worker has held its key at most; from any thread."""
+        # One step of the interpreter makes the list, so no worker comes or goes meanwhile.
+        began = list(self._working.values())
+        return self.clock() - min(began) if began else 0.0
+
     def add(self, key: Key) -> None:
         """Have the key worked on as soon as a worker is free."""
         if self._closed:
@@ -59,8 +84,10 @@ class WorkQueue:
         if key in self._working:
             self._again.add(key)
         elif key not in self._waiting:
-            self._waiting.add(key)
+            self._waiting[key] = self.clock()
             self._ready.append(key)
+            if self.observer is not None:
+                self.observer.added()
             self._event.set()
 
     def nudge(self, key: Key) -> None:
@@ -91,6 +118,8 @@ class WorkQueue:
         ceiling = min(_CAP_SECONDS, _BASE_SECONDS * (1 << min(failures, 16)))
         delay = ceiling * (0.5 + self.rng.random() / 2)
         self.add_after(key, delay)
+        if self.observer is not None:
+            self.observer.retried()
         return delay
 
     def forget_failures(self, key: Key) -> None:
@@ -110,13 +139,15 @@ class WorkQueue:
         if self._closed:
             raise QueueClosed
         key = self._ready.popleft()
-        self._waiting.discard(key)
-        self._working.add(key)
+        began = self._working[key] = self.clock()
+        waited = began - self._waiting.pop(key)
+        if self.observer is not None:
+            self.observer.waited(waited)
         return key
 
     def done(self, key: Key) -> None:
         """Say that the worker has left the key."""
-        self._working.discard(key)
+        self._working.pop(key, None)
         again, nudged = key in self._again, key in self._nudged
         self._again.discard(key)
         self._nudged.discard(key)

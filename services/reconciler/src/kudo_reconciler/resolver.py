@@ -4,12 +4,13 @@ An object in an API version that the server no longer serves is brought into the
 place, where that changes nothing but the writing.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, ConnectionLost, UnknownKind
 from kubeio.resource import Resource
 from kudo.api import JsonObject
+from kudo.enrichment import Origin, enrich
 from kudo.removed_apis import NoSuccessor, modernized
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
@@ -18,10 +19,26 @@ from kudo_reconciler.task_context import TaskContext
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """An object of a template, and its kind as the cluster serves it."""
+    """An object of a template, and its kind as the cluster serves it.
+
+    Attributes:
+        removed: Whether the API version that the template names is no longer served.
+    """
 
     manifest: Manifest
     resource: Resource
+    removed: bool = False
+
+    def target(self, origin: Origin) -> JsonObject:
+        """Return the object to apply: enriched, then brought into the version that is served.
+
+        In this order labels reach what the old version took them from, such as a selector.
+
+        Raises:
+            FatalTaskError: the template names another controller as owner.
+        """
+        target = enrich(self.manifest.object, origin, namespaced=self.resource.namespaced)
+        return _modern(self.manifest, target) if self.removed else target
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +48,27 @@ class Resolver:
     discovery: Discovery
 
     async def resolve(self, manifest: Manifest, context: TaskContext) -> Resolved:
-        """Return the manifest as it can be applied, and its kind.
+        """Return where the kind of an object is served, or of what took its place.
 
         Raises:
-            FatalTaskError: no such kind is served, and nothing that took its place.
+            FatalTaskError: neither is served.
             TransientTaskError: the API server could not be asked.
         """
-        found = await self._served(manifest)
+        found = await self._served(manifest, manifest.object)
         if found is not None:
             return Resolved(manifest, found)
-        modern = replace(manifest, object=_modern(manifest))
-        found = await self._served(modern)
+        modern = _modern(manifest, manifest.object)
+        found = await self._served(manifest, modern)
         if found is None:
             raise _unknown(manifest)
-        await context.tell("Warning", "RemovedAPIVersion", _upgraded(manifest, modern))
-        return Resolved(modern, found)
+        old, new = manifest.object["apiVersion"], modern["apiVersion"]
+        text = f"{manifest} is written for {old}, which is no longer served: it is applied as {new}"
+        await context.tell("Warning", "RemovedAPIVersion", text)
+        return Resolved(manifest, found, removed=True)
 
-    async def _served(self, manifest: Manifest) -> Resource | None:
+    async def _served(self, manifest: Manifest, obj: JsonObject) -> Resource | None:
         try:
-            return await self.discovery.for_object(manifest.object)
+            return await self.discovery.for_object(obj)
         except UnknownKind:
             return None
         except (ApiError, ConnectionLost) as error:
@@ -62,9 +81,9 @@ class KindNotServed(FatalTaskError):
     """The cluster knows no such kind."""
 
 
-def _modern(manifest: Manifest) -> JsonObject:
+def _modern(manifest: Manifest, obj: JsonObject) -> JsonObject:
     try:
-        modern = modernized(manifest.object)
+        modern = modernized(obj)
     except NoSuccessor as error:
         raise KindNotServed("TaskEnhancementError", f"{manifest}: {error}") from error
     if modern is None:
@@ -79,8 +98,3 @@ def _unknown(manifest: Manifest) -> KindNotServed:
         f"failed to determine if object {manifest} is namespaced: a resource with GVK "
         f"{api_version}, Kind={kind} seems to be missing in API resource list",
     )
-
-
-def _upgraded(manifest: Manifest, modern: Manifest) -> str:
-    old, new = manifest.object["apiVersion"], modern.object["apiVersion"]
-    return f"{manifest} is written for {old}, which is no longer served: it is applied as {new}"

@@ -20,7 +20,7 @@ from kudo.plans import active_run
 from kudo.problems import Problem
 from kudo.run_status import begun, failure_text, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
-from kudo_reconciler.events import Subject
+from kudo_reconciler.events import Severity, Subject
 from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import Outdated
 from kudo_reconciler.plan_run import PlanRunner, Run
@@ -54,7 +54,10 @@ class Running:
     _memories: dict[Key, RunMemory] = field(default_factory=dict)
 
     def forget(self, key: Key) -> None:
-        self._memories.pop(key, None)
+        """Forget the run of an Instance; one that has not ended by now was taken away."""
+        memory = self._memories.pop(key, None)
+        if memory is not None:
+            self.around.metrics.run_stopped(memory.plan)
 
     async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
         """Do one pass over the scheduled run.
@@ -148,14 +151,20 @@ class Running:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         replaced = {old.uid: old.name for old in running(instance.plan_status).values()}
         memory = self._memories.get(key)
+        announced = False
         if memory is not None and memory.instance_uid == instance.metadata.uid:
             replaced[memory.uid] = memory.plan
+            # Until its first status is stored, a run may be taken over more than once.
+            announced = memory.uid == uid
         for old_uid, old_name in replaced.items():
             if old_uid and old_uid != uid:
                 await self.around.events.superseded(instance, old_name, old_uid)
+                if not announced:
+                    self.around.metrics.run_superseded(old_name)
         known = instance.plan_status.get(name)
         if known is None or known.uid != uid:
-            self.around.metrics.runs_started.inc()
+            if not announced:
+                self.around.metrics.run_started(name)
             log.info("run started", extra={"plan": name, "uid": uid})
         else:
             log.info("run continued", extra={"plan": name, "uid": uid})
@@ -211,7 +220,8 @@ class Running:
             uid=uid,
             memory=self._memories[key],
             still_wanted=lambda: self._still_wanted(key, instance),
-            tell=partial(self.around.events.note, Subject.of(instance), uid),
+            tell=partial(self._tell, instance, self._memories[key]),
+            metrics=self.around.metrics,
         )
         result = await self.runner.advance(run, entry, store)
         for failure, message in result.failures:
@@ -225,6 +235,14 @@ class Running:
             return Result("retry", retry=True)
         patience = min(_POLL_SECONDS, self.recheck) if result.polled else self.recheck
         return Result("waiting", requeue_after=patience)
+
+    async def _tell(
+        self, instance: Instance, memory: RunMemory, severity: Severity, reason: str, message: str
+    ) -> None:
+        if (reason, message) not in memory.told:
+            memory.told.add((reason, message))
+            subject = Subject.of(instance)
+            await self.around.events.note(subject, memory.uid, severity, reason, message)
 
     def _still_wanted(self, key: Key, instance: Instance) -> bool:
         """Whether the cluster, as far as we know it, still wants the run."""
@@ -287,7 +305,8 @@ class Running:
                 situation = Situation((PLAN_IN_FATAL_ERROR, failure_text(entry)))
             status = with_conditions(instance, status, situation, self.around.now())
         written = await self.around.instances.write_status(instance, status)
-        self.around.metrics.runs_finished.labels(str(entry.status), reason).inc()
+        self._memories.pop(key_of(instance), None)
+        self.around.metrics.run_finished(entry, reason)
         fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
         log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))
         return await self._end(written, version, entry)
@@ -296,7 +315,6 @@ class Running:
         """Write the end event and clear the run; a newer one that came in stays."""
         uid = entry.uid or ""
         await self.around.events.finished(instance, entry.name, uid, status_of(entry))
-        self.forget(key_of(instance))
         if instance.metadata.deleting:
             await self.around.release(instance)
             return Result("deleted")

@@ -11,6 +11,7 @@ from kudo.enrichment import Origin
 from kudo.execution import StepRef
 from kudo.rendering import Manifest, render_objects, variables
 from kudo.tasks import TaskPath
+from kudo_reconciler.durations import StepTimes
 from kudo_reconciler.events import Severity
 
 _RENDER_SECONDS = 10.0
@@ -45,6 +46,7 @@ class RunMemory:
         recheck_at: Monotonic seconds from which on a pass trusts no cache.
         rechecking: Whether this pass is such a one.
         healthy: uids of objects that were seen healthy: none of them is created again if it goes.
+        steps: When the steps began.
     """
 
     uid: str
@@ -57,6 +59,8 @@ class RunMemory:
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
+    told: set[tuple[str, str]] = field(default_factory=set)
+    steps: StepTimes = field(default_factory=StepTimes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class TaskContext:
         still_wanted: Whether the run is the one that the Instance wants; asked in the tick of
             each write.
         tell: Writes an event.
+        on_render: Told of the seconds that rendering took, in the thread that rendered.
     """
 
     instance: Instance
@@ -78,6 +83,7 @@ class TaskContext:
     memory: RunMemory
     still_wanted: Callable[[], bool]
     tell: Tell
+    on_render: Callable[[float], None] | None = None
 
     @property
     def key(self) -> TaskKey:
@@ -112,13 +118,18 @@ class TaskContext:
         return await asyncio.to_thread(self._render)
 
     def _render(self) -> tuple[Manifest, ...]:
-        deadline = time.monotonic() + _RENDER_SECONDS
-        return render_objects(
-            self.task.spec.resources or (),
-            self.version.spec.templates or {},
-            self.values(),
-            expired=lambda: time.monotonic() > deadline,
-        )
+        started = time.monotonic()
+        deadline = started + _RENDER_SECONDS
+        try:
+            return render_objects(
+                self.task.spec.resources or (),
+                self.version.spec.templates or {},
+                self.values(),
+                expired=lambda: time.monotonic() > deadline,
+            )
+        finally:
+            if self.on_render is not None:
+                self.on_render(time.monotonic() - started)
 
 
 @dataclass(frozen=True, slots=True)

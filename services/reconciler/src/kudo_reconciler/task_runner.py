@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kubeio.errors import KubeError
+from kubeio.lease import NotLeading
 from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done, toggled_on
 from kudo_reconciler.task_context import TaskContext, TaskResult
 
@@ -29,12 +30,15 @@ class TaskRunner:
             FatalTaskError: the plan cannot go on.
             TransientTaskError: trying again may help.
             Superseded: the run was replaced.
+            NotLeading: another replica works.
         """
         if context.key in context.memory.finished:
             return TaskResult(done=True)
         self._check(context)
         try:
             result = await self._run_by_kind(context)
+        except NotLeading:
+            raise
         except KubeError as error:
             raise TransientTaskError("TaskError", f"{error}") from error
         if result.done:

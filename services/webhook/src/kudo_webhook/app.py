@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from kubeio.client import Client
 from kubeio.config import load_config
-from kudo_webhook.certificate import POLL_SECONDS, Certificate
+from kudo_webhook.certificate import Certificate
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.routes import MUTATE, VALIDATE, Admission
 from kudo_webhook.settings import Settings
@@ -78,7 +78,6 @@ async def serve_admission(
     stop: asyncio.Event,
     *,
     on_started: Callable[[Listening], None] | None = None,
-    poll_seconds: float = POLL_SECONDS,
 ) -> None:
     """Serve both routes and the probes until `stop` is set, then drain.
 
@@ -87,7 +86,6 @@ async def serve_admission(
         source: Where OperatorVersions are found.
         stop: Ends it.
         on_started: Called once both listeners accept connections.
-        poll_seconds: How often the certificate's files are looked at.
 
     Raises:
         ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
@@ -102,7 +100,7 @@ async def serve_admission(
     started = _Started(on_started)
     async with asyncio.TaskGroup() as group:
         await asyncio.to_thread(certificate.refresh)
-        watch = group.create_task(certificate.watch(poll_seconds), name="certificate")
+        watch = group.create_task(certificate.watch(settings.tls_poll), name="certificate")
         group.create_task(
             serve(
                 asgi_app(probes, metrics.registry),

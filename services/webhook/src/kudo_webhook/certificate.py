@@ -16,7 +16,6 @@ from cryptography import x509
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 5.0
 _Signature = tuple[tuple[int, int, int], ...]
 
 
@@ -65,7 +64,7 @@ class Certificate:
         log.info("certificate loaded", extra={"expires": str(self.not_after)})
         return True
 
-    async def watch(self, interval: float = POLL_SECONDS) -> None:
+    async def watch(self, interval: float) -> None:
         """Refresh for ever; changes are seen after `interval` seconds at most."""
         while True:
             await asyncio.to_thread(self.refresh)

@@ -14,6 +14,13 @@ OPTIONS = (
     Option("--port", _ENV + "PORT", "port of the admission listener (TLS)", 9443, port),
     Option("--tls-cert", _ENV + "TLS_CERT", "serving certificate, PEM", type=Path, required=True),
     Option("--tls-key", _ENV + "TLS_KEY", "key of the certificate, PEM", type=Path, required=True),
+    Option(
+        "--tls-poll",
+        _ENV + "TLS_POLL",
+        "seconds between two looks at the files of the certificate",
+        5.0,
+        seconds,
+    ),
     Option("--probe-host", _ENV + "PROBE_HOST", "address of the probe listener", "0.0.0.0"),  # noqa: S104
     Option("--probe-port", _ENV + "PROBE_PORT", "port of probes and metrics (HTTP)", 8081, port),
     Option(
@@ -49,6 +56,7 @@ class Settings:
     port: int
     tls_cert: Path
     tls_key: Path
+    tls_poll: float
     probe_host: str
     probe_port: int
     kubeconfig: Path | None

@@ -209,6 +209,18 @@ class Installation:
         """Delete both webhook configurations."""
         _kubectl(self.cluster, "delete", "--ignore-not-found", "-f", "-", text=self.configurations)
 
+    def another_reconciler(self, name: str, *options: str) -> Service:
+        """Return one more reconciler, not started yet; it ends with the others.
+
+        Args:
+            name: What it is called in errors, and its log in the folder of the installation.
+            options: Win over those of the first one.
+        """
+        [probe_port] = free_ports(1)
+        command = [*self.reconciler.command, f"--probe-port={probe_port}", *options]
+        log = self.directory / f"{name}.log"
+        return Service(name, command, log, probe_port, self.supervision)
+
     def detach(self) -> None:
         """Let both services outlive this process."""
         self.supervision.detach()

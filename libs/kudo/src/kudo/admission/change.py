@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanExecution
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
 from kudo.fingerprints import fingerprint
 from kudo.names import PLAN_CLEANUP
 from kudo.plans import (
@@ -33,9 +33,19 @@ class Change:
     old_version: OperatorVersion | None
     version: OperatorVersion
 
-    @property
+    @cached_property
     def deleting(self) -> bool:
         return self.new.metadata.deleting or self.old.metadata.deleting
+
+    @cached_property
+    def declared(self) -> Mapping[str, Parameter]:
+        """The parameters of the new version by name; of duplicates the first."""
+        return by_name(self.version)
+
+    @cached_property
+    def declared_before(self) -> Mapping[str, Parameter]:
+        """The parameters of the old version by name; none if it no longer exists."""
+        return {} if self.old_version is None else by_name(self.old_version)
 
     @cached_property
     def upgrade(self) -> bool:
@@ -62,15 +72,24 @@ class Change:
         """
         names = (*self.changed, *self.removed)
         return tuple(
-            name
-            for name in sorted(names)
-            if self.version.parameter(name) is not None and not self._only_in_new(name)
+            name for name in sorted(names) if name in self.declared and not self._only_in_new(name)
         )
 
     def _only_in_new(self, name: str) -> bool:
         if not self.upgrade or name in self.removed:
             return False
-        return self.old_version is None or self.old_version.parameter(name) is None
+        return name not in self.declared_before
+
+    @cached_property
+    def redefined(self) -> tuple[Parameter, ...]:
+        """Declared parameters whose value or, by an upgrade, definition changed."""
+        touched = {*self.changed, *self.removed}
+        if not self.upgrade:
+            return tuple(p for p in self.version.parameters if p.name in touched)
+        before = self.declared_before
+        return tuple(
+            p for p in self.version.parameters if p.name in touched or before.get(p.name) != p
+        )
 
     @cached_property
     def active(self) -> PlanExecution | None:
@@ -158,6 +177,11 @@ class Change:
         recorded: Mapping[str, str] = last.parameters or {}
         value = self.new.parameters.get(name)
         return recorded.get(name) == (None if value is None else fingerprint(value))
+
+
+def by_name(version: OperatorVersion) -> Mapping[str, Parameter]:
+    """Return the parameters of a version by name; of duplicates the first."""
+    return {p.name: p for p in reversed(version.parameters)}
 
 
 def _same_run(left: PlanExecution, right: PlanExecution) -> bool:

@@ -74,11 +74,19 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A request whose objects have been read."""
+    """A request whose objects have been read.
+
+    Attributes:
+        request: The request.
+        new: The submitted Instance, without its status.
+        old: The stored Instance; None when one is created.
+        unchanged: Whether the spec stays as it is: labels, finalizers and the like always pass.
+    """
 
     request: Request
     new: Instance
     old: Instance | None
+    unchanged: bool
 
     @classmethod
     def of(cls, request: Request) -> "Review":
@@ -90,12 +98,7 @@ class Review:
         # A submitted status never counts, so it need not even be readable.
         new = _read({**request.object, "status": {}}, request)
         old = None if request.old_object is None else _read(request.old_object, request)
-        return cls(request, new, old)
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether the spec stays as it is: labels, finalizers and the like always pass."""
-        return self.old is not None and self.old.spec == self.new.spec
+        return cls(request, new, old, old is not None and old.spec == new.spec)
 
     def references(self) -> tuple[VersionKey, ...]:
         """Return the OperatorVersions that the decision needs; none for an unchanged spec."""

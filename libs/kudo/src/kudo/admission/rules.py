@@ -8,7 +8,6 @@ what can be done. Codes like D14 are those of the recorded decisions (docs/desig
 from collections.abc import Callable, Iterable, Iterator
 
 from kudo.admission.change import Change
-from kudo.api import Parameter
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem
@@ -37,9 +36,9 @@ def requested_plan_exists(change: Change) -> Iterator[Problem]:
 
 def changed_parameters_are_declared(change: Change) -> Iterator[Problem]:
     """D02."""
-    known = ", ".join(p.name for p in change.version.parameters) or "none"
     for name in sorted(change.changed):
-        if change.version.parameter(name) is None:
+        if name not in change.declared:
+            known = ", ".join(p.name for p in change.version.parameters) or "none"
             yield Problem(
                 "ParameterUnknown",
                 f'failed to find parameter "{name}" in the OperatorVersion '
@@ -63,12 +62,12 @@ def immutable_parameters_stay(change: Change) -> Iterator[Problem]:
 
 
 def _is_immutable(change: Change, name: str) -> bool:
-    definition = change.version.parameter(name)
+    definition = change.declared.get(name)
     if definition is None or not definition.immutable:
         return False
     if not change.upgrade:
         return True
-    before = change.old_version.parameter(name) if change.old_version else None
+    before = change.declared_before.get(name)
     return before is not None and bool(before.immutable)
 
 
@@ -80,7 +79,7 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
     for definition in change.version.parameters:
         if not definition.immutable or definition.name in change.new.parameters:
             continue
-        before = change.old_version.parameter(definition.name)
+        before = change.declared_before.get(definition.name)
         if before is None:
             hint = f" (default would be {definition.default})" if definition.default else ""
             text = f"was added in operator version {version}, but no value was provided{hint}"
@@ -99,28 +98,16 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
 
 def required_parameters_have_a_value(change: Change) -> Iterator[Problem]:
     """D06, for parameters whose value or definition changed."""
-    judged = tuple(_redefined(change))
-    yield from missing_required(judged, change.new.parameters)
+    yield from missing_required(change.redefined, change.new.parameters)
 
 
 def values_are_valid(change: Change) -> Iterator[Problem]:
     """D07, for parameters whose value or definition changed."""
-    for definition in _redefined(change):
+    for definition in change.redefined:
         value = change.new.parameters.get(definition.name)
         problem = check_value(definition, value) if value is not None else None
         if problem is not None:
             yield problem
-
-
-def _redefined(change: Change) -> Iterator[Parameter]:
-    for definition in change.version.parameters:
-        name = definition.name
-        if name in change.changed or name in change.removed:
-            yield definition
-        elif change.upgrade:
-            before = change.old_version.parameter(name) if change.old_version else None
-            if before != definition:
-                yield definition
 
 
 def triggers_are_clear(change: Change) -> Iterator[Problem]:

@@ -4,14 +4,24 @@ Models are read leniently (unknown fields are ignored, as the original does) and
 the fields that are unset. Field names are camelCase on the wire, as Kubernetes has them.
 """
 
+from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
 Json = Any
 """Any JSON value; the one place where a type is left open."""
 JsonObject = dict[str, Any]
+
+
+def validations(*rules: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the schema extension that has the API server itself judge an object by CEL rules.
+
+    A rule compares with the stored object (`oldSelf`, optional) and passes whatever does not get
+    worse: an object that breaks it and is already there can still be changed and deleted.
+    """
+    return {"x-kubernetes-validations": [{**rule, "optionalOldSelf": True} for rule in rules]}
 
 
 class ApiModel(BaseModel):

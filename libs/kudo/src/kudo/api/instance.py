@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
-from kudo.api.base import ApiModel, ApiObject, ObjectReference
+from kudo.api.base import ApiModel, ApiObject, ObjectReference, validations
 from kudo.names import API_VERSION
 
 
@@ -33,8 +33,25 @@ class ExecutionStatus(StrEnum):
         }
 
 
+_STATUS_IS_KNOWN: dict[str, JsonValue] = {
+    "rule": "!has(self.status) || self.status in ['', 'NEVER_RUN', 'PENDING', 'IN_PROGRESS', "
+    "'ERROR', 'COMPLETE', 'FATAL_ERROR'] || oldSelf.?status.orValue('') == self.status",
+    "message": "no such status; leave it out, or set FATAL_ERROR to cancel the running plan",
+    "fieldPath": ".status",
+}
+_NAMES_ITS_VERSION: dict[str, JsonValue] = {
+    "rule": "self.?spec.?operatorVersion.?name.orValue('') != '' || (oldSelf.hasValue() && "
+    "oldSelf.?spec.?operatorVersion.?name.orValue('') == '')",
+    "message": "spec.operatorVersion.name is empty; name the OperatorVersion to run",
+    "reason": "FieldValueRequired",
+    "fieldPath": ".spec.operatorVersion.name",
+}
+
+
 class PlanExecution(ApiModel):
     """The scheduled run: which plan, and the identity of this execution of it."""
+
+    model_config = ConfigDict(json_schema_extra=validations(_STATUS_IS_KNOWN))
 
     plan_name: str | None = Field(None, description="Plan that is scheduled or running.")
     uid: str | None = Field(
@@ -177,6 +194,8 @@ class InstanceStatus(ApiModel):
 
 class Instance(ApiObject):
     """One installation of an operator."""
+
+    model_config = ConfigDict(json_schema_extra=validations(_NAMES_ITS_VERSION))
 
     api_version: str = API_VERSION
     kind: str = "Instance"

@@ -1,0 +1,129 @@
+"""Every value that a label of a metric can take.
+
+Invariant: a label is bounded. What is not listed here counts as `other`, so that no name that a
+tenant chooses (a plan, a kind, a namespace) and nothing that a server invents makes a series.
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+from kubeio.resource import Resource
+from kudo.api import ExecutionStatus
+from kudo.names import GROUP, PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+
+OTHER: Final = "other"
+
+PLANS: Final = (PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP, OTHER)
+"""The plans that KUDO itself names."""
+
+RUN_STATUSES: Final = (str(ExecutionStatus.COMPLETE), str(ExecutionStatus.FATAL_ERROR))
+
+PASS_OUTCOMES: Final = (
+    "crash",
+    "deleted",
+    "deleting",
+    "error",
+    "finished",
+    "gone",
+    "idle",
+    "invalid",
+    "outdated",
+    "refused",
+    "retry",
+    "scheduled",
+    "waiting",
+    OTHER,
+)
+
+APPLY_OUTCOMES: Final = ("applied", "refused", "failed")
+
+NO_REASON: Final = ""
+SUPERSEDED: Final = "PlanSuperseded"
+STOPPED: Final = "PlanStopped"
+
+RUN_REASONS: Final = (
+    NO_REASON,
+    "CleanupNotManual",
+    "DummyTaskError",
+    "FailedTerminalStateError",
+    "InvalidParams",
+    "InvalidPlan",
+    "ParameterImmutable",
+    "ParameterInvalid",
+    "ParameterRequired",
+    "PlanCancelled",
+    "PlanRunning",
+    STOPPED,
+    SUPERSEDED,
+    "TaskApplyError",
+    "TaskBuildError",
+    "TaskCrashed",
+    "TaskDeleteError",
+    "TaskEnhancementError",
+    "TaskRenderingError",
+    "ToggleTaskError",
+    "UnknownTaskName",
+    OTHER,
+)
+"""Why a run did not complete; the words that its events and conditions carry."""
+
+API_VERBS: Final = ("GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "APPLY", "DELETE", OTHER)
+NO_CODE: Final = "none"
+API_CODES: Final = (NO_CODE, *(str(int(status)) for status in HTTPStatus), OTHER)
+API_OUTCOMES: Final = ("ok", "refused", "failed", "timeout", "lost", "cancelled")
+
+WATCH_ENDINGS: Final = ("ended", "error", "gone", "silent")
+
+WATCHED_RESOURCES: Final = (
+    f"instances.{GROUP}",
+    f"operatorversions.{GROUP}",
+    "configmaps",
+    "cronjobs.batch",
+    "daemonsets.apps",
+    "deployments.apps",
+    "ingresses.networking.k8s.io",
+    "jobs.batch",
+    "persistentvolumeclaims",
+    "poddisruptionbudgets.policy",
+    "pods",
+    "replicasets.apps",
+    "rolebindings.rbac.authorization.k8s.io",
+    "roles.rbac.authorization.k8s.io",
+    "secrets",
+    "serviceaccounts",
+    "services",
+    "statefulsets.apps",
+    OTHER,
+)
+"""Our own kinds and the built-in ones that operators are made of."""
+
+INSTANCE_STATES: Final = ("ready", "progressing", "failed", "not_ready", "deleting", "unknown")
+
+
+def plan_label(plan: str) -> str:
+    return _one_of(PLANS, plan)
+
+
+def reason_label(reason: str) -> str:
+    return _one_of(RUN_REASONS, reason)
+
+
+def pass_label(outcome: str) -> str:
+    return _one_of(PASS_OUTCOMES, outcome)
+
+
+def verb_label(verb: str) -> str:
+    return _one_of(API_VERBS, verb)
+
+
+def code_label(status: int) -> str:
+    """Return the label of an HTTP status; 0 means that no answer came."""
+    return _one_of(API_CODES, str(status)) if status else NO_CODE
+
+
+def resource_label(resource: Resource) -> str:
+    return _one_of(WATCHED_RESOURCES, resource.name)
+
+
+def _one_of(known: tuple[str, ...], value: str) -> str:
+    return value if value in known else OTHER

@@ -1,0 +1,200 @@
+"""Authorities and serving certificates: made, written as PEM, and read again.
+
+ECDSA P-256 keys; times are passed in. Certificates carry the key usages and key identifiers that
+strict verifiers insist on. A key appears in no text but the PEM that is asked for.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Self
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kudo_webhook.certificates.lifetimes import Lifetimes
+
+_COMMON_NAME = "kudo-webhook"
+
+
+class Damaged(ValueError):
+    """What is stored is no usable pair; the text says why, without any of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its key, which belong together.
+
+    Attributes:
+        certificate: The certificate.
+        key: Its key.
+        issuer: The certificate of who signed it; of an authority itself.
+    """
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey = field(repr=False)
+    issuer: x509.Certificate
+
+    @classmethod
+    def read(cls, certificate: bytes, key: bytes, issuer: bytes) -> Self:
+        """Read what `certificate_pem` and `key_pem` wrote.
+
+        Raises:
+            Damaged: a part is missing or unreadable, or they do not belong together.
+        """
+        pair = cls(_certificate(certificate), _key(key), _certificate(issuer))
+        if pair.key.public_key() != pair.certificate.public_key():
+            raise Damaged("the key does not belong to the certificate")
+        if not issued_by(pair.certificate, pair.issuer):
+            raise Damaged("the certificate is not signed by its issuer")
+        return pair
+
+    @property
+    def certificate_pem(self) -> bytes:
+        return pem(self.certificate)
+
+    @property
+    def key_pem(self) -> bytes:
+        return self.key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the DNS names that it is valid for."""
+        found = _alternatives(self.certificate)
+        return frozenset(found.get_values_for_type(x509.DNSName)) if found else frozenset()
+
+    @property
+    def is_authority(self) -> bool:
+        return self.certificate == self.issuer and may_sign(self.certificate)
+
+
+def serving_names(service: str, namespace: str) -> frozenset[str]:
+    """Return the DNS names under which a Service is called; API servers use the first."""
+    host = f"{service}.{namespace}"
+    return frozenset((f"{host}.svc", f"{host}.svc.cluster.local", host))
+
+
+def new_authority(now: datetime, lifetimes: Lifetimes) -> Pair:
+    """Make a self-signed authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    serial = x509.random_serial_number()
+    # Of two authorities in one bundle, verifiers choose by name first.
+    subject = _name(f"{_COMMON_NAME}-ca-{serial:x}"[:64])
+    certificate = (
+        _builder(subject, subject, key.public_key(), serial)
+        .not_valid_before(now - lifetimes.backdating)
+        .not_valid_after(now + lifetimes.authority)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(authority=True), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return Pair(certificate, key, certificate)
+
+
+def new_leaf(authority: Pair, names: Iterable[str], now: datetime, lifetimes: Lifetimes) -> Pair:
+    """Make a serving certificate; it does not outlive the authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    issuer = authority.certificate
+    end = min(now + lifetimes.leaf, issuer.not_valid_after_utc)
+    certificate = (
+        _builder(_name(_COMMON_NAME), issuer.subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - lifetimes.backdating)
+        .not_valid_after(end)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(authority=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()),
+            critical=False,
+        )
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(name) for name in sorted(names)]),
+            critical=False,
+        )
+        .sign(authority.key, hashes.SHA256())
+    )
+    return Pair(certificate, key, issuer)
+
+
+def pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Whether the one signed the other; says nothing of their times."""
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def may_sign(certificate: x509.Certificate) -> bool:
+    """Whether it says of itself that it is an authority."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+
+
+def _certificate(text: bytes) -> x509.Certificate:
+    try:
+        return x509.load_pem_x509_certificate(text)
+    except ValueError:
+        # The error would quote what is stored, which may be a key in the wrong place.
+        raise Damaged("a certificate is missing or unreadable") from None
+
+
+def _key(text: bytes) -> ec.EllipticCurvePrivateKey:
+    try:
+        found = serialization.load_pem_private_key(text, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise Damaged("the key is missing, unreadable or encrypted") from None
+    if not isinstance(found, ec.EllipticCurvePrivateKey):
+        raise Damaged("the key is no ECDSA key")
+    return found
+
+
+def _alternatives(certificate: x509.Certificate) -> x509.SubjectAlternativeName | None:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        return None
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, serial: int
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(serial)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _key_usage(*, authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not authority,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

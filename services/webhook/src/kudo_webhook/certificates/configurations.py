@@ -1,0 +1,150 @@
+"""The caBundles of both webhook configurations, read and written together.
+
+A configuration that does not exist asks nobody, so it needs no caBundle. All webhooks of both get
+the same one. A patch tests the resourceVersion that it was decided on, and is sent only where
+something differs.
+"""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubeio import jsonpatch
+from kubeio.errors import Conflict, Invalid, NotFound
+from kubeio.resource import Resource
+from kubeio.types import JsonObject
+from kudo_webhook.certificates.store import MANAGER, LostRace
+from kudo_webhook.certificates.trust import Trust, read_bundle, write_bundle
+
+_GROUP = "admissionregistration.k8s.io"
+MUTATING = Resource(
+    _GROUP,
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+    namespaced=False,
+)
+VALIDATING = Resource(
+    _GROUP,
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    namespaced=False,
+)
+
+
+class ConfigurationApi(Protocol):
+    """What is needed of a `kubeio.client.Client`."""
+
+    async def get(self, resource: Resource, name: str) -> JsonObject: ...
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        name: str,
+        ops: Sequence[JsonObject],
+        *,
+        field_manager: str | None = None,
+    ) -> JsonObject: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One configuration as it was read.
+
+    Attributes:
+        resource: Which of both.
+        version: Its resourceVersion.
+        bundles: The caBundle of each webhook, in PEM.
+    """
+
+    resource: Resource
+    version: str
+    bundles: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """The caBundles at a moment, of the configurations that exist."""
+
+    configurations: tuple[Configuration, ...]
+
+    @property
+    def common(self) -> Trust | None:
+        """Return what every webhook trusts; None if there is none that would ask."""
+        held = [read_bundle(bundle) for one in self.configurations for bundle in one.bundles]
+        return frozenset.intersection(*held) if held else None
+
+    @property
+    def held(self) -> Trust:
+        """Return what any webhook trusts."""
+        return frozenset(
+            certificate
+            for one in self.configurations
+            for bundle in one.bundles
+            for certificate in read_bundle(bundle)
+        )
+
+
+class Configurations:
+    """The mutating and the validating configuration of one name."""
+
+    def __init__(self, api: ConfigurationApi, name: str) -> None:
+        self._api = api
+        self._name = name
+
+    async def read(self) -> Bundles:
+        """Return what both trust.
+
+        Raises:
+            kubeio.errors.KubeError: the API server refused, or cannot be reached.
+        """
+        found = [await self._read_one(resource) for resource in (MUTATING, VALIDATING)]
+        return Bundles(tuple(one for one in found if one is not None))
+
+    async def trust(self, trusted: Trust, bundles: Bundles) -> int:
+        """Make all webhooks trust exactly these.
+
+        Returns:
+            How many configurations were changed.
+
+        Raises:
+            LostRace: a configuration is not as it was read.
+            kubeio.errors.KubeError: the API server refused, or cannot be reached.
+        """
+        bundle = write_bundle(trusted)
+        differing = [one for one in bundles.configurations if {*one.bundles} - {bundle}]
+        for configuration in differing:
+            await self._patch(configuration, bundle)
+        return len(differing)
+
+    async def _read_one(self, resource: Resource) -> Configuration | None:
+        try:
+            found = await self._api.get(resource, self._name)
+        except NotFound:
+            return None
+        bundles = (_bundle(webhook) for webhook in found.get("webhooks") or [])
+        return Configuration(resource, str(found["metadata"]["resourceVersion"]), tuple(bundles))
+
+    async def _patch(self, configuration: Configuration, bundle: bytes) -> None:
+        encoded = base64.b64encode(bundle).decode()
+        ops = [jsonpatch.test("/metadata/resourceVersion", configuration.version)]
+        ops += [
+            jsonpatch.add(f"/webhooks/{index}/clientConfig/caBundle", encoded)
+            for index in range(len(configuration.bundles))
+        ]
+        try:
+            await self._api.json_patch(
+                configuration.resource, self._name, ops, field_manager=MANAGER
+            )
+        except (Conflict, Invalid, NotFound) as error:
+            raise LostRace(f"{configuration.resource.kind} {self._name}: {error}") from error
+
+
+def _bundle(webhook: JsonObject) -> bytes:
+    try:
+        return base64.b64decode(webhook["clientConfig"].get("caBundle") or "")
+    except binascii.Error:
+        return b""

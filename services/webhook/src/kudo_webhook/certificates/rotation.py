@@ -1,0 +1,157 @@
+"""One replica's passes over what is stored: the protocol of this package, without its loop.
+
+Nothing is remembered between passes but what is served, and since when the authority in force has
+been seen in the caBundles; both may be lost.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from cryptography import x509
+
+from kudo_webhook.certificates.authority import Pair, new_authority, new_leaf
+from kudo_webhook.certificates.configurations import Bundles, Configurations
+from kudo_webhook.certificates.due import authority_due, leaf_due
+from kudo_webhook.certificates.lifetimes import Lifetimes
+from kudo_webhook.certificates.store import PairSecret, Stored
+from kudo_webhook.certificates.trust import trusts, wanted
+
+log = logging.getLogger(__name__)
+
+Write = Literal["authority", "bundle", "leaf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The objects that hold the state."""
+
+    leaf: PairSecret
+    authority: PairSecret
+    configurations: Configurations
+
+
+class Rotation:
+    """The certificates as seen by one replica.
+
+    Args:
+        objects: Where the state is.
+        names: DNS names of a serving certificate.
+        lifetimes: Of what is made.
+        serve: Called with each leaf that is to be served from now on.
+        on_write: Told of each write that succeeded.
+        now: The time of day, with its zone.
+        elapsed: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        names: frozenset[str],
+        lifetimes: Lifetimes,
+        *,
+        serve: Callable[[Pair], None],
+        on_write: Callable[[Write], None],
+        now: Callable[[], datetime],
+        elapsed: Callable[[], float],
+    ) -> None:
+        self._objects = objects
+        self._names = names
+        self._lifetimes = lifetimes
+        self._serve = serve
+        self._on_write = on_write
+        self._now = now
+        self._elapsed = elapsed
+        self._served: Pair | None = None
+        self._trusted_since: tuple[x509.Certificate, float] | None = None
+
+    async def advance(self) -> bool:
+        """Do one pass; the caller gives it up after `Lifetimes.patience`.
+
+        Returns:
+            Whether nothing is left to be done before the next regular pass.
+
+        Raises:
+            LostRace: another replica has written meanwhile; start over.
+            kubeio.errors.KubeError: the API server refused, or cannot be reached.
+        """
+        now, seen = self._now(), self._elapsed()
+        leaf = await self._objects.leaf.read()
+        if self._served is None and leaf.pair is not None:
+            self._take(leaf.pair)
+        bundles = await self._objects.configurations.read()
+        if leaf.pair is not None and self._works(leaf.pair, bundles, now):
+            self._take(leaf.pair)
+        stored = await self._objects.authority.read()
+        authority = await self._authority(stored, now)
+        settled = self._settled(authority, bundles, seen)
+        changed = await self._trust(authority, leaf, bundles, now)
+        due = leaf_due(leaf.pair, authority, self._names, now, self._lifetimes)
+        if due is None:
+            return settled and not changed
+        if settled or not self._any_works(leaf, bundles, now):
+            await self._renew(leaf, authority, due, now)
+        return False
+
+    async def _authority(self, stored: Stored, now: datetime) -> Pair:
+        pair = stored.pair if stored.pair and stored.pair.is_authority else None
+        due = authority_due(pair, now, self._lifetimes)
+        if pair is not None and due is None:
+            return pair
+        made = new_authority(now, self._lifetimes)
+        await self._objects.authority.write(made, stored)
+        self._on_write("authority")
+        _log("new authority", due, stored, made)
+        return made
+
+    def _settled(self, authority: Pair, bundles: Bundles, seen: float) -> bool:
+        """Whether every API server can be assumed to trust the authority."""
+        common = bundles.common
+        if common is None:
+            return True
+        if authority.certificate not in common:
+            self._trusted_since = None
+            return False
+        if self._trusted_since is None or self._trusted_since[0] != authority.certificate:
+            self._trusted_since = (authority.certificate, seen)
+        return seen - self._trusted_since[1] >= self._lifetimes.settling.total_seconds()
+
+    async def _trust(self, authority: Pair, leaf: Stored, bundles: Bundles, now: datetime) -> bool:
+        trusted = wanted(authority, bundles.held, leaf.pair, now, self._lifetimes)
+        changed = await self._objects.configurations.trust(trusted, bundles)
+        if changed:
+            self._on_write("bundle")
+            log.info("caBundles changed", extra={"authorities": len(trusted)})
+        return bool(changed)
+
+    def _any_works(self, leaf: Stored, bundles: Bundles, now: datetime) -> bool:
+        return any(
+            pair is not None and self._works(pair, bundles, now)
+            for pair in (leaf.pair, self._served)
+        )
+
+    def _works(self, leaf: Pair, bundles: Bundles, now: datetime) -> bool:
+        """Whether whoever calls us trusts this leaf."""
+        common = bundles.common
+        return trusts(frozenset((leaf.issuer,)) if common is None else common, leaf, now)
+
+    async def _renew(self, stored: Stored, authority: Pair, due: str, now: datetime) -> None:
+        others = stored.pair.names if stored.pair and due == "other names" else frozenset()
+        made = new_leaf(authority, self._names | others, now, self._lifetimes)
+        await self._objects.leaf.write(made, stored)
+        self._on_write("leaf")
+        _log("new serving certificate", due, stored, made)
+        self._take(made)
+
+    def _take(self, leaf: Pair) -> None:
+        if self._served is not None and self._served.certificate == leaf.certificate:
+            return
+        self._serve(leaf)
+        self._served = leaf
+
+
+def _log(what: str, due: str | None, replaced: Stored, made: Pair) -> None:
+    extra = {"reason": replaced.damage or due, "expires": str(made.certificate.not_valid_after_utc)}
+    log.info(what, extra=extra)

@@ -1,0 +1,225 @@
+"""Two reconcilers: what becomes of a plan whose leader is killed, told to end, or frozen."""
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+
+from kudo_cluster.installation import Service
+from tests.integration.ha.conftest import Start
+from tests.integration.ha.support import Pair, changed, life_of, metric, versions, watching
+from tests.integration.lifecycle.helpers import task
+from tests.integration.support import (
+    CONFIG_MAPS,
+    JOBS,
+    Json,
+    World,
+    config_map,
+    deployment,
+    entry,
+    job,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    scheduled,
+    status_of,
+    steps,
+    template,
+    wait_until,
+)
+
+pytestmark = pytest.mark.cluster
+
+# Nobody waits for such a lease to run out: what passes was handed over.
+LONG_LEASE = ("--lease-duration=900", "--lease-renew-deadline=30", "--lease-retry=1")
+USUAL_LEASE = ("--lease-duration=15", "--lease-renew-deadline=10", "--lease-retry=2")
+SHORT_LEASE = ("--lease-duration=6", "--lease-renew-deadline=4", "--lease-retry=0.5")
+
+
+def operator(delay: str = "6s") -> Json:
+    """Return a version whose deploy plan runs a Job, deletes it, runs it again, and then waits.
+
+    The plan `resize` follows SIZE. Names begin with that of the Instance.
+    """
+
+    def named(obj: Json) -> str:
+        return json.dumps(obj).replace('"@', '"{{ .Name }}-')
+
+    return operator_version(
+        "two-1",
+        templates={
+            "job.yaml": named(job("@job")),
+            "last.yaml": named(job("@last")),
+            "slow.yaml": named(deployment("@slow", ready_delay=delay)),
+            "config.yaml": template(named(config_map("@config", size="{{ .Params.SIZE }}"))),
+        },
+        tasks=[
+            task("job", "Apply", "job.yaml"),
+            task("drop", "Delete", "job.yaml"),
+            task("again", "Apply", "job.yaml"),
+            task("slow", "Apply", "slow.yaml"),
+            task("last", "Apply", "last.yaml"),
+            task("config", "Apply", "config.yaml"),
+        ],
+        plans={
+            "deploy": plan(
+                {name: [name] for name in ("job", "drop", "again", "slow", "last", "config")}
+            ),
+            "resize": plan({"config": ["config"]}),
+        },
+        parameters=[parameter("SIZE", "1", trigger="resize")],
+    )
+
+
+async def until_step(world: World, name: str, step: str) -> str:
+    """Wait until a step runs, and return the uid of the execution."""
+    found = await world.until(
+        name, lambda i: steps(i, "deploy").get(f"phase1.{step}") == "IN_PROGRESS", step
+    )
+    return str(scheduled(found)["uid"])
+
+
+async def until_slow(world: World) -> None:
+    await until_step(world, "i", "slow")
+
+
+async def until_first_job(world: World) -> None:
+    async def there() -> bool:
+        return await world.find(JOBS, "i-job") is not None
+
+    await wait_until(there, lambda: "the first Job")
+
+
+async def until_dropping(world: World) -> None:
+    await world.until(
+        "i", lambda i: steps(i, "deploy").get("phase1.job") == "COMPLETE", "the end of the Job"
+    )
+
+
+async def kill(service: Service) -> None:
+    await asyncio.to_thread(service.kill)
+
+
+async def stop(service: Service) -> None:
+    await asyncio.to_thread(service.stop)
+
+
+async def follow(pair: Pair, world: World, text: str, names: Mapping[str, str]) -> None:
+    """Wait until the second one has finished what the first one began, and print how long."""
+    begun = time.monotonic()
+    await pair.until_leads(pair.second)
+    led = time.monotonic()
+    for name, uid in names.items():
+        ended = await world.until_complete(name)
+        assert entry(ended, "deploy")["uid"] == uid
+    ends = time.monotonic()
+    print(f"{text}: led after {led - begun:.1f} s, done after {ends - begun:.1f} s")  # noqa: T201
+
+
+@pytest.mark.parametrize(
+    ("moment", "lease"),
+    [(until_first_job, SHORT_LEASE), (until_dropping, SHORT_LEASE), (until_slow, USUAL_LEASE)],
+)
+async def test_a_plan_whose_leader_is_killed_is_finished_by_the_standby(
+    world: World,
+    two_reconcilers: Start,
+    moment: Callable[[World], Awaitable[None]],
+    lease: tuple[str, ...],
+) -> None:
+    async with two_reconcilers(*lease) as pair, watching(world, JOBS) as jobs:
+        await world.apply(operator(), new_instance("i", "two-1"))
+        await moment(world)
+        uid = str(scheduled(await world.instance("i"))["uid"])
+        await kill(pair.first)
+        await follow(pair, world, f"killed {moment.__name__}", {"i": uid})
+        # The plan itself deletes the first one, and makes it again.
+        assert jobs.counts() == {"i-job": 2, "i-last": 1}
+        assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
+
+
+async def test_a_leader_told_to_end_hands_its_plan_over(
+    world: World, two_reconcilers: Start
+) -> None:
+    async with two_reconcilers(*LONG_LEASE) as pair, watching(world, JOBS) as jobs:
+        await world.apply(operator(), new_instance("i", "two-1"))
+        uid = await until_step(world, "i", "slow")
+        await stop(pair.first)
+        await follow(pair, world, "told to end", {"i": uid})
+        assert jobs.counts() == {"i-job": 2, "i-last": 1}
+        assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
+
+
+async def test_a_standby_is_warm_and_works_on_nothing(world: World, two_reconcilers: Start) -> None:
+    async with two_reconcilers(*LONG_LEASE) as pair:
+        await world.apply(operator("0s"), new_instance("i", "two-1"))
+        await world.until_complete("i")
+        assert pair.second.get("/readyz")[0] == 200
+        assert metric(pair.first, "kudo_leader") == 1.0
+        assert metric(pair.second, "kudo_leader") == 0.0
+        assert (metric(pair.second, "kudo_instances") or 0.0) >= 1.0
+        assert metric(pair.first, "kudo_plan_runs_started_total") == 1.0
+        assert metric(pair.second, "kudo_plan_runs_started_total") == 0.0
+
+
+async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
+    world: World, two_reconcilers: Start
+) -> None:
+    async with two_reconcilers(*SHORT_LEASE) as pair, watching(world, JOBS) as jobs:
+        names = [f"i{number}" for number in range(6)]
+        await world.apply(operator("2s"), *(new_instance(name, "two-1") for name in names))
+        await until_step(world, "i0", "slow")
+        pair.first.send_signal(signal.SIGSTOP)
+        uids = {name: str(scheduled(await world.instance(name))["uid"]) for name in names}
+        await follow(pair, world, "frozen", uids)
+        for name in names:
+            await world.patch(name, {"parameters": {"SIZE": "2"}})
+        for name in names:
+            await world.until_complete(name, "resize")
+        before = await versions(world)
+
+        pair.first.send_signal(signal.SIGCONT)
+
+        async def steps_down() -> bool:
+            return await asyncio.to_thread(metric, pair.first, "kudo_leader") == 0.0
+
+        await wait_until(steps_down, lambda: "the former leader to step down")
+        passes = metric(pair.first, "kudo_reconcile_total")
+        await until_looked_again(world, pair)
+        assert metric(pair.first, "kudo_reconcile_total") == passes
+        assert changed(before, await versions(world), "late") == {}
+        for name, uid in uids.items():
+            found = await world.get(CONFIG_MAPS, f"{name}-config")
+            assert found["data"] == {"size": "2"}
+            assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
+            assert jobs.counts()[f"{name}-job"] == 2
+            assert jobs.counts()[f"{name}-last"] == 1
+
+        # It leads again when it is its turn.
+        await stop(pair.second)
+        await pair.until_leads(pair.first)
+        await world.patch("i0", {"parameters": {"SIZE": "3"}})
+        await wait_until(
+            lambda: sized(world, "i0-config", "3"), lambda: "the former leader to work again"
+        )
+        assert status_of(await world.until_complete("i0", "resize"), "deploy") == "COMPLETE"
+
+
+async def sized(world: World, name: str, size: str) -> bool:
+    return bool((await world.get(CONFIG_MAPS, name))["data"] == {"size": size})
+
+
+async def until_looked_again(world: World, pair: Pair) -> None:
+    """Wait until the former leader has seen a change that was made after it went on."""
+    await world.apply(new_instance("late", "two-1"))
+    await world.until_complete("late")
+    seen = metric(pair.second, "kudo_instances")
+    assert seen is not None
+
+    async def caught_up() -> bool:
+        return await asyncio.to_thread(metric, pair.first, "kudo_instances") == seen
+
+    await wait_until(caught_up, lambda: "the former leader to see what has happened")

@@ -1,0 +1,161 @@
+"""Health of workloads, Jobs and Pods as the API server and its controllers show them."""
+
+from kubeio.client import Client
+from tests.integration.health.objects import (
+    BUDGETS,
+    DAEMON_SETS,
+    PODS,
+    STATEFUL_SETS,
+    install,
+    made,
+    set_status,
+    workload,
+)
+from tests.integration.support import CONFIG_MAPS, World, config_map, job, messages, steps
+
+AFTER = config_map("after", a="b")
+
+
+async def images(admin: Client, world: World) -> dict[str, str]:
+    """Return the image of each pod that is not on its way out."""
+    pods = (await admin.list(PODS, namespace=world.namespace)).items
+    return {
+        pod["metadata"]["name"]: pod["spec"]["containers"][0]["image"]
+        for pod in pods
+        if "deletionTimestamp" not in pod["metadata"]
+    }
+
+
+async def test_a_daemon_set_holds_the_next_step_until_its_pods_are_available(world: World) -> None:
+    await install(world, workload("DaemonSet", "agent", ready_delay="2s"), AFTER)
+
+    text = 'daemonset "agent" is not healthy: Waiting for'
+    waiting = await world.until("i", lambda i: text in messages(i, "deploy"), "the DaemonSet")
+
+    assert steps(waiting, "deploy") == {"phase1.s1": "IN_PROGRESS", "phase1.s2": "PENDING"}
+    await world.until_complete("i")
+    status = (await world.get(DAEMON_SETS, "agent"))["status"]
+    assert status["numberAvailable"] == status["desiredNumberScheduled"] == 1
+    assert await world.find(CONFIG_MAPS, "after") is not None
+
+
+async def test_a_rolling_update_of_a_stateful_set_is_through_when_every_pod_is_new(
+    world: World, admin: Client
+) -> None:
+    await install(world, workload("StatefulSet", "db", replicas=3, serviceName="db"))
+    await world.until_complete("i")
+
+    await world.patch("i", {"parameters": {"IMAGE": "busybox:2"}})
+    await world.until_complete("i")
+
+    new = "busybox:2"
+    assert await images(admin, world) == {"db-0": new, "db-1": new, "db-2": new}
+
+
+async def test_a_partitioned_update_is_through_when_the_pods_from_the_partition_on_are_new(
+    world: World, admin: Client
+) -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+    db = workload("StatefulSet", "db", replicas=3, serviceName="db", updateStrategy=strategy)
+    await install(world, db)
+    await world.until_complete("i")
+
+    await world.patch("i", {"parameters": {"IMAGE": "busybox:2"}})
+    await world.until_complete("i")
+
+    old, new = "busybox", "busybox:2"
+    assert await images(admin, world) == {"db-0": old, "db-1": old, "db-2": new}
+    status = (await world.get(STATEFUL_SETS, "db"))["status"]
+    assert status["updateRevision"] != status["currentRevision"]
+
+
+async def test_an_update_with_on_delete_is_through_with_the_old_pods(
+    world: World, admin: Client
+) -> None:
+    strategy = {"type": "OnDelete"}
+    db = workload("StatefulSet", "db", replicas=2, serviceName="db", updateStrategy=strategy)
+    await install(world, db, AFTER)
+    await world.until_complete("i")
+
+    await world.patch("i", {"parameters": {"IMAGE": "busybox:2"}})
+    await world.until_complete("i")
+
+    assert await images(admin, world) == {"db-0": "busybox", "db-1": "busybox"}
+    ready = await world.until("i", lambda i: i["status"]["conditions"][0]["status"] == "True", "")
+    assert ready["status"]["conditions"][0]["reason"] == "ResourcesReady"
+
+
+async def test_a_stateful_set_that_scales_down_holds_the_next_step_until_its_pods_are_gone(
+    world: World, admin: Client
+) -> None:
+    size = "{{int .Params.SIZE int}}"
+    await install(world, workload("StatefulSet", "db", replicas=size, serviceName="db"), SIZE="2")
+    await world.until_complete("i")
+    hold = {"metadata": {"finalizers": ["example.org/hold"]}}
+    await admin.merge_patch(PODS, "db-1", hold, namespace=world.namespace)
+
+    await world.patch("i", {"parameters": {"SIZE": "1"}})
+    text = "Waiting for rollout to finish: 1 old replicas are pending termination..."
+    await world.until("i", lambda i: text in messages(i, "deploy"), "the last pod to go")
+    free = {"metadata": {"finalizers": None}}
+    await admin.merge_patch(PODS, "db-1", free, namespace=world.namespace)
+
+    await world.until_complete("i")
+    assert set(await images(admin, world)) == {"db-0"}
+
+
+async def test_a_job_is_done_with_its_last_completion(world: World) -> None:
+    many = job("many")
+    many["spec"] |= {"completions": 3, "parallelism": 2}
+    many["spec"]["template"]["metadata"]["annotations"]["kwok.kudo.dev/run-for"] = "1s"
+    await install(world, many, AFTER)
+
+    text = 'job "many" still running or failed'
+    await world.until("i", lambda i: text in messages(i, "deploy"), "the Job to be waited for")
+
+    await world.until_complete("i")
+    found = await world.kubectl("get", "job", "many", "-o=jsonpath={.status.succeeded}")
+    assert found.stdout == "3"
+
+
+async def test_a_job_that_passes_its_deadline_ends_the_plan_in_its_own_words(world: World) -> None:
+    late = job("late", image="never-pulls")
+    late["spec"] |= {"activeDeadlineSeconds": 1, "backoffLimit": 6}
+    await install(world, late, AFTER)
+
+    failed = await world.until_failed("i")
+
+    text = 'job "late" has failed terminally: Job was active longer than specified deadline'
+    assert text in messages(failed, "deploy")
+    assert await world.find(CONFIG_MAPS, "after") is None
+
+
+async def test_a_failed_pod_ends_the_plan_and_says_why(world: World, admin: Client) -> None:
+    containers = [{"name": "main", "image": "never-pulls"}]
+    await install(world, made("v1", "Pod", "one", spec={"containers": containers}))
+    text = f"pod {world.namespace}/one is not running yet: Pending (main: ImagePullBackOff: "
+    await world.until("i", lambda i: text in messages(i, "deploy"), "the pod to be waited for")
+
+    evicted = {"phase": "Failed", "reason": "Evicted", "message": "no memory"}
+    await set_status(admin, PODS, "one", world.namespace, **evicted)
+
+    failed = await world.until_failed("i")
+    text = f"pod {world.namespace}/one is not running yet: Failed (Evicted: no memory)"
+    assert text in messages(failed, "deploy")
+
+
+async def test_a_disruption_budget_is_waited_for_when_it_changed(
+    world: World, admin: Client
+) -> None:
+    labels = {"matchLabels": {"app": "web"}}
+    spec = {"selector": labels, "minAvailable": "{{int .Params.SIZE int}}"}
+    web = workload("Deployment", "web", replicas=2)
+    await install(world, [web, made("policy/v1", "PodDisruptionBudget", "web", spec=spec)])
+    await world.until_complete("i")
+
+    await world.patch("i", {"parameters": {"SIZE": "2"}})
+    await world.until_complete("i")
+
+    found = await admin.get(BUDGETS, "web", namespace=world.namespace)
+    assert found["spec"]["minAvailable"] == 2
+    assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
