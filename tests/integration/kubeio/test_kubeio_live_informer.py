@@ -84,7 +84,7 @@ async def test_own_writes_are_read_back_at_once(client: Client, namespace: str) 
         assert len(versions) == 50
         last = await client.delete(CONFIG_MAP, "mine", namespace=namespace)
         assert last["status"] == "Success"
-        informer.observe_deleted(answer)
+        informer.observe_gone(namespace, "mine")
         assert informer.get(namespace, "mine") is None
 
 

@@ -437,19 +437,19 @@ async def test_own_writes_outside_the_scope_are_left_alone(api: FakeApi, client:
     assert not elsewhere.observe(api.put("a"))
 
 
-async def test_an_own_delete_is_seen_at_once_unless_finalizers_hold_it(
+async def test_what_a_read_did_not_find_is_gone_whatever_held_it(
     api: FakeApi, client: Client
 ) -> None:
-    api.put("a")
-    api.put("b")
+    held = api.put("a")
+    held["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]}
     async with running(client) as seen:
         api.silent = True
-        last = api.delete("a")
-        assert seen.informer.observe_deleted(last)
-        held = api.put("b")
-        held["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]}
-        assert seen.informer.observe_deleted(held)
-    assert seen.told[2:] == [("deleted", "a"), ("updated", "b")]
+        assert seen.informer.observe(api.put("a"))
+        assert seen.informer.observe_gone("ns", "a")
+        assert not seen.informer.observe_gone("ns", "a")
+        assert not seen.informer.observe_gone("ns", "never-there")
+        assert seen.informer.get("ns", "a") is None
+    assert seen.told[-1] == ("deleted", "a")
 
 
 async def test_last_contact_is_the_time_of_the_last_sign_of_life(
@@ -499,7 +499,8 @@ async def test_it_survives_a_server_that_comes_and_goes(api: FakeApi, client: Cl
         for _ in range(300):
             match rng.randrange(6):
                 case 0 if api.objects:
-                    seen.informer.observe_deleted(api.delete(rng.choice(sorted(api.objects))))
+                    gone = api.delete(rng.choice(sorted(api.objects)))
+                    seen.informer.observe_gone("ns", gone["metadata"]["name"])
                 case 1:
                     seen.informer.observe(api.put(f"w{rng.randrange(8)}"))
                 case 2:

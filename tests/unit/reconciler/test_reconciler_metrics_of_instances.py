@@ -164,7 +164,8 @@ def test_a_scrape_and_a_change_do_not_meet(busy_threads: None) -> None:
         for name in names:
             assert informer.observe(instance(name, Ready="False"))
         for name in names:
-            assert informer.observe_deleted(instance(name))
+            metadata = instance(name)["metadata"]
+            assert informer.observe_gone(metadata["namespace"], name)
     done.set()
     scraper.join()
     assert failures == []

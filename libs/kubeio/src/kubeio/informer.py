@@ -168,15 +168,10 @@ class Informer:
         """
         return self._in_scope(obj) and self._store.observe(obj)
 
-    def observe_deleted(self, obj: JsonObject) -> bool:
-        """Take note that an own delete was answered, with the object as last known.
-
-        An object that stays for its finalizers is observed as it is. True if it was news.
-        """
-        metadata = obj["metadata"]
-        if metadata.get("deletionTimestamp") and metadata.get("finalizers"):
-            return self.observe(obj)
-        return self._store.observe_deleted(obj)
+    def observe_gone(self, namespace: str | None, name: str) -> bool:
+        """Take note that a consistent read found no such object. True if that was news."""
+        known = self.get(namespace, name)
+        return known is not None and self._store.observe_deleted(known)
 
     def _in_scope(self, obj: JsonObject) -> bool:
         metadata = obj["metadata"]

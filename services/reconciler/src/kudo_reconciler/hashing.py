@@ -66,25 +66,24 @@ class DependencyHasher:
         return replace(wanted, target=with_dependencies_hash(wanted.target, value))
 
     async def _live(self, dependency: Dependency, namespace: str) -> bytes:
+        """Return the digest of what is in the cluster, read past the cache.
+
+        Every other write names the version that it was decided on. A hash names none: one made of
+        an old content would keep the old pods for good.
+        """
         if not dependency.name:
             return MISSING
-        resource = _RESOURCES[dependency.kind]
-        await self.observer.watch(resource)
         try:
-            found = await self.observer.current(resource, namespace, dependency.name)
-            if found is None:
-                return MISSING
-            known = live_digest(found["metadata"].get("annotations") or {})
-            if known is not None:
-                return known
-            return await self._of_body(resource, namespace, dependency.name)
+            found = await self.observer.body(
+                _RESOURCES[dependency.kind], namespace, dependency.name
+            )
         except (ApiError, ConnectionLost) as error:
             text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {error}"
             raise TransientTaskError("TaskEnhancementError", text) from error
-
-    async def _of_body(self, resource: Resource, namespace: str, name: str) -> bytes:
-        body = await self.observer.body(resource, namespace, name)
-        return MISSING if body is None else content_digest(body)
+        if found is None:
+            return MISSING
+        known = live_digest(found["metadata"].get("annotations") or {})
+        return content_digest(found) if known is None else known
 
 
 def _as_dependency(wanted: Wanted) -> Dependency | None:

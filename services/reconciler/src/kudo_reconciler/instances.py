@@ -47,9 +47,7 @@ class InstanceStore:
         try:
             raw = await self.client.get(INSTANCES, key.name, namespace=key.namespace)
         except NotFound:
-            known = self.informer.get(key.namespace, key.name)
-            if known is not None:
-                self.informer.observe_deleted(known)
+            self.informer.observe_gone(key.namespace, key.name)
             return None
         self.informer.observe(raw)
         return Instance.from_wire(raw)

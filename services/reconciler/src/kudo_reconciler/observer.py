@@ -126,16 +126,12 @@ class Observer:
         try:
             live = await self._client.get(resource, name, namespace=namespace)
         except NotFound:
-            self._gone_unseen(resource, namespace, name)
+            informer = self._informer(resource)
+            if informer is not None:
+                informer.observe_gone(namespace, name)
             return None
         self.applied(resource, live)
         return live
-
-    def _gone_unseen(self, resource: Resource, namespace: str | None, name: str) -> None:
-        informer = self._informer(resource)
-        known = None if informer is None else informer.get(namespace, name)
-        if informer is not None and known is not None:
-            informer.observe_deleted(known)
 
     def sees(self, resource: Resource, namespace: str | None, name: str) -> bool:
         """Return whether a change of this object would be noticed."""

@@ -1,6 +1,6 @@
 """Read a request's body, no further than the limit."""
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 LIMIT = 4 * 1024 * 1024
 """Bytes. An API server takes 3 MiB and etcd stores 1.5 MiB by default, so the submitted object
@@ -27,12 +27,15 @@ async def read_body(request: Request, limit: int = LIMIT) -> bytes:
         raise BodyTooLarge
     chunks: list[bytes] = []
     size = 0
-    try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > limit:
-                raise BodyTooLarge
-            chunks.append(chunk)
-    except ClientDisconnect as error:
-        raise BodyLost from error
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise BodyLost
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise BodyTooLarge
+        chunks.append(chunk)
+        more = message.get("more_body", False)
     return b"".join(chunks)

@@ -1,9 +1,8 @@
 """What the webhook counts. No label value comes from a tenant: reasons are our vocabulary."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Self
 
 from prometheus_client import (
     CollectorRegistry,
@@ -18,9 +17,8 @@ from prometheus_client import (
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-@dataclass(slots=True)
 class Outcome:
-    """How one request ended; filled in on the way.
+    """How one request ended; filled in inside its block, at whose end it is counted.
 
     Attributes:
         operation: CREATE, UPDATE, …; empty if the request could not be read.
@@ -28,9 +26,21 @@ class Outcome:
         reason: CamelCase reason of a denial or error.
     """
 
-    operation: str = ""
-    outcome: str = "error"
-    reason: str = ""
+    __slots__ = ("_metrics", "_route", "_start", "operation", "outcome", "reason")
+
+    def __init__(self, metrics: "Metrics", route: str) -> None:
+        self._metrics, self._route = metrics, route
+        self.operation, self.outcome, self.reason = "", "error", ""
+
+    def __enter__(self) -> Self:
+        self._metrics.in_flight += 1
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        seconds = time.perf_counter() - self._start
+        self._metrics.in_flight -= 1
+        self._metrics.ended(self._route, self, seconds)
 
 
 class Metrics:
@@ -39,6 +49,9 @@ class Metrics:
     Args:
         routes: Names of the routes, so that their series exist from the start.
         expiry: Returns when the certificate expires, in seconds since the epoch.
+
+    Attributes:
+        in_flight: Requests being answered now.
     """
 
     def __init__(self, routes: tuple[str, ...], expiry: Callable[[], float]) -> None:
@@ -59,9 +72,10 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
-        self._in_flight = Gauge(
+        self.in_flight = 0
+        Gauge(
             "kudo_admission_in_flight", "Requests being answered now.", registry=self.registry
-        )
+        ).set_function(lambda: self.in_flight)
         Gauge(
             "kudo_certificate_expiry_timestamp_seconds",
             "When the serving certificate expires; 0 while there is none.",
@@ -71,20 +85,15 @@ class Metrics:
         self._durations = {route: duration.labels(route) for route in routes}
         self._counters: dict[tuple[str, str, str, str], Counter] = {}
 
-    @contextmanager
-    def request(self, route: str) -> Iterator[Outcome]:
-        """Measure one request; the block fills in the outcome."""
-        outcome, start = Outcome(), time.perf_counter()
-        self._in_flight.inc()
-        try:
-            yield outcome
-        finally:
-            self._in_flight.dec()
-            self._durations[route].observe(time.perf_counter() - start)
-            self._counter(route, outcome).inc()
+    def request(self, route: str) -> Outcome:
+        """Return a block that measures one request and fills in the outcome."""
+        return Outcome(self, route)
 
-    def _counter(self, route: str, outcome: Outcome) -> Counter:
+    def ended(self, route: str, outcome: Outcome, seconds: float) -> None:
+        """Count a request."""
         key = (route, outcome.operation, outcome.outcome, outcome.reason)
-        if key not in self._counters:
-            self._counters[key] = self._requests.labels(*key)
-        return self._counters[key]
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = self._requests.labels(*key)
+        counter.inc()
+        self._durations[route].observe(seconds)

@@ -64,6 +64,9 @@ class _Unusable(Exception):
         super().__init__(message)
 
 
+_BODY_TOO_LATE = _Unusable(408, "RequestTimeout", "the body did not arrive in time")
+
+
 class Admission:
     """Answers AdmissionReviews.
 
@@ -97,33 +100,35 @@ class Admission:
         return mutate(review, versions, fresh_uid=self._fresh_uid)
 
     async def _handle(self, route: str, request: Request, decide: Decide) -> Response:
-        until = asyncio.get_running_loop().time() + self._deadline
+        review = None
         with self._metrics.request(route) as outcome:
             try:
-                review = await _read(request, until)
+                async with asyncio.timeout(self._deadline):
+                    review = await _read(request)
+                    outcome.operation = review.operation
+                    verdict = await self._judge(review, decide)
             except _Unusable as error:
                 return _refuse(error, outcome)
-            outcome.operation = review.operation
-            verdict = await self._judge(review, decide, until)
+            except TimeoutError:
+                if review is None:
+                    return _refuse(_BODY_TOO_LATE, outcome)
+                text = f"no decision within {self._deadline:g} s; try again"
+                verdict = _failed(504, "DeadlineExceeded", text)
             outcome.outcome, outcome.reason = verdict.outcome, verdict.decision.reason
-            with log_context(namespace=review.namespace, name=review.name):
-                return _respond(route, review, verdict)
+            return _respond(route, review, verdict)
 
-    async def _judge(self, review: AdmissionReview, decide: Decide, until: float) -> _Verdict:
+    async def _judge(self, review: AdmissionReview, decide: Decide) -> _Verdict:
         if not review.to_judge:
             return _Verdict(_ALLOWED)
         try:
-            async with asyncio.timeout_at(until):
-                return _Verdict(await self._decide(review, decide))
+            return _Verdict(await self._decide(review, decide))
         except InvalidInput as error:
             return _Verdict(Decision(problems=error.problems), 400)
         except VersionUnreadable as error:
             return _failed(500, "OperatorVersionUnreadable", f"{error}; try again")
-        except TimeoutError:
-            text = f"no decision within {self._deadline:g} s; try again"
-            return _failed(504, "DeadlineExceeded", text)
         except Exception:
-            log.exception("no decision, because of an error in the webhook")
+            with log_context(namespace=review.namespace, name=review.name):
+                log.exception("no decision, because of an error in the webhook")
             text = "the webhook failed to decide; its log says why"
             return _failed(500, "InternalError", text)
 
@@ -146,17 +151,14 @@ def _failed(code: int, reason: str, message: str) -> _Verdict:
     return _Verdict(Decision(problems=(Problem(reason, message),)), code)
 
 
-async def _read(request: Request, until: float) -> AdmissionReview:
+async def _read(request: Request) -> AdmissionReview:
     try:
-        async with asyncio.timeout_at(until):
-            return read_review(await read_body(request))
+        return read_review(await read_body(request))
     except MalformedReview as error:
         raise _Unusable(400, "BadRequest", str(error)) from error
     except BodyTooLarge as error:
         text = f"the body is larger than {LIMIT} bytes"
         raise _Unusable(413, "RequestEntityTooLarge", text) from error
-    except TimeoutError as error:
-        raise _Unusable(408, "RequestTimeout", "the body did not arrive in time") from error
     except BodyLost as error:
         raise _Unusable(400, "ClientDisconnected", "the connection broke") from error
 
@@ -172,16 +174,17 @@ def _respond(route: str, review: AdmissionReview, verdict: _Verdict) -> Response
     if decision.allowed:
         patch = decision.patch if route == MUTATE else ()
         return _json(allow(review, warnings=decision.warnings, patch=patch))
-    log.info(
-        "denied",
-        extra={
-            "route": route,
-            "operation": review.operation,
-            "reason": decision.reason,
-            "fields": [problem.field for problem in decision.problems],
-            "dry_run": review.dry_run,
-        },
-    )
+    with log_context(namespace=review.namespace, name=review.name):
+        log.info(
+            "denied",
+            extra={
+                "route": route,
+                "operation": review.operation,
+                "reason": decision.reason,
+                "fields": [problem.field for problem in decision.problems],
+                "dry_run": review.dry_run,
+            },
+        )
     return _json(deny(review, decision.problems, verdict.code))
 
 

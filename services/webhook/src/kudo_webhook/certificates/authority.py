@@ -35,7 +35,7 @@ class Pair:
     """
 
     certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey = field(repr=False)
+    key: ec.EllipticCurvePrivateKey = field(repr=False, compare=False)
     issuer: x509.Certificate
 
     @classmethod
