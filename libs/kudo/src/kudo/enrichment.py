@@ -103,8 +103,6 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
 def annotate_pods(source: JsonObject, annotations: dict[str, str]) -> JsonObject:
     """Return a workload with annotations added to its pods; other kinds as they are."""
     target: JsonObject = _copied(source)
-    for field in _SERVER_FIELDS:
-        target["metadata"].pop(field, None)
     for path in _pod_metadata(target):
         _add(target, path, "annotations", annotations)
     return target
