@@ -482,3 +482,20 @@ def test_a_step_that_both_plans_have_keeps_its_status(
     for phase in adapt("deploy", wanted, entry).phases or ():
         for step in phase.steps or ():
             assert step.status == known.get((phase.name, step.name), "NEVER_RUN")
+
+
+def test_a_task_started_when_its_first_pass_began() -> None:
+    plan = plan_of({"ph": ("s",)})
+    entry = begin("deploy", plan, "u", NOW)
+    ref = runnable(plan, entry)[0]
+
+    def passed(status: S, began: str) -> StepOutcome:
+        return StepOutcome(status, tasks=(TaskOutcome("t", status, began=began),))
+
+    entry = record(entry, {ref: passed(S.IN_PROGRESS, NOW)}, LATER)
+    entry = record(entry, {ref: passed(S.COMPLETE, LATER)}, LATEST)
+
+    assert entry.phases is not None
+    step = (entry.phases[0].steps or ())[0]
+    (task,) = step.tasks or ()
+    assert (task.started_at, task.finished_at) == (NOW, LATEST)

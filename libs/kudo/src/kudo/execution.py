@@ -45,11 +45,12 @@ class StepRef:
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What became of a task in one pass."""
+    """What became of a task in one pass, and when the pass over it began (RFC 3339)."""
 
     name: str
     status: ExecutionStatus
     message: str | None = None
+    began: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,7 @@ def _record_task(known: TaskStatus | None, outcome: TaskOutcome, now: str) -> Ta
         name=outcome.name,
         status=outcome.status,
         message=_shortened(outcome.message),
-        started_at=started or now,
+        started_at=started or outcome.began or now,
         finished_at=(finished or now) if outcome.status.terminal else None,
     )
 

@@ -160,14 +160,15 @@ class PlanRunner:
         """Run the tasks of a step in order; none waits for another to be done."""
         tried: list[_Tried] = []
         for name in step_of(run.plan, ref).tasks:
-            tried.append(await self._try_task(run, ref, name))
+            began = self._now()
+            tried.append(await self._try_task(run, ref, name, began))
             if tried[-1].failure is not None:
                 break
         result = _step_result(tried)
         run.measure(ref, result.outcome, self.clock.now())
         return result
 
-    async def _try_task(self, run: Run, ref: StepRef, name: str) -> "_Tried":
+    async def _try_task(self, run: Run, ref: StepRef, name: str, began: str) -> "_Tried":
         path = run.path(ref, name)
         try:
             task = run.version.task(name)
@@ -177,20 +178,21 @@ class PlanRunner:
             result = await self.tasks.run(context)
         except FatalTaskError as error:
             message = path.fatal_message(error)
-            return _Tried(TaskOutcome(name, S.FATAL_ERROR, message), failure=error)
+            return _Tried(TaskOutcome(name, S.FATAL_ERROR, message, began), failure=error)
         except TransientTaskError as error:
             message = path.transient_message(error)
-            return _Tried(TaskOutcome(name, S.ERROR, message))
+            return _Tried(TaskOutcome(name, S.ERROR, message, began))
         except (Superseded, Outdated, NotLeading):
             raise
         except Exception as fault:
             log.exception("task crashed", extra={"task": str(path)})
             text = f"internal error ({type(fault).__name__}); the reconciler's log has the details"
             crash = FatalTaskError("TaskCrashed", text)
-            return _Tried(TaskOutcome(name, S.FATAL_ERROR, path.fatal_message(crash)), crash)
+            message = path.fatal_message(crash)
+            return _Tried(TaskOutcome(name, S.FATAL_ERROR, message, began), crash)
         if result.done:
-            return _Tried(TaskOutcome(name, S.COMPLETE))
-        outcome = TaskOutcome(name, S.IN_PROGRESS, result.message or None)
+            return _Tried(TaskOutcome(name, S.COMPLETE, began=began))
+        outcome = TaskOutcome(name, S.IN_PROGRESS, result.message or None, began)
         return _Tried(outcome, polled=result.polled)
 
     def _now(self) -> str:
