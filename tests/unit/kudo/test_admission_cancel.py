@@ -244,3 +244,23 @@ def test_the_patch_changes_the_run_and_nothing_else(new: JsonObject, old: JsonOb
     final = patched(new, mutated(new, old))
     assert {**final["spec"], "planExecution": None} == {**new["spec"], "planExecution": None}
     assert final["metadata"] == new["metadata"]
+
+
+# A cleanup that is named by hand while the Instance goes
+
+GOING = instance(deleting=True)
+BORN_CANCELLED = {"planName": "cleanup", "uid": "B", "status": "FATAL_ERROR", "cancelledBy": "bob"}
+
+
+def test_a_cleanup_cannot_be_born_cancelled() -> None:
+    assert stored(with_run(GOING, BORN_CANCELLED), GOING) == {"planName": "cleanup", "uid": "B"}
+
+
+def test_a_cleanup_as_it_is_usually_named_stays_as_submitted() -> None:
+    run = {"planName": "cleanup", "uid": "B", "status": "NEVER_RUN"}
+    assert stored(with_run(GOING, run), GOING) == run
+
+
+def test_validation_alone_refuses_a_cleanup_cancelled_in_another_name() -> None:
+    decision = validated(with_run(GOING, BORN_CANCELLED), GOING)
+    assert [problem.reason for problem in decision.problems] == ["MutatingWebhookMissing"]

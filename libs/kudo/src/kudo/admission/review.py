@@ -239,6 +239,8 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
             patch.plan_execution(_trigger(restart, fresh_uid))
         elif change.cancel:
             patch.plan_execution(_cancelled(change, review.request.username))
+        elif change.direct == PLAN_CLEANUP:
+            patch.plan_execution(_uncancelled(change.new.scheduled))
         return Decision(patch=patch.operations(), plan=restart)
     plan = change.needed or change.direct
     patch.parameters(_kept_parameters(change), change.new.parameters)
@@ -279,6 +281,14 @@ def _cancelled(change: Change, username: str) -> JsonObject:
     return {**kept, "status": str(ExecutionStatus.FATAL_ERROR), **by}
 
 
+def _uncancelled(scheduled: PlanExecution) -> JsonObject:
+    """Return a new run without the wish to end it: nobody can have had that yet."""
+    wire = scheduled.to_wire()
+    if scheduled.status != ExecutionStatus.FATAL_ERROR and not scheduled.cancelled_by:
+        return wire
+    return {key: value for key, value in wire.items() if key not in {"status", "cancelledBy"}}
+
+
 def _warnings(change: Change) -> tuple[str, ...]:
     choice = change.by_parameters
     if not choice.explicit or not choice.fallback or change.upgrade:
@@ -301,7 +311,7 @@ def _final_state(change: Change) -> tuple[Problem, ...]:
 def _canceller(change: Change, username: str) -> tuple[Problem, ...]:
     """A run may only be recorded as cancelled by who cancels it."""
     named = change.new.scheduled.cancelled_by or ""
-    if not change.cancel or named in {"", username, change.old.scheduled.cancelled_by}:
+    if named in {"", username, change.old.scheduled.cancelled_by}:
         return ()
     return (
         Problem(
