@@ -1,0 +1,115 @@
+"""The faults, and the rules that say where each of them strikes.
+
+A rule strikes exactly once: at the first write with its label in its namespace, or at the first
+watch event of its kind there. Dropping begins with the first write of the run, since a client
+cannot know of a change that it is never told of; and it goes on until the rule is withdrawn, since
+one lost event may be made good by the next. That a rule struck is on record: a fault that never
+came proves nothing.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+WATCH = "watch "
+"""What the labels of watch events begin with; the resource follows."""
+
+
+class Fault(StrEnum):
+    """What goes wrong."""
+
+    KILL_BEFORE = "killed before"
+    """SIGKILL when the write arrives; it is not forwarded."""
+    KILL_AFTER = "killed after"
+    """SIGKILL when the write is done, before its answer."""
+    CONFLICT = "409"
+    THROTTLED = "429"
+    ERROR = "500"
+    RESET_BEFORE = "reset before"
+    RESET_AFTER = "reset after"
+    """The write is done, and the connection breaks before its answer."""
+    HANG = "hang"
+    """The write is neither forwarded nor answered."""
+    LATE = "late"
+    """The write is not answered, and arrives when the plan has ended without it."""
+    PAUSED_BEFORE = "paused before"
+    """SIGSTOP for the leader when the write arrives. When another leader works on the plan, the
+    write goes on its way, and SIGCONT follows."""
+    PAUSED_AFTER = "paused after"
+    """The same, but the write is done at once, and its answer waits."""
+    PAUSED_LATE = "paused, late"
+    """As `paused before`, but write and SIGCONT wait until the plan has ended."""
+    DROPPED = "events dropped"
+    GONE = "410"
+    STALE = "stale list"
+    """410, and the LIST that follows is answered as it was before."""
+    STALE_START = "killed, stale list"
+    """SIGKILL after the write; the next process sees Instances as the last one found them."""
+    SILENT = "silent watch"
+
+
+REFUSALS = (Fault.CONFLICT, Fault.THROTTLED, Fault.ERROR)
+NETWORK = (Fault.RESET_BEFORE, Fault.RESET_AFTER, Fault.HANG, Fault.LATE)
+KILLS = (Fault.KILL_BEFORE, Fault.KILL_AFTER)
+WATCHES = (Fault.DROPPED, Fault.GONE, Fault.STALE, Fault.SILENT)
+LEADERS = (Fault.PAUSED_BEFORE, Fault.PAUSED_AFTER, Fault.PAUSED_LATE)
+
+
+@dataclass
+class Rule:
+    """One fault at one place.
+
+    Attributes:
+        namespace: Where it strikes.
+        label: Of a write, or `watch <resource>`.
+        fault: What happens.
+        struck: How often it happened.
+    """
+
+    namespace: str
+    label: str
+    fault: Fault
+    struck: int = 0
+
+    def meets(self, label: str, *, begun: bool) -> bool:
+        """Return whether the rule strikes at what comes by, and count it.
+
+        Args:
+            label: What comes by.
+            begun: Whether the run has written anything yet.
+        """
+        due = begun if self.fault is Fault.DROPPED else not self.struck
+        strikes = due and label == self.label
+        self.struck += strikes
+        return strikes
+
+
+@dataclass
+class Rules:
+    """The rules in force, one a namespace, and what came by."""
+
+    _armed: dict[str, Rule] = field(default_factory=dict)
+    _seen: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def arm(self, namespace: str, rule: Rule | None) -> None:
+        """Put a rule in force, or none, and begin to count what comes by."""
+        self._seen[namespace] = Counter()
+        if rule is None:
+            self._armed.pop(namespace, None)
+        else:
+            self._armed[namespace] = rule
+
+    def withdraw(self, namespace: str) -> Counter[str]:
+        """Put no rule in force any more; return how often each label came by."""
+        self._armed.pop(namespace, None)
+        return self._seen.pop(namespace, Counter())
+
+    def strike(self, namespace: str, label: str) -> Rule | None:
+        """Take note of a write or watch event; return the rule that strikes at it."""
+        seen = self._seen.get(namespace)
+        if seen is None:
+            return None
+        seen[label] += 1
+        rule = self._armed.get(namespace)
+        begun = any(not known.startswith(WATCH) for known in seen)
+        return rule if rule is not None and rule.meets(label, begun=begun) else None

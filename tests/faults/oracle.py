@@ -1,0 +1,159 @@
+"""What must be true after a plan, fault or not.
+
+The state of a namespace is compared without what differs between two runs of the same: names of
+namespaces, uids, versions, times, addresses. Pods and ReplicaSets, whose names are random, are
+counted by their owner.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kubeio.resource import Resource
+from kudo.names import ANNOTATION_PLAN_UID, LABEL_INSTANCE
+from tests.integration.support import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    INSTANCES,
+    JOBS,
+    OPERATORS,
+    VERSIONS,
+    Json,
+)
+
+STATE = (
+    INSTANCES,
+    OPERATORS,
+    VERSIONS,
+    CONFIG_MAPS,
+    Resource("", "v1", "Service", "services", namespaced=True),
+    DEPLOYMENTS,
+    Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True),
+    JOBS,
+    Resource("", "v1", "Pod", "pods", namespaced=True),
+)
+"""The kinds that make the state of a namespace."""
+_COUNTED = {"Pod"}
+_DROPPED = {
+    "clusterIP",
+    "clusterIPs",
+    "collisionCount",
+    "currentRevision",
+    "generation",
+    "managedFields",
+    "observedGeneration",
+    "resourceVersion",
+    "uid",
+    "updateRevision",
+}
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+State = Mapping[str, object]
+
+
+def canonical(objects: Iterable[Json], namespace: str) -> dict[str, object]:
+    """Return what is there, by kind and name, without what differs from run to run."""
+    state: dict[str, object] = {}
+    pods: Counter[str] = Counter()
+    for obj in objects:
+        metadata = obj["metadata"]
+        if obj["kind"] in _COUNTED:
+            pods[str(metadata.get("generateName"))] += "deletionTimestamp" not in metadata
+        else:
+            state[f"{obj['kind']}/{metadata['name']}"] = _plain(obj, namespace)
+    state["pods"] = {"-".join(name.split("-")[:2]): count for name, count in pods.items() if count}
+    return state
+
+
+def has_orphans(state: State) -> bool:
+    """Return whether objects are left that belong to an Instance."""
+    return any(f"'{LABEL_INSTANCE}'" in repr(obj) for obj in state.values()) or bool(state["pods"])
+
+
+def _plain(value: object, namespace: str) -> object:
+    match value:
+        case dict():
+            return {k: _plain(v, namespace) for k, v in value.items() if k not in _DROPPED}
+        case list():
+            plain = [_plain(item, namespace) for item in value]
+            return sorted(plain, key=repr) if all(isinstance(i, dict) for i in plain) else plain
+        case str():
+            return _TIME.sub("TIME", _UUID.sub("UID", value)).replace(namespace, "NAMESPACE")
+        case _:
+            return value
+
+
+def differences(expected: object, found: object, path: str = "") -> list[str]:
+    """Return where two states differ, one line each."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        lines = []
+        for key in sorted({*expected, *found}):
+            here = f"{path}.{key}" if path else str(key)
+            if key not in found:
+                lines.append(f"{here} is missing")
+            elif key not in expected:
+                lines.append(f"{here} is there: {_short(found[key])}")
+            else:
+                lines += differences(expected[key], found[key], here)
+        return lines
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        return [line for i, (a, b) in pairs for line in differences(a, b, f"{path}[{i}]")]
+    if expected == found:
+        return []
+    return [f"{path} is {_short(found)} instead of {_short(expected)}"]
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a plan left.
+
+    Attributes:
+        uid: Of the execution.
+        status: Of its entry.
+        jobs: How often each Job was created under this uid.
+        events: Reason and message of the events of the Instance that this stage added.
+        state: What is in the namespace.
+        seen: How often each write and watch event came by.
+    """
+
+    uid: str
+    status: str
+    jobs: Counter[str]
+    events: list[str]
+    state: State
+    seen: Counter[str]
+
+
+def judge(expected: Outcome, found: Outcome) -> list[str]:
+    """Return what is wrong, one line each; nothing if the fault left no trace."""
+    problems = [] if found.status == "COMPLETE" else [f"the plan is {found.status}"]
+    problems += [
+        f"Job {name} was created {found.jobs[name]} times for {found.uid}"
+        for name in sorted({*expected.jobs, *found.jobs})
+        if found.jobs[name] != expected.jobs[name]
+    ]
+    if found.events != expected.events:
+        problems.append(f"events {found.events} instead of {expected.events}")
+    return problems + differences(expected.state, found.state)
+
+
+def execution_of(job: Json) -> str:
+    """Return the uid of the execution that created a Job."""
+    return str((job["metadata"].get("annotations") or {}).get(ANNOTATION_PLAN_UID, ""))
+
+
+def event_texts(events: Iterable[Json], uid: str) -> list[str]:
+    """Return the events of Instances as `name: message`, sorted; RUN is the uid of the run."""
+    return sorted(
+        f"{_UUID.sub('UID', event['metadata']['name'].replace(uid, 'RUN'))}: {event['message']}"
+        for event in events
+        if event["involvedObject"]["kind"] == INSTANCES.kind
+    )

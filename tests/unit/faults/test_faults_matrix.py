@@ -1,0 +1,146 @@
+"""Which cells are chosen, and what is printed."""
+
+from collections import Counter
+
+import pytest
+
+from tests.faults.faults import Fault
+from tests.faults.matrix import (
+    GROUPS,
+    Cell,
+    Group,
+    Result,
+    candidates,
+    choice_lines,
+    choose,
+    matrix_lines,
+)
+
+PLACES = {
+    "deploy": ["apply services a", "apply services b", "apply jobs.batch j", "watch jobs.batch"],
+    "backup": ["delete jobs.batch j", "apply jobs.batch j", "create events started"],
+}
+GROUP = Group("g", (Fault.CONFLICT, Fault.ERROR), full=99, part=4, workers=1)
+
+
+@pytest.mark.parametrize(
+    ("label", "role"),
+    [
+        ("apply services book", "apply services"),
+        ("delete jobs.batch book-backup", "delete jobs.batch"),
+        ("create events started", "create events started"),
+        (
+            "update instances.kudo.dev/status run ended",
+            "update instances.kudo.dev/status run ended",
+        ),
+        (
+            "update instances.kudo.dev/status step serve.store finished",
+            "update instances.kudo.dev/status step finished",
+        ),
+        ("patch instances.kudo.dev finalizer off", "patch instances.kudo.dev finalizer off"),
+        ("watch jobs.batch", "watch jobs.batch"),
+    ],
+)
+def test_a_role_has_no_names(label: str, role: str) -> None:
+    assert Cell("deploy", label, Fault.HANG).role == role
+
+
+def test_writes_meet_the_faults_of_writes_and_watches_those_of_watches() -> None:
+    watches = Group("w", (Fault.GONE,), full=9, part=9, workers=1)
+
+    assert candidates(PLACES, watches) == [Cell("deploy", "watch jobs.batch", Fault.GONE)]
+    assert len(candidates(PLACES, GROUP)) == 2 * 6
+    assert not any(cell.label.startswith("watch") for cell in candidates(PLACES, GROUP))
+
+
+def test_events_of_operator_versions_are_not_lost_since_they_come_before_the_run() -> None:
+    lost = Group("l", (Fault.DROPPED,), full=9, part=9, workers=1)
+    places = {"deploy": ["watch operatorversions.kudo.dev", "watch pods"]}
+
+    assert candidates(places, lost) == [Cell("deploy", "watch pods", Fault.DROPPED)]
+
+
+def test_jobs_come_first() -> None:
+    assert candidates(PLACES, GROUP)[0].label.endswith("jobs.batch j")
+
+
+def test_all_cells_are_chosen_where_there_is_room() -> None:
+    chosen = choose(PLACES, full=True)
+
+    for group in GROUPS:
+        assert sorted(chosen[group.name], key=str) == sorted(candidates(PLACES, group), key=str)
+
+
+MANY = {
+    f"stage{number}": [f"{verb} kind{n} x" for verb in ("apply", "delete") for n in range(8)]
+    for number in range(4)
+}
+
+
+def test_each_role_is_met_before_one_is_met_again() -> None:
+    chosen = [cell for cells in choose(MANY, full=False).values() for cell in cells]
+
+    assert {cell.role for cell in chosen} == {
+        f"{verb} kind{n}" for verb in ("apply", "delete") for n in range(8)
+    }
+
+
+def test_each_fault_meets_each_role_before_it_meets_one_again() -> None:
+    chosen = choose(MANY, full=True)["refusals"]
+
+    for fault in (Fault.CONFLICT, Fault.THROTTLED, Fault.ERROR):
+        roles = [cell.role for cell in chosen if cell.fault is fault][:16]
+        assert len(set(roles)) == 16
+
+
+def test_the_faults_of_a_group_get_equal_shares() -> None:
+    chosen = choose(MANY, full=True)["crashes"]
+
+    counts = Counter(cell.fault for cell in chosen)
+    assert set(counts.values()) == {30}
+
+
+def test_the_choice_is_always_the_same() -> None:
+    assert choose(MANY, full=False) == choose(MANY, full=False)
+
+
+def test_every_fault_belongs_to_one_group() -> None:
+    assert sorted(fault for group in GROUPS for fault in group.faults) == sorted(Fault)
+
+
+@pytest.mark.parametrize(("full", "limit"), [(True, 300), (False, 40)])
+def test_there_is_a_limit_to_the_cells(full: bool, limit: int) -> None:
+    counts = [group.full if full else group.part for group in GROUPS]
+
+    assert sum(counts) == limit
+    assert all(count >= len(group.faults) for count, group in zip(counts, GROUPS, strict=True))
+
+
+def test_the_choice_says_what_is_left_out() -> None:
+    lines = list(choice_lines(PLACES, full=True))
+
+    assert lines[0] == "6 writes of 2 plans"
+    assert "lost events (events dropped): 1 of 1 cells, 0 left out" in lines
+
+
+def test_the_matrix_shows_each_cell_the_counts_and_what_is_wrong() -> None:
+    results = [
+        Result(Cell("deploy", "apply services a", Fault.ERROR), []),
+        Result(Cell("deploy", "apply services a", Fault.CONFLICT), ["the plan is ERROR"], 2),
+        Result(Cell("backup", "apply jobs.batch j", Fault.ERROR), []),
+        Result(Cell("first", "", None), ["a", "b", "c", "d", "e", "f", "g"]),
+    ]
+
+    lines = [" ".join(line.split()) for line in matrix_lines(results)]
+
+    assert lines == [
+        "backup apply jobs.batch j 500 ok",
+        "deploy apply services a 500 ok, 409 FAILED",
+        "first no fault FAILED",
+        "",
+        "409 0 of 1 passed",
+        "500 2 of 2 passed",
+        "all 2 of 4 passed",
+        "FAILED deploy: apply services a: 409 (2 crashes met): the plan is ERROR",
+        "FAILED first (0 crashes met): a; b; c; d; e; 2 more",
+    ]
