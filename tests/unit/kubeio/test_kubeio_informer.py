@@ -206,6 +206,23 @@ async def test_a_silent_watch_is_given_up(api: FakeApi, client: Client) -> None:
     assert api.watches[1].query["resourceVersion"] == "44"
 
 
+async def test_quiet_hours_do_not_make_it_slow(api: FakeApi, client: Client) -> None:
+    delays: list[float] = []
+
+    async def sleep(delay: float) -> None:
+        delays.append(delay)
+
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "44"}}}
+    api.watch_faults += [stream(orjson.dumps(bookmark) + b"\n", hang=True)]
+    api.watch_faults += [stream(hang=True) for _ in range(8)]
+    timing = Timing(idle=0.05, steady=0.01, backoff=(1.0, 60.0))
+    async with running(client, timing=timing, sleep=sleep):
+        await until(lambda: len(api.watches) == 10)
+    # Each watch lasted, so each delay is a first one.
+    assert len(delays) == 9
+    assert max(delays) <= 1.0
+
+
 async def test_what_a_silent_watch_kept_back_is_made_up_for_without_a_list(
     api: FakeApi, client: Client
 ) -> None:

@@ -175,10 +175,9 @@ class Reflector:
         except ConnectionLost as lost:
             idled = lost.timeout and self.clock() - started >= self.timing.idle
             if self._bookmarks or not idled:
+                self._steady_after(started)
                 raise
-        if self.clock() - started >= self.timing.steady:
-            self._steady()
-        elif silent:
+        if not self._steady_after(started) and silent:
             # A server that accepts watches only to end them at once must not be hammered.
             await self.sleep(self._backoff.next())
 
@@ -206,6 +205,13 @@ class Reflector:
                 self._bookmarks = True
                 self.store.reach(parse_version(event.object["metadata"]["resourceVersion"]))
         self.version = event.object["metadata"]["resourceVersion"]
+
+    def _steady_after(self, started: float) -> bool:
+        """Start the delays over if a watch lasted long enough; return whether it did."""
+        lasted = self.clock() - started >= self.timing.steady
+        if lasted:
+            self._steady()
+        return lasted
 
     def _steady(self) -> None:
         self._backoff.reset()
