@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gotemplate.goyaml import load
-from kudo.api import JsonObject
+from kudo.api import ExecutionStatus, JsonObject
 from kudo.api.crds import definitions, files, main
 
 _CRDS = Path(__file__).parents[3] / "crds"
@@ -177,6 +177,31 @@ def test_only_conditions_require_or_restrict_anything(
 ) -> None:
     if not path.startswith(".status.conditions[]"):
         assert not node.keys() & {"required", "enum", "pattern", "maxLength"}
+
+
+def test_rules_are_few_and_none_is_on_a_field_without_bounds() -> None:
+    ruled = [(crd, path) for crd, path, node in _NODES if "x-kubernetes-validations" in node]
+    assert ruled == [("instances", ""), ("instances", ".spec.planExecution")]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [rule for _, _, node in _NODES for rule in node.get("x-kubernetes-validations", ())],
+)
+def test_a_rule_passes_what_is_stored_and_says_what_to_do(rule: JsonObject) -> None:
+    assert rule["optionalOldSelf"] is True
+    assert "oldSelf" in rule["rule"].rpartition("||")[2]
+    assert "; " in rule["message"]
+    path = rule["fieldPath"].removeprefix(".")
+    under = _schema("instances")
+    parent = under if path.startswith("spec.") else _at(under, "spec.planExecution")
+    assert _at(parent, path)["type"] == "string"
+
+
+def test_the_statuses_of_the_rule_are_those_of_plans() -> None:
+    [rule] = _at(_schema("instances"), "spec.planExecution")["x-kubernetes-validations"]
+    listed = rule["rule"].partition("[")[2].partition("]")[0]
+    assert {name.strip(" '") for name in listed.split(",")} == {"", *ExecutionStatus}
 
 
 def test_conditions_are_those_of_kubernetes() -> None:

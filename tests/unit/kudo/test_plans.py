@@ -86,6 +86,22 @@ def test_two_triggers_at_once_are_a_problem_that_names_plans_and_parameters() ->
     assert "PORT runs custom, SIZE runs deploy" in problem.message
 
 
+def test_a_trigger_cannot_be_the_cleanup_plan() -> None:
+    of = OperatorVersion.from_wire(
+        {
+            "metadata": {"name": "v", "namespace": "ns"},
+            "spec": {
+                "parameters": [{"name": "P", "trigger": "cleanup"}],
+                "plans": {"deploy": {}, "cleanup": {}},
+            },
+        }
+    )
+    choice = plan_for_parameters(of, ("P",))
+    (problem,) = choice.problems
+    assert choice.plan is None
+    assert (problem.reason, problem.field) == ("CleanupNotManual", "spec.parameters[P]")
+
+
 def test_a_trigger_that_is_no_plan_is_named_before_anything_else() -> None:
     choice = plan_for_parameters(V, ("GHOST", "SIZE", "PORT"))
     (problem,) = choice.problems

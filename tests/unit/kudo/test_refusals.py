@@ -153,6 +153,16 @@ PASSING: dict[str, Answer] = {
         ),
         (),
     ),
+    "our own policy, while a plan runs": (
+        403,
+        "Forbidden",
+        (
+            "instances.kudo.dev \"i\" is forbidden: ValidatingAdmissionPolicy 'kudo-instances' with "
+            "binding 'kudo-instances' denied request: PlanRunning: an upgrade while a plan is "
+            "scheduled (or running) is not allowed"
+        ),
+        (),
+    ),
     "a policy that is not there yet": (
         403,
         "Forbidden",

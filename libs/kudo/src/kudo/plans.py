@@ -4,12 +4,12 @@ The rules are those of KUDO 0.19 with the differences listed in docs/differences
 triggers first, then `update`, then `deploy`; a new version runs `upgrade`, `update` or `deploy`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kudo.api import Instance, OperatorVersion, PlanExecution
+from kudo.api import Instance, OperatorVersion, Parameter, PlanExecution
 from kudo.execution import status_of
-from kudo.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.problems import Problem
 
 IDLE = PlanExecution()
@@ -61,14 +61,7 @@ def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanC
     fallback = tuple(p.name for p in declared if not p.trigger)
     triggers = sorted({p.trigger for p in declared if p.trigger})
     problems = tuple(
-        Problem(
-            "TriggerUnknown",
-            f"param {p.name} defined trigger plan {p.trigger}, but plan not defined in "
-            f"operatorversion {version.metadata.name}",
-            f"spec.parameters[{p.name}]",
-        )
-        for p in declared
-        if p.trigger and p.trigger not in version.plans
+        problem for p in declared if p.trigger for problem in _trigger_problems(p, version)
     )
     if not problems and len(triggers) > 1:
         problems = (_several(declared_triggers={p.name: p.trigger or "" for p in declared}),)
@@ -82,6 +75,25 @@ def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanC
     if plan is None:
         return PlanChoice(fallback=fallback, problems=(_nothing_to_run(version, fallback),))
     return PlanChoice(plan, explicit, fallback)
+
+
+def _trigger_problems(declared: Parameter, version: OperatorVersion) -> Iterator[Problem]:
+    where = f"spec.parameters[{declared.name}]"
+    if declared.trigger not in version.plans:
+        yield Problem(
+            "TriggerUnknown",
+            f"param {declared.name} defined trigger plan {declared.trigger}, but plan not defined "
+            f"in operatorversion {version.metadata.name}",
+            where,
+        )
+    elif declared.trigger == PLAN_CLEANUP:
+        yield Problem(
+            "CleanupNotManual",
+            f"param {declared.name} defined trigger plan {PLAN_CLEANUP}, which runs only when the "
+            f"Instance is deleted; give the parameter another trigger in operatorversion "
+            f"{version.metadata.name}",
+            where,
+        )
 
 
 def _several(declared_triggers: dict[str, str]) -> Problem:

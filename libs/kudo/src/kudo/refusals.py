@@ -14,10 +14,14 @@ _FATAL_STATUS: Final = frozenset({400, 405, 413, 415, 422})
 _PASSING_DENIAL: Final = frozenset({408, 409, 429})
 """With these, or with 5xx, a webhook says that it could not decide."""
 _PASSING_REASONS: Final = frozenset({"PlanRunning", "MutatingWebhookMissing"})
-"""Denials of our own webhook that end by themselves."""
+"""Denials of our own webhook, and of the policy beside it, that end by themselves."""
 
 _DENIED_BY_WEBHOOK: Final = re.compile(r'admission webhook "[^"]*" denied the request')
 _DENIED_BY_POLICY: Final = re.compile(r"\S+ \"[^\"]*\" is forbidden: ValidatingAdmissionPolicy '")
+_PASSING_POLICY: Final = re.compile(
+    r"\S+ \"[^\"]*\" is forbidden: ValidatingAdmissionPolicy 'kudo-instances' "
+    r"with binding '[^']*' denied request: (PlanRunning|MutatingWebhookMissing):"
+)
 _NO_NAMESPACE: Final = re.compile(r'namespaces ".*" not found')
 """Any other 404 may come from an API server that does not serve a new kind yet."""
 _FATAL_TEXT: Final = re.compile(
@@ -50,5 +54,6 @@ def is_fatal(status: int, reason: str, message: str, causes: Iterable[str]) -> b
     if status == 409:
         return "FieldManagerConflict" in reasons
     if status == 403:
-        return "NamespaceTerminating" in reasons or _DENIED_BY_POLICY.match(message) is not None
+        by_policy = _DENIED_BY_POLICY.match(message) and not _PASSING_POLICY.match(message)
+        return "NamespaceTerminating" in reasons or bool(by_policy)
     return status == 500 and _FATAL_TEXT.match(message) is not None

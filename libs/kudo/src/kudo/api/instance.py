@@ -42,7 +42,7 @@ _STATUS_IS_KNOWN: dict[str, JsonValue] = {
 _NAMES_ITS_VERSION: dict[str, JsonValue] = {
     "rule": "self.?spec.?operatorVersion.?name.orValue('') != '' || (oldSelf.hasValue() && "
     "oldSelf.?spec.?operatorVersion.?name.orValue('') == '')",
-    "message": "spec.operatorVersion.name is empty; name the OperatorVersion to run",
+    "message": "OperatorVersionNotFound: it is empty; name the OperatorVersion to run",
     "reason": "FieldValueRequired",
     "fieldPath": ".spec.operatorVersion.name",
 }

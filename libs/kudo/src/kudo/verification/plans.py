@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kudo.api import Plan
 from kudo.execution import check_plan
-from kudo.names import PLAN_DEPLOY
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.packages import Package
-from kudo.verification.finding import Finding, at_parameter, at_plan, error, in_operator
+from kudo.verification.finding import Finding, at_parameter, at_plan, error, in_operator, warning
 from kudo.verification.tasks import repeated
 
 
@@ -18,6 +18,12 @@ def triggers_name_defined_plans(package: Package) -> Iterator[Finding]:
                 f'plan "{parameter.trigger}" used in parameter "{parameter.name}" is not defined'
             )
             yield error("PlanUnknown", message, at_parameter(parameter.name))
+        elif parameter.trigger == PLAN_CLEANUP:
+            message = (
+                f'plan "{PLAN_CLEANUP}" used in parameter "{parameter.name}" runs only when an '
+                "instance is deleted: changes of the parameter will be denied"
+            )
+            yield warning("CleanupNotManual", message, at_parameter(parameter.name))
 
 
 def there_is_a_deploy_plan(package: Package) -> Iterator[Finding]:

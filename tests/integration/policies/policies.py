@@ -1,0 +1,103 @@
+"""The policies of `policies/`, bound while a test runs, and what they say."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from kubeio.errors import ApiError
+from tests.integration.lifecycle.helpers import as_admin, client_as
+from tests.integration.support import (
+    INSTANCES,
+    VERSIONS,
+    Json,
+    World,
+    new_instance,
+    new_namespace,
+    operator_version,
+    wait_until,
+)
+
+POLICIES = Path(__file__).parents[3] / "policies"
+INSTANCES_POLICY = "kudo-instances"
+IMMUTABLE_POLICY = "kudo-operatorversions-immutable"
+_PROBE = "policy-probe"
+
+
+def denied_by(error: ApiError, policy: str = INSTANCES_POLICY) -> str:
+    """Return the reason that a policy gives, or "" if the refusal is not its own."""
+    opening = f"ValidatingAdmissionPolicy '{policy}' with binding '{policy}' denied request: "
+    _, found, text = error.message.partition(opening)
+    return text.partition(":")[0] if found else ""
+
+
+@asynccontextmanager
+async def instances_policy(world: World) -> AsyncIterator[None]:
+    """Bind the policy of Instances, and take it away whatever happens."""
+    aside = await _aside(world)
+
+    async def refused() -> bool:
+        # The webhooks pass over the reconciler's bookkeeping; the policy knows nobody.
+        async with client_as(world, "reconciler") as reconciler:
+            try:
+                await reconciler.merge_patch(
+                    INSTANCES,
+                    _PROBE,
+                    {"spec": {"planExecution": {"planName": "cleanup"}}},
+                    namespace=aside.namespace,
+                    dry_run=True,
+                )
+            except ApiError as error:
+                # Which reason depends on what the reconciler does with the Instance meanwhile.
+                return bool(denied_by(error))
+        return False
+
+    async with _applied(world, refused, POLICIES / "instances.yaml"):
+        yield
+
+
+@asynccontextmanager
+async def immutable_versions(world: World) -> AsyncIterator[None]:
+    """Bind the policy of OperatorVersions, and take it away whatever happens."""
+    aside = await _aside(world)
+
+    async def refused() -> bool:
+        change = {"spec": {"version": "9.9.9"}}
+        try:
+            await aside.client.merge_patch(
+                VERSIONS, _PROBE, change, namespace=aside.namespace, dry_run=True
+            )
+        except ApiError as error:
+            return bool(denied_by(error, IMMUTABLE_POLICY))
+        return False
+
+    binding = POLICIES / "immutable-operatorversions"
+    async with _applied(world, refused, POLICIES / "operatorversions.yaml", binding):
+        yield
+
+
+@asynccontextmanager
+async def _applied(
+    world: World, refused: Callable[[], Awaitable[bool]], *manifests: Path
+) -> AsyncIterator[None]:
+    files = [f"--filename={path}" for path in manifests]
+
+    async def passes() -> bool:
+        return not await refused()
+
+    try:
+        await as_admin(world, "apply", *files)
+        await wait_until(refused, lambda: "the API server to notice the policy")
+        yield
+    finally:
+        await as_admin(world, "delete", "--ignore-not-found", *files)
+        await wait_until(passes, lambda: "the API server to forget the policy")
+
+
+async def _aside(world: World) -> World:
+    """Return another namespace, with objects to try a policy on."""
+    aside = replace(world, namespace=await new_namespace(world.client))
+    version: Json = operator_version(_PROBE, templates={}, plans={"deploy": {"phases": []}})
+    done = await aside.apply(version, new_instance(_PROBE, _PROBE))
+    assert done.code == 0, done.output
+    return aside

@@ -1,0 +1,84 @@
+"""The policy of Instances beside the webhook, on every recorded request.
+
+No webhook is there, so what the API server refuses is refused by the policy. A request is sent as
+it was submitted, and as the mutating webhook would have made it; nothing is stored.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.integration.lifecycle.helpers import client_as, without_webhooks
+from tests.integration.policies.policies import instances_policy
+from tests.integration.policies.recorded_decisions import (
+    Judged,
+    Stored,
+    decided,
+    requests,
+    rows,
+)
+from tests.integration.support import INSTANCES, Json, World
+
+Answer = tuple[Judged, str]
+"""A request with the reason of the policy's denial, or "" if it passes."""
+
+CAUGHT = {
+    "CleanupNotManual": (77, 77),
+    "CleanupRunning": (128, 128),
+    # A parameter that is removed counts only if the OperatorVersion declares it.
+    "InstanceDeleting": (927, 974),
+    # Which plan a parameter triggers is known to the OperatorVersion alone.
+    "PlanRunning": (327, 363),
+}
+"""How many of the webhook's denials the policy denies, too, and of how many."""
+ALLOWED = 252
+"""How many requests the webhook allows; docs/validation.md names these figures."""
+
+
+async def store(world: World, state: Stored) -> Json:
+    await world.client.create(INSTANCES, state.instance, namespace=world.namespace)
+    async with client_as(world, "reconciler") as reconciler:
+        await reconciler.merge_patch(
+            INSTANCES,
+            state.name,
+            {"status": state.status},
+            namespace=world.namespace,
+            subresource="status",
+        )
+    if state.deleting:
+        await world.client.delete(INSTANCES, state.name, namespace=world.namespace)
+    return await world.instance(state.name)
+
+
+@pytest.fixture
+async def answers(world: World) -> AsyncIterator[list[Answer]]:
+    """Yield what the policy says of each recorded request."""
+    replayed = list(rows())
+    world.installation.reconciler.stop()
+    async with without_webhooks(world):
+        stored = {state: await store(world, state) for state in {row.stored for row in replayed}}
+        async with instances_policy(world):
+            asked = (one for row in replayed for one in requests(row, stored[row.stored]))
+            yield await decided(world, asked)
+        for state in filter(lambda state: state.deleting, stored):
+            released: Json = {"metadata": {"finalizers": []}}
+            await world.client.merge_patch(
+                INSTANCES, state.name, released, namespace=world.namespace
+            )
+
+
+async def test_it_denies_nothing_that_the_webhook_allows(answers: list[Answer]) -> None:
+    passed = {one.row for one, _ in answers if one.mutated}
+
+    beyond_validation = [(one, reason) for one, reason in answers if reason and not one.webhook]
+    beyond_mutation = [(one, reason) for one, reason in answers if reason and one.row in passed]
+
+    assert (beyond_validation, beyond_mutation) == ([], [])
+    assert sum(not one.webhook for one, _ in answers) == ALLOWED
+    # The same answers: what it denies, it denies with the webhook's reason.
+    named = [(one.webhook, reason) for one, reason in answers if one.webhook in CAUGHT and reason]
+    assert [pair for pair in named if pair[0] != pair[1]] == []
+    assert Counter(webhook for webhook, _ in named) == {r: n for r, (n, _) in CAUGHT.items()}
+    denied = Counter(one.webhook for one, _ in answers if one.webhook in CAUGHT)
+    assert denied == {reason: of for reason, (_, of) in CAUGHT.items()}

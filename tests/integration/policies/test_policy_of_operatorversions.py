@@ -1,0 +1,67 @@
+"""OperatorVersions that cannot be edited, where somebody wants that."""
+
+from pathlib import Path
+
+from tests.integration.cli.test_cli_lifecycle import shop
+from tests.integration.lifecycle.helpers import as_admin
+from tests.integration.policies.policies import (
+    POLICIES,
+    immutable_versions,
+    instances_policy,
+)
+from tests.integration.support import VERSIONS, Json, World, operator_version
+
+
+def version(text: str = "0.1.0") -> Json:
+    found = operator_version("fixed-1", templates={}, plans={"deploy": {"phases": []}})
+    found["spec"]["version"] = text
+    return found
+
+
+async def test_the_spec_stays_as_it_was_created(world: World) -> None:
+    async with immutable_versions(world):
+        created = await world.apply(version())
+        changed = await world.apply(version("0.2.0"))
+        emptied = await world.kubectl(
+            "patch", "operatorversions.kudo.dev", "fixed-1", "--type=merge", "-p", '{"spec":null}'
+        )
+
+    assert created.code == 0, created.output
+    for refused in (changed, emptied):
+        assert refused.code != 0
+        assert "OperatorVersionImmutable: the spec of an OperatorVersion may not" in refused.stderr
+    assert (await world.get(VERSIONS, "fixed-1"))["spec"]["version"] == "0.1.0"
+
+
+async def test_everything_else_passes(world: World) -> None:
+    await world.apply(version())
+    async with immutable_versions(world):
+        repeated = await world.apply(version())
+        labelled = await world.kubectl("label", "operatorversions.kudo.dev", "fixed-1", "team=a")
+        deleted = await world.kubectl("delete", "operatorversions.kudo.dev", "fixed-1")
+
+    assert [done.code for done in (repeated, labelled, deleted)] == [0, 0, 0]
+
+
+async def test_packages_are_installed_and_upgraded_as_ever(world: World, tmp_path: Path) -> None:
+    first, second = (str(shop(tmp_path, number)) for number in ("0.1.0", "0.2.0"))
+    async with immutable_versions(world):
+        installed = await world.kudo("install", first, "--instance", "web", "--wait")
+        again = await world.kudo("install", first, "--skip-instance")
+        upgraded = await world.kudo("upgrade", second, "--instance", "web", "--wait")
+
+    for done in (installed, again, upgraded):
+        assert done.code == 0, done.output
+
+
+async def test_it_is_off_until_its_own_binding_is_there(world: World) -> None:
+    await world.apply(version())
+    async with instances_policy(world):
+        await as_admin(world, "apply", f"--filename={POLICIES}")
+        try:
+            changed = await world.apply(version("0.2.0"))
+        finally:
+            operator_versions = POLICIES / "operatorversions.yaml"
+            await as_admin(world, "delete", f"--filename={operator_versions}")
+
+    assert changed.code == 0, changed.output
