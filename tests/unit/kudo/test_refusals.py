@@ -157,8 +157,8 @@ PASSING: dict[str, Answer] = {
         403,
         "Forbidden",
         (
-            "instances.kudo.dev \"i\" is forbidden: ValidatingAdmissionPolicy 'kudo-instances' with "
-            "binding 'kudo-instances' denied request: PlanRunning: an upgrade while a plan is "
+            "instances.kudo.dev \"i\" is forbidden: ValidatingAdmissionPolicy 'kudo-instances' "
+            "with binding 'kudo-instances' denied request: PlanRunning: an upgrade while a plan is "
             "scheduled (or running) is not allowed"
         ),
         (),

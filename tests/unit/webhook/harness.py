@@ -218,7 +218,7 @@ async def running(
         ["--tls-cert", str(directory / "tls.crt"), "--tls-key", str(directory / "tls.key")], {}
     )
     loopback = {"host": "127.0.0.1", "port": 0, "probe_host": "127.0.0.1", "probe_port": 0}
-    settings = replace(settings, **{**loopback, "drain_seconds": 0.0, **changed})
+    settings = replace(settings, **{**loopback, "drain_seconds": 0.0, "tls_poll": 0.02, **changed})
     stop, started = asyncio.Event(), asyncio.get_running_loop().create_future()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(
@@ -227,7 +227,6 @@ async def running(
                 versions or first_operator(),
                 stop,
                 on_started=started.set_result,
-                poll_seconds=0.02,
             )
         )
         connector = aiohttp.TCPConnector(ssl=any_certificate())

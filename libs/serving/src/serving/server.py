@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
+from serving.answer import OneWriteProtocol
 from serving.probes import AsgiApp
 
 _KEEP_ALIVE = 120
@@ -57,7 +58,7 @@ async def serve(
     """
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=OneWriteProtocol,
         ws="none",
         lifespan="off",
         loop="none",

@@ -1,13 +1,14 @@
 """Wiring of the webhook: what is built, what runs, and in which order it stops.
 
-Stopping: readiness fails first; after `drain_seconds`, in which load balancers turn away, the
-admission listener closes and requests in flight finish; the probe listener closes last.
+Stopping: readiness fails first and each kept connection is closed with its next answer; after
+`drain_seconds`, in which load balancers turn away, the admission listener closes and requests in
+flight finish; the probe listener closes last.
 """
 
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from fastapi import FastAPI
@@ -15,7 +16,8 @@ from starlette.routing import Route
 
 from kubeio.client import Client
 from kubeio.config import load_config
-from kudo_webhook.certificate import Certificate
+from kudo_webhook.certificate import Files, Served
+from kudo_webhook.certificates.keeper import Keeper
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.routes import MUTATE, VALIDATE, Admission
 from kudo_webhook.settings import Settings
@@ -27,6 +29,12 @@ log = logging.getLogger(__name__)
 
 MUTATE_PATH = "/mutate-kudo-dev-v1beta1-instance"
 VALIDATE_PATH = "/validate-kudo-dev-v1beta1-instance"
+ORIGINAL_PATH = "/admit-kudo-dev-v1beta1-instance"
+"""The one path of KUDO 0.19, where a mutating configuration had requests judged and patched at
+once. It is the mutating route, which does both: a configuration that still names it gets every
+rule on what users submit and the plan that a change needs. What the validating route adds, the
+look at the state after all other webhooks, needs a configuration of its own; a validating one that
+names this path is judged by the same rules, and the API server leaves the patch out."""
 
 _LOOKUP_SHARE = 0.75
 """Part of the deadline that a live read may take, so that its failure is told as such."""
@@ -41,7 +49,7 @@ class Listening:
 
 
 def build_app(admission: Admission) -> FastAPI:
-    """Return the web application: the admission routes and nothing else.
+    """Return the web application: the admission routes, by their paths, and nothing else.
 
     The routes are plain ones: they declare no parameters, so there is nothing for FastAPI to read
     from a request, and looking for it costs as much as judging it.
@@ -50,6 +58,7 @@ def build_app(admission: Admission) -> FastAPI:
         routes=[
             Route(MUTATE_PATH, admission.mutate, methods=["POST"]),
             Route(VALIDATE_PATH, admission.validate, methods=["POST"]),
+            Route(ORIGINAL_PATH, admission.mutate, methods=["POST"]),
         ],
         openapi_url=None,
         redirect_slashes=False,
@@ -74,7 +83,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     async with Client(config) as client, asyncio.TaskGroup() as group:
         source = InformedVersions(client, timeout=settings.request_deadline * _LOOKUP_SHARE)
         informer = group.create_task(source.run(), name="informer of OperatorVersions")
-        await serve_admission(settings, source, stop)
+        await serve_admission(settings, source, stop, client)
         informer.cancel()
 
 
@@ -82,6 +91,7 @@ async def serve_admission(
     settings: Settings,
     source: VersionSource,
     stop: asyncio.Event,
+    client: Client | None = None,
     *,
     on_started: Callable[[Listening], None] | None = None,
 ) -> None:
@@ -91,12 +101,13 @@ async def serve_admission(
         settings: The options.
         source: Where OperatorVersions are found.
         stop: Ends it.
+        client: Access to the API server; built-in certificates need it.
         on_started: Called once both listeners accept connections.
 
     Raises:
         ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
     """
-    certificate = Certificate(settings.tls_cert, settings.tls_key)
+    certificate = Served()
     metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
     admission = Admission(
         source, metrics, deadline=settings.request_deadline, fresh_uid=lambda: str(uuid.uuid4())
@@ -105,8 +116,8 @@ async def serve_admission(
     closing, closed = asyncio.Event(), asyncio.Event()
     started = _Started(on_started)
     async with asyncio.TaskGroup() as group:
-        await asyncio.to_thread(certificate.refresh)
-        watch = group.create_task(certificate.watch(settings.tls_poll), name="certificate")
+        renewing = _renewing(settings, client, certificate, metrics)
+        renewal = group.create_task(await renewing, name="certificate")
         group.create_task(
             serve(
                 asgi_app(probes, metrics.registry),
@@ -132,15 +143,37 @@ async def serve_admission(
         )
         await stop.wait()
         probes.draining = True
+        admission.drain()
         log.info("draining", extra={"seconds": settings.drain_seconds})
         await asyncio.sleep(settings.drain_seconds)
         closing.set()
         await listener
         closed.set()
-        watch.cancel()
+        renewal.cancel()
 
 
-def _probes(source: VersionSource, certificate: Certificate) -> Probes:
+async def _renewing(
+    settings: Settings, client: Client | None, served: Served, metrics: Metrics
+) -> Coroutine[None, None, None]:
+    """Return what keeps the certificate renewed; one in files is loaded by then."""
+    if settings.tls_files is not None:
+        files = Files(served, *settings.tls_files)
+        await asyncio.to_thread(files.refresh)
+        return files.watch(settings.tls_poll)
+    assert client is not None
+    assert settings.built_in is not None
+    keeper = Keeper(
+        client,
+        settings.built_in,
+        namespace=client.config.namespace,
+        serve=lambda leaf: served.load_pem(leaf.certificate_pem, leaf.key_pem),
+        on_write=metrics.certificate_written,
+        on_failure=metrics.certificate_failed,
+    )
+    return keeper.run()
+
+
+def _probes(source: VersionSource, certificate: Served) -> Probes:
     probes = Probes()
     probes.add("operatorversions", lambda: source.synced or "the cache is not synced")
     probes.add("certificate", lambda: certificate.loaded or "no certificate is loaded")

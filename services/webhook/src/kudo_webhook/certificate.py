@@ -1,13 +1,16 @@
-"""The serving certificate, re-read when its files change, without dropping a connection.
+"""The serving certificate, replaced while it is served, without dropping a connection.
 
-The files are polled, since a mounted Secret changes by a symlink that no inotify watch of the
-file sees. Each change is loaded into a fresh TLS context, and new handshakes are given that
-context; connections that exist keep theirs. Invariant: a pair that does not load (missing,
-unreadable, key of another certificate) never replaces one that did.
+Each certificate is loaded into a fresh TLS context, and new handshakes are given that context;
+connections that exist keep theirs. Invariant: a pair that does not load (missing, unreadable, key
+of another certificate) never replaces one that did.
+
+Files are polled, since a mounted Secret changes by a symlink that no inotify watch of the file
+sees.
 """
 
 import asyncio
 import logging
+import os
 import ssl
 from datetime import datetime
 from pathlib import Path
@@ -19,8 +22,8 @@ log = logging.getLogger(__name__)
 _Signature = tuple[tuple[int, int, int], ...]
 
 
-class Certificate:
-    """A certificate with its key, in PEM files that somebody renews.
+class Served:
+    """What is served now.
 
     Attributes:
         context: The TLS context to listen with; always the same one. Handshakes fail while no
@@ -28,9 +31,7 @@ class Certificate:
         not_after: When the loaded certificate expires; None while there is none.
     """
 
-    def __init__(self, certificate: Path, key: Path) -> None:
-        self._certificate, self._key = certificate, key
-        self._tried: _Signature | None = None
+    def __init__(self) -> None:
         self._current: ssl.SSLContext | None = None
         self.not_after: datetime | None = None
         self.context = _new_context()
@@ -45,6 +46,53 @@ class Certificate:
         """When the loaded certificate expires, in seconds since the epoch; 0 without one."""
         return self.not_after.timestamp() if self.not_after else 0.0
 
+    def load(self, certificate: Path, key: Path) -> None:
+        """Serve another pair from the next handshake on.
+
+        Raises:
+            OSError: a file cannot be read, or the pair is not usable (`ssl.SSLError`).
+            ValueError: the key is encrypted, or the certificate unreadable.
+        """
+        context = _new_context()
+        context.load_cert_chain(certificate, key, password=_no_password)
+        # Read last: a file that changed in between has another signature at the next poll.
+        pem = certificate.read_bytes()
+        self.not_after = x509.load_pem_x509_certificate(pem).not_valid_after_utc
+        self._current = context
+
+    def load_pem(self, certificate: bytes, key: bytes) -> None:
+        """Serve another pair from the next handshake on; raises as `load` does."""
+        # OpenSSL reads from paths only; this one is in memory, so the key touches no disk.
+        descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(certificate + key)
+            file.flush()
+            path = Path(f"/proc/self/fd/{descriptor}")
+            self.load(path, path)
+
+    def _hand_out(
+        self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext
+    ) -> int | None:
+        if self._current is None:
+            return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR
+        connection.context = self._current
+        return None
+
+
+class Files:
+    """A certificate with its key, in PEM files that somebody renews.
+
+    Args:
+        served: Where it is served.
+        certificate: The certificate, and after it those that lead to its authority.
+        key: Its key, without a password.
+    """
+
+    def __init__(self, served: Served, certificate: Path, key: Path) -> None:
+        self._served = served
+        self._certificate, self._key = certificate, key
+        self._tried: _Signature | None = None
+
     def refresh(self) -> bool:
         """Load the files if they have changed since the last attempt; blocks for the reading.
 
@@ -57,11 +105,11 @@ class Certificate:
             if signature == self._tried:
                 return False
             self._tried = signature
-            self._load()
+            self._served.load(self._certificate, self._key)
         except (OSError, ValueError) as error:
             self._refused(error)
             return False
-        log.info("certificate loaded", extra={"expires": str(self.not_after)})
+        log.info("certificate loaded", extra={"expires": str(self._served.not_after)})
         return True
 
     async def watch(self, interval: float) -> None:
@@ -75,29 +123,15 @@ class Certificate:
         # ctime, since a repaired file mode must be seen, too.
         return tuple((stat.st_ctime_ns, stat.st_ino, stat.st_size) for stat in stats)
 
-    def _load(self) -> None:
-        context = _new_context()
-        context.load_cert_chain(self._certificate, self._key, password=_no_password)
-        # Read last: a file that changed in between has another signature at the next poll.
-        pem = self._certificate.read_bytes()
-        self.not_after = x509.load_pem_x509_certificate(pem).not_valid_after_utc
-        self._current = context
-
     def _refused(self, error: Exception) -> None:
         if isinstance(error, FileNotFoundError):
             if self._tried == ():
                 return
             self._tried = ()
-        kept = "the one loaded before stays" if self.loaded else "there is none to serve with"
+        kept = (
+            "the one loaded before stays" if self._served.loaded else "there is none to serve with"
+        )
         log.error("certificate refused, %s", kept, extra={"error": _describe(error)})
-
-    def _hand_out(
-        self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext
-    ) -> int | None:
-        if self._current is None:
-            return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR
-        connection.context = self._current
-        return None
 
 
 def _new_context() -> ssl.SSLContext:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Self
+from typing import Self, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -13,6 +13,8 @@ from prometheus_client import (
     PlatformCollector,
     ProcessCollector,
 )
+
+from kudo_webhook.certificates.rotation import Write
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -81,6 +83,18 @@ class Metrics:
             "When the serving certificate expires; 0 while there is none.",
             registry=self.registry,
         ).set_function(expiry)
+        written = Counter(
+            "kudo_certificate_writes_total",
+            "What this replica wrote to keep its built-in certificates.",
+            ("object",),
+            registry=self.registry,
+        )
+        self._certificate_failures = Counter(
+            "kudo_certificate_failures_total",
+            "Passes over the built-in certificates that failed.",
+            registry=self.registry,
+        )
+        self._certificate_writes = {what: written.labels(what) for what in get_args(Write)}
         # Looking a child up by its labels costs more than counting, so they are kept.
         self._durations = {route: duration.labels(route) for route in routes}
         self._counters: dict[tuple[str, str, str, str], Counter] = {}
@@ -97,3 +111,11 @@ class Metrics:
             counter = self._counters[key] = self._requests.labels(*key)
         counter.inc()
         self._durations[route].observe(seconds)
+
+    def certificate_written(self, what: Write) -> None:
+        """Count a write of the built-in certificates."""
+        self._certificate_writes[what].inc()
+
+    def certificate_failed(self) -> None:
+        """Count a failed pass over the built-in certificates."""
+        self._certificate_failures.inc()

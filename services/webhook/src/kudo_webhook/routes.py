@@ -10,11 +10,9 @@ them, so only reasons and fields are logged.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-
-from starlette.requests import Request
-from starlette.responses import Response
+from functools import partial
 
 from kudo.admission import Decision, Review, mutate, validate
 from kudo.admission import Request as AdmissionRequest
@@ -32,6 +30,7 @@ from kudo_webhook.envelope import (
 from kudo_webhook.metrics import Metrics, Outcome
 from kudo_webhook.versions import VersionSource, VersionUnreadable
 from serving.logs import log_context
+from serving.probes import Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +39,9 @@ Versions = dict[tuple[str, str], OperatorVersion | None]
 Decide = Callable[[Review, Versions], Decision]
 
 _ALLOWED = Decision()
+
+_Answer = tuple[int, bytes]
+"""HTTP status and JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,36 @@ class _Unusable(Exception):
 _BODY_TOO_LATE = _Unusable(408, "RequestTimeout", "the body did not arrive in time")
 
 
+class Endpoint:
+    """One route as a bare ASGI app.
+
+    Objects around request and response, as frameworks have them, cost as much as a decision.
+
+    Attributes:
+        draining: Whether each connection is closed with its next answer. A client then never sends
+            on a kept connection that is about to close, where a request would be lost.
+    """
+
+    def __init__(self, handle: Callable[[Scope, Receive], Awaitable[_Answer]]) -> None:
+        self._handle = handle
+        self.draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = await self._handle(scope, receive)
+        length = b"%d" % len(body)
+        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+        if self.draining:
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
 class Admission:
     """Answers AdmissionReviews.
+
+    Attributes:
+        mutate: Judges what was submitted and schedules the plan that it needs.
+        validate: Judges the state that would be stored.
 
     Args:
         source: Where OperatorVersions are found.
@@ -89,22 +119,22 @@ class Admission:
         self._metrics = metrics
         self._deadline = deadline
         self._fresh_uid = fresh_uid
+        self.mutate = Endpoint(partial(self._handle, MUTATE, self._decide_mutate))
+        self.validate = Endpoint(partial(self._handle, VALIDATE, validate))
 
-    async def mutate(self, request: Request) -> Response:
-        return await self._handle(MUTATE, request, self._decide_mutate)
-
-    async def validate(self, request: Request) -> Response:
-        return await self._handle(VALIDATE, request, validate)
+    def drain(self) -> None:
+        """From now on, close each connection with its next answer."""
+        self.mutate.draining = self.validate.draining = True
 
     def _decide_mutate(self, review: Review, versions: Versions) -> Decision:
         return mutate(review, versions, fresh_uid=self._fresh_uid)
 
-    async def _handle(self, route: str, request: Request, decide: Decide) -> Response:
+    async def _handle(self, route: str, decide: Decide, scope: Scope, receive: Receive) -> _Answer:
         review = None
         with self._metrics.request(route) as outcome:
             try:
                 async with asyncio.timeout(self._deadline):
-                    review = await _read(request)
+                    review = await _read(scope, receive)
                     outcome.operation = review.operation
                     verdict = await self._judge(review, decide)
             except _Unusable as error:
@@ -151,9 +181,9 @@ def _failed(code: int, reason: str, message: str) -> _Verdict:
     return _Verdict(Decision(problems=(Problem(reason, message),)), code)
 
 
-async def _read(request: Request) -> AdmissionReview:
+async def _read(scope: Scope, receive: Receive) -> AdmissionReview:
     try:
-        return read_review(await read_body(request))
+        return read_review(await read_body(scope, receive))
     except MalformedReview as error:
         raise _Unusable(400, "BadRequest", str(error)) from error
     except BodyTooLarge as error:
@@ -163,17 +193,17 @@ async def _read(request: Request) -> AdmissionReview:
         raise _Unusable(400, "ClientDisconnected", "the connection broke") from error
 
 
-def _refuse(error: _Unusable, outcome: Outcome) -> Response:
+def _refuse(error: _Unusable, outcome: Outcome) -> _Answer:
     outcome.reason = error.reason
     log.warning("unusable request", extra={"reason": error.reason, "error": error.message})
-    return _json(failure(error.code, error.reason, error.message), error.code)
+    return error.code, failure(error.code, error.reason, error.message)
 
 
-def _respond(route: str, review: AdmissionReview, verdict: _Verdict) -> Response:
+def _respond(route: str, review: AdmissionReview, verdict: _Verdict) -> _Answer:
     decision = verdict.decision
     if decision.allowed:
         patch = decision.patch if route == MUTATE else ()
-        return _json(allow(review, warnings=decision.warnings, patch=patch))
+        return 200, allow(review, warnings=decision.warnings, patch=patch)
     with log_context(namespace=review.namespace, name=review.name):
         log.info(
             "denied",
@@ -185,8 +215,4 @@ def _respond(route: str, review: AdmissionReview, verdict: _Verdict) -> Response
                 "dry_run": review.dry_run,
             },
         )
-    return _json(deny(review, decision.problems, verdict.code))
-
-
-def _json(body: bytes, status: int = 200) -> Response:
-    return Response(body, status, media_type="application/json")
+    return 200, deny(review, decision.problems, verdict.code)

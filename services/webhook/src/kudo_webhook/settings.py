@@ -2,24 +2,66 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+from kudo_webhook.certificates.keeper import BuiltIn
+from kudo_webhook.certificates.lifetimes import Lifetimes, duration
 from serving.logs import Style
-from serving.settings import Option, log_level, log_style, parse, port, seconds
+from serving.settings import Option, log_level, log_style, parse, port, refuse, seconds
 
+_PROGRAM = "kudo-webhook"
 _ENV = "KUDO_WEBHOOK_"
 
 OPTIONS = (
     Option("--host", _ENV + "HOST", "address of the admission listener", "0.0.0.0"),  # noqa: S104
     Option("--port", _ENV + "PORT", "port of the admission listener (TLS)", 9443, port),
-    Option("--tls-cert", _ENV + "TLS_CERT", "serving certificate, PEM", type=Path, required=True),
-    Option("--tls-key", _ENV + "TLS_KEY", "key of the certificate, PEM", type=Path, required=True),
+    Option("--tls-cert", _ENV + "TLS_CERT", "serving certificate that you provide, PEM", type=Path),
+    Option("--tls-key", _ENV + "TLS_KEY", "key of that certificate, PEM", type=Path),
     Option(
         "--tls-poll",
         _ENV + "TLS_POLL",
         "seconds between two looks at the files of the certificate",
         5.0,
         seconds,
+    ),
+    Option(
+        "--certificate-secret",
+        _ENV + "CERTIFICATE_SECRET",
+        "instead of files: name of the Secret that keeps a certificate made and renewed by the "
+        "webhook itself; its authority is kept in NAME-ca",
+    ),
+    Option(
+        "--certificate-namespace",
+        _ENV + "CERTIFICATE_NAMESPACE",
+        "namespace of these Secrets and of the Service; else the one that we run in",
+    ),
+    Option(
+        "--service-name",
+        _ENV + "SERVICE_NAME",
+        "Service under which the API server calls, for the names in that certificate",
+        "kudo-webhook",
+    ),
+    Option(
+        "--webhook-configuration",
+        _ENV + "WEBHOOK_CONFIGURATION",
+        "name of both webhook configurations, whose caBundle is kept",
+        "kudo-instance-admission",
+    ),
+    Option(
+        "--leaf-lifetime",
+        _ENV + "LEAF_LIFETIME",
+        "life of that certificate, such as 90d or 12h; renewed after two thirds of it",
+        timedelta(days=90),
+        duration,
+    ),
+    Option(
+        "--ca-lifetime",
+        _ENV + "CA_LIFETIME",
+        "life of its authority; replaced after 80 % of it, both being trusted for a while",
+        timedelta(days=730),
+        duration,
     ),
     Option("--probe-host", _ENV + "PROBE_HOST", "address of the probe listener", "0.0.0.0"),  # noqa: S104
     Option("--probe-port", _ENV + "PROBE_PORT", "port of probes and metrics (HTTP)", 8081, port),
@@ -50,12 +92,17 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be set; names are those of the flags, times are in seconds."""
+    """What can be set; names are those of the flags, times are in seconds.
+
+    Attributes:
+        tls_files: The certificate and its key; None with built-in certificates.
+        built_in: What built-in certificates need to know; None with files.
+    """
 
     host: str
     port: int
-    tls_cert: Path
-    tls_key: Path
+    tls_files: tuple[Path, Path] | None
+    built_in: BuiltIn | None
     tls_poll: float
     probe_host: str
     probe_port: int
@@ -70,13 +117,40 @@ class Settings:
         """Read the options.
 
         Raises:
-            SystemExit: with code 2 if one is wrong or missing.
+            SystemExit: with code 2 if one is wrong or missing, or if they do not fit together.
         """
-        found = parse(
-            OPTIONS,
-            prog="kudo-webhook",
-            description="Admission webhook of KUDO: judges changes of Instances.",
-            argv=argv,
-            environ=environ,
+        values = vars(
+            parse(
+                OPTIONS,
+                prog=_PROGRAM,
+                description="Admission webhook of KUDO: judges changes of Instances.",
+                argv=argv,
+                environ=environ,
+            )
         )
-        return cls(**vars(found))
+        try:
+            files, built_in = _tls_files(values), _built_in(values)
+        except ValueError as error:
+            refuse(_PROGRAM, str(error))
+        if (files is None) == (built_in is None):
+            refuse(_PROGRAM, "give either --tls-cert and --tls-key, or --certificate-secret")
+        return cls(tls_files=files, built_in=built_in, **values)
+
+
+def _tls_files(values: dict[str, Any]) -> tuple[Path, Path] | None:
+    certificate, key = values.pop("tls_cert"), values.pop("tls_key")
+    if (certificate is None) != (key is None):
+        raise ValueError("--tls-cert and --tls-key belong together")
+    return None if certificate is None else (certificate, key)
+
+
+def _built_in(values: dict[str, Any]) -> BuiltIn | None:
+    lifetimes = Lifetimes(authority=values.pop("ca_lifetime"), leaf=values.pop("leaf_lifetime"))
+    found = BuiltIn(
+        secret=values.pop("certificate_secret"),
+        namespace=values.pop("certificate_namespace"),
+        service=values.pop("service_name"),
+        configuration=values.pop("webhook_configuration"),
+        lifetimes=lifetimes,
+    )
+    return found if found.secret else None

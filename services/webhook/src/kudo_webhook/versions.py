@@ -76,11 +76,11 @@ class InformedVersions:
         await self._informer.run()
 
     async def get(self, namespace: str, name: str) -> OperatorVersion | None:
-        if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
-            return None
         cached = self._informer.get(namespace, name)
         if cached is not None:
             return self._from_cache(namespace, name, cached)
+        if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
+            return None
         found = await self._read_live(namespace, name)
         return None if found is None else _parse(namespace, name, slim(found))
 

@@ -19,7 +19,10 @@ _TIMEOUT = 10.0
 _COLLECTIONS = {
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "Namespace": "/api/v1/namespaces",
     "Node": "/api/v1/nodes",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings",
 }
 
 Manifest = Mapping[str, Any]
@@ -43,9 +46,10 @@ class Api:
             raise
 
     def apply(self, manifest: Manifest) -> None:
-        """Create the cluster-scoped object or bring it to what the manifest says."""
-        name = manifest["metadata"]["name"]
-        path = f"{_COLLECTIONS[manifest['kind']]}/{name}?fieldManager={FIELD_MANAGER}&force=true"
+        """Create the object or bring it to what the manifest says."""
+        metadata = manifest["metadata"]
+        collection = _COLLECTIONS[manifest["kind"]].format(namespace=metadata.get("namespace"))
+        path = f"{collection}/{metadata['name']}?fieldManager={FIELD_MANAGER}&force=true"
         # JSON is YAML, which is what an apply patch consists of.
         self._request("PATCH", path, manifest, "application/apply-patch+yaml")
 

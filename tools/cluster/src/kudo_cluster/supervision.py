@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ class Supervision:
             )
         self._log = log
         self._remove = remove
+        self._asking = threading.Lock()
         self.process = Process.of(self._popen.pid)
 
     def start(self, command: list[str], log: Path, environment: dict[str, str]) -> Process:
@@ -80,9 +82,11 @@ class Supervision:
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         try:
-            self._popen.stdin.write(json.dumps(request).encode() + b"\n")
-            self._popen.stdin.flush()
-            line = self._popen.stdout.readline()
+            # One question at a time: two threads would read each other's answers.
+            with self._asking:
+                self._popen.stdin.write(json.dumps(request).encode() + b"\n")
+                self._popen.stdin.flush()
+                line = self._popen.stdout.readline()
         except BrokenPipeError:
             line = b""
         if not line:

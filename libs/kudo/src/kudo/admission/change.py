@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
+from kudo.admission.computed import computed
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
 from kudo.fingerprints import fingerprint
 from kudo.names import PLAN_CLEANUP
@@ -33,37 +33,37 @@ class Change:
     old_version: OperatorVersion | None
     version: OperatorVersion
 
-    @cached_property
+    @computed
     def deleting(self) -> bool:
         return self.new.metadata.deleting or self.old.metadata.deleting
 
-    @cached_property
+    @computed
     def declared(self) -> Mapping[str, Parameter]:
         """The parameters of the new version by name; of duplicates the first."""
         return by_name(self.version)
 
-    @cached_property
+    @computed
     def declared_before(self) -> Mapping[str, Parameter]:
         """The parameters of the old version by name; none if it no longer exists."""
         return {} if self.old_version is None else by_name(self.old_version)
 
-    @cached_property
+    @computed
     def upgrade(self) -> bool:
         """Whether another OperatorVersion comes into force, by resolved namespace and name."""
         return self.new.operator_version_key != self.old.operator_version_key
 
-    @cached_property
+    @computed
     def changed(self) -> dict[str, str]:
         """Parameters that were added or got another value."""
         old = self.old.parameters
         return {n: v for n, v in self.new.parameters.items() if old.get(n) != v}
 
-    @cached_property
+    @computed
     def removed(self) -> tuple[str, ...]:
         """Parameters whose key is gone."""
         return tuple(sorted(self.old.parameters.keys() - self.new.parameters.keys()))
 
-    @cached_property
+    @computed
     def counted(self) -> tuple[str, ...]:
         """Changed and removed parameters that can trigger a plan.
 
@@ -80,7 +80,7 @@ class Change:
             return False
         return name not in self.declared_before
 
-    @cached_property
+    @computed
     def redefined(self) -> tuple[Parameter, ...]:
         """Declared parameters whose value or, by an upgrade, definition changed."""
         touched = {*self.changed, *self.removed}
@@ -91,12 +91,12 @@ class Change:
             p for p in self.version.parameters if p.name in touched or before.get(p.name) != p
         )
 
-    @cached_property
+    @computed
     def active(self) -> PlanExecution | None:
         """The run that is in progress, as stored."""
         return active_run(self.old)
 
-    @cached_property
+    @computed
     def requested(self) -> PlanExecution:
         """The planExecution that the request asks for; idle if it repeats an ended run."""
         submitted = self.new.scheduled
@@ -104,7 +104,7 @@ class Change:
             return IDLE
         return submitted
 
-    @cached_property
+    @computed
     def restart(self) -> bool:
         """Whether the running plan is asked for again: same plan, another uid or none."""
         return (
@@ -113,7 +113,7 @@ class Change:
             and (self.requested.uid or "") != (self.active.uid or "")
         )
 
-    @cached_property
+    @computed
     def direct(self) -> str | None:
         """The plan that the request names itself, beside the one that runs."""
         name = self.requested.plan_name or None
@@ -123,20 +123,20 @@ class Change:
             name if self.active is None or self.restart or name != self.active.plan_name else None
         )
 
-    @cached_property
+    @computed
     def by_upgrade(self) -> PlanChoice:
         return plan_for_upgrade(self.version) if self.upgrade else PlanChoice()
 
-    @cached_property
+    @computed
     def by_parameters(self) -> PlanChoice:
         return plan_for_parameters(self.version, self.counted)
 
-    @cached_property
+    @computed
     def needed(self) -> str | None:
         """The plan that the change of version or parameters needs, whatever else was asked."""
         return self.by_upgrade.plan or self.by_parameters.plan
 
-    @cached_property
+    @computed
     def carries_own_trigger(self) -> bool:
         """Whether the request holds just what mutation writes for its change.
 
@@ -151,7 +151,7 @@ class Change:
             and trigger.uid not in used_uids(self.old)
         )
 
-    @property
+    @computed
     def cancel(self) -> bool:
         """Whether the request cancels the running plan: FATAL_ERROR for its plan and uid."""
         return (
@@ -162,7 +162,7 @@ class Change:
             and self.requested.status == ExecutionStatus.FATAL_ERROR
         )
 
-    @property
+    @computed
     def cleanup_active(self) -> bool:
         return self.active is not None and self.active.plan_name == PLAN_CLEANUP
 

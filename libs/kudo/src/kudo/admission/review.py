@@ -16,9 +16,9 @@ from typing import Literal
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from kudo.admission.change import Change
+from kudo.admission.change import Change, by_name
 from kudo.admission.rules import judge
-from kudo.api import ExecutionStatus, Instance, JsonObject, OperatorVersion, PlanExecution
+from kudo.api import ExecutionStatus, Instance, Json, JsonObject, OperatorVersion, PlanExecution
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.plans import used_uids
@@ -96,8 +96,10 @@ class Review:
             InvalidInput: an object does not have the shape of an Instance.
         """
         # A submitted status never counts, so it need not even be readable.
-        new = _read({**request.object, "status": {}}, request)
-        old = None if request.old_object is None else _read(request.old_object, request)
+        new = _read(request.object, request, status={})
+        old = None
+        if request.old_object is not None:
+            old = _read(request.old_object, request, status=_runs(request.old_object))
         return cls(request, new, old, old is not None and old.spec == new.spec)
 
     def references(self) -> tuple[VersionKey, ...]:
@@ -110,15 +112,36 @@ class Review:
         return tuple(keys)
 
 
-def _read(raw: JsonObject, request: Request) -> Instance:
+_METADATA = ("name", "deletionTimestamp", "finalizers")
+"""What decisions look at; the namespace is that of the request."""
+
+
+def _read(raw: JsonObject, request: Request, *, status: Json) -> Instance:
     metadata = raw.get("metadata") or {}
     if isinstance(metadata, dict):
-        metadata = {"name": request.name, **metadata, "namespace": request.namespace}
+        found = {field: metadata[field] for field in _METADATA if field in metadata}
+        metadata = {"name": request.name, **found, "namespace": request.namespace}
+    narrow = (
+        {"metadata": metadata, "spec": raw["spec"]} if "spec" in raw else {"metadata": metadata}
+    )
     try:
-        return Instance.from_wire({**raw, "metadata": metadata})
+        return Instance.from_wire({**narrow, "status": status})
     except ValidationError as error:
         entries = error.errors(include_url=False, include_input=False)
         raise InvalidInput(_unreadable(request, entry) for entry in entries) from error
+
+
+def _runs(stored: JsonObject) -> Json:
+    """Return the part of a stored status that decisions look at: uid and state of each run."""
+    status = stored.get("status") or {}
+    plans = status.get("planStatus") if isinstance(status, dict) else None
+    if not isinstance(plans, dict) or not all(isinstance(entry, dict) for entry in plans.values()):
+        return status
+    runs = {
+        plan: {field: entry[field] for field in ("uid", "status") if field in entry}
+        for plan, entry in plans.items()
+    }
+    return {"planStatus": runs, "lastRun": status.get("lastRun")}
 
 
 def _unreadable(request: Request, entry: ErrorDetails) -> Problem:
@@ -220,7 +243,7 @@ def _mutate_create(
     patch.parameters(_with_immutable_defaults(review.new, version), review.new.parameters)
     patch.plan_execution(_trigger(PLAN_DEPLOY, fresh_uid))
     patch.finalizer(wanted=PLAN_CLEANUP in version.plans)
-    undeclared = sorted(n for n in review.new.parameters if version.parameter(n) is None)
+    undeclared = sorted(review.new.parameters.keys() - by_name(version).keys())
     warnings = tuple(
         f'parameter "{name}" is not declared by {version.metadata.name} and has no effect'
         for name in undeclared

@@ -36,15 +36,15 @@ class BuiltIn:
     """What is configured.
 
     Attributes:
-        namespace: Of the Service and of both Secrets.
         secret: Name of the serving Secret; that of the authority has `-ca` appended.
+        namespace: Of the Service and of both Secrets; None for the one that we run in.
         service: Under which the API server calls us.
         configuration: Name of both webhook configurations.
         lifetimes: Of the certificates.
     """
 
-    namespace: str
     secret: str
+    namespace: str | None
     service: str
     configuration: str
     lifetimes: Lifetimes
@@ -56,6 +56,7 @@ class Keeper:
     Args:
         api: Access to the API server.
         built_in: What is configured.
+        namespace: The one that we run in.
         serve: Called with each leaf that is to be served from now on.
         on_write: Told of each write that succeeded, for metrics.
         on_failure: Told of each failed pass; races lost to other replicas are none.
@@ -66,11 +67,12 @@ class Keeper:
         api: Api,
         built_in: BuiltIn,
         *,
+        namespace: str,
         serve: Callable[[Pair], None],
         on_write: Callable[[Write], None],
         on_failure: Callable[[], None],
     ) -> None:
-        namespace, secret = built_in.namespace, built_in.secret
+        namespace, secret = built_in.namespace or namespace, built_in.secret
         self._times = built_in.lifetimes
         self._rotation = Rotation(
             Objects(

@@ -77,30 +77,31 @@ class Rotation:
             LostRace: another replica has written meanwhile; start over.
             kubeio.errors.KubeError: the API server refused, or cannot be reached.
         """
-        now, seen = self._now(), self._elapsed()
+        # What is made counts from here; what is found may be younger than this pass.
+        began, seen = self._now(), self._elapsed()
         leaf = await self._objects.leaf.read()
         if self._served is None and leaf.pair is not None:
             self._take(leaf.pair)
         bundles = await self._objects.configurations.read()
-        if leaf.pair is not None and self._works(leaf.pair, bundles, now):
+        if leaf.pair is not None and self._works(leaf.pair, bundles):
             self._take(leaf.pair)
         stored = await self._objects.authority.read()
-        authority = await self._authority(stored, now)
+        authority = await self._authority(stored, began)
         settled = self._settled(authority, bundles, seen)
-        changed = await self._trust(authority, leaf, bundles, now)
-        due = leaf_due(leaf.pair, authority, self._names, now, self._lifetimes)
+        changed = await self._trust(authority, leaf, bundles, began)
+        due = leaf_due(leaf.pair, authority, self._names, self._now(), self._lifetimes)
         if due is None:
             return settled and not changed
-        if settled or not self._any_works(leaf, bundles, now):
-            await self._renew(leaf, authority, due, now)
+        if settled or not self._any_works(leaf, bundles):
+            await self._renew(leaf, authority, due, began)
         return False
 
-    async def _authority(self, stored: Stored, now: datetime) -> Pair:
+    async def _authority(self, stored: Stored, began: datetime) -> Pair:
         pair = stored.pair if stored.pair and stored.pair.is_authority else None
-        due = authority_due(pair, now, self._lifetimes)
+        due = authority_due(pair, self._now(), self._lifetimes)
         if pair is not None and due is None:
             return pair
-        made = new_authority(now, self._lifetimes)
+        made = new_authority(began, self._lifetimes)
         await self._objects.authority.write(made, stored)
         self._on_write("authority")
         _log("new authority", due, stored, made)
@@ -118,28 +119,29 @@ class Rotation:
             self._trusted_since = (authority.certificate, seen)
         return seen - self._trusted_since[1] >= self._lifetimes.settling.total_seconds()
 
-    async def _trust(self, authority: Pair, leaf: Stored, bundles: Bundles, now: datetime) -> bool:
-        trusted = wanted(authority, bundles.held, leaf.pair, now, self._lifetimes)
+    async def _trust(
+        self, authority: Pair, leaf: Stored, bundles: Bundles, began: datetime
+    ) -> bool:
+        trusted = wanted(authority, bundles.held, leaf.pair, began, self._lifetimes)
         changed = await self._objects.configurations.trust(trusted, bundles)
         if changed:
             self._on_write("bundle")
             log.info("caBundles changed", extra={"authorities": len(trusted)})
         return bool(changed)
 
-    def _any_works(self, leaf: Stored, bundles: Bundles, now: datetime) -> bool:
+    def _any_works(self, leaf: Stored, bundles: Bundles) -> bool:
         return any(
-            pair is not None and self._works(pair, bundles, now)
-            for pair in (leaf.pair, self._served)
+            pair is not None and self._works(pair, bundles) for pair in (leaf.pair, self._served)
         )
 
-    def _works(self, leaf: Pair, bundles: Bundles, now: datetime) -> bool:
+    def _works(self, leaf: Pair, bundles: Bundles) -> bool:
         """Whether whoever calls us trusts this leaf."""
         common = bundles.common
-        return trusts(frozenset((leaf.issuer,)) if common is None else common, leaf, now)
+        return trusts(frozenset((leaf.issuer,)) if common is None else common, leaf, self._now())
 
-    async def _renew(self, stored: Stored, authority: Pair, due: str, now: datetime) -> None:
+    async def _renew(self, stored: Stored, authority: Pair, due: str, began: datetime) -> None:
         others = stored.pair.names if stored.pair and due == "other names" else frozenset()
-        made = new_leaf(authority, self._names | others, now, self._lifetimes)
+        made = new_leaf(authority, self._names | others, began, self._lifetimes)
         await self._objects.leaf.write(made, stored)
         self._on_write("leaf")
         _log("new serving certificate", due, stored, made)
@@ -150,6 +152,7 @@ class Rotation:
             return
         self._serve(leaf)
         self._served = leaf
+        log.info("certificate loaded", extra={"expires": str(leaf.certificate.not_valid_after_utc)})
 
 
 def _log(what: str, due: str | None, replaced: Stored, made: Pair) -> None:

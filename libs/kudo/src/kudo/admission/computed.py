@@ -1,0 +1,31 @@
+"""A property that is computed at its first use.
+
+`functools.cached_property` takes a lock until Python 3.12; with a dozen of them to a request, the
+locks cost as much as the rules.
+"""
+
+from collections.abc import Callable
+from typing import Generic, Self, TypeVar, overload
+
+_Owner = TypeVar("_Owner")
+_Value = TypeVar("_Value")
+
+
+class computed(Generic[_Owner, _Value]):  # noqa: N801 - used as a decorator
+    """Like `functools.cached_property`, for objects that stay in one thread."""
+
+    def __init__(self, compute: Callable[[_Owner], _Value]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type[_Owner]) -> Self: ...
+    @overload
+    def __get__(self, instance: _Owner, owner: type[_Owner]) -> _Value: ...
+    def __get__(self, instance: _Owner | None, owner: type[_Owner]) -> Self | _Value:
+        if instance is None:
+            return self
+        # From now on the attribute of the instance is found first.
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value

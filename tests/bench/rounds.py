@@ -1,0 +1,57 @@
+"""Paired rounds: each subject is measured in every round, one right after the other.
+
+The machine is shared and its speed moves, so single values say little; the ratio of two subjects
+within one round does. Figures are the median over the rounds, the minimum is shown beside it.
+"""
+
+import statistics
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import sysconf
+from pathlib import Path
+
+_TICKS = sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used, user and system, in ticks of 10 ms."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    # The command's name stands in parentheses and may itself hold spaces.
+    fields = stat.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of one subject, one of each round, in its unit."""
+
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def minimum(self) -> float:
+        return min(self.values)
+
+    def over(self, other: "Values") -> "Values":
+        """Return the ratios within each round."""
+        pairs = zip(self.values, other.values, strict=True)
+        return Values(tuple(mine / theirs for mine, theirs in pairs))
+
+
+Measure = Callable[[], Awaitable[float]]
+
+
+async def paired(rounds: int, subjects: Mapping[str, Measure]) -> dict[str, Values]:
+    """Measure every subject in every round; the order turns round by round."""
+    found: dict[str, list[float]] = {name: [] for name in subjects}
+    for number in range(rounds):
+        for name in _turned(list(subjects), number):
+            found[name].append(await subjects[name]())
+    return {name: Values(tuple(values)) for name, values in found.items()}
+
+
+def _turned(names: Sequence[str], number: int) -> Sequence[str]:
+    return names if number % 2 == 0 else names[::-1]
