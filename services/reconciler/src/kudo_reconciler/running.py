@@ -267,6 +267,8 @@ class Running:
                 return Result("refused", requeue_after=AGAIN_SECONDS)
             await self._announce(key, instance)
         status = begun(instance, version, self.around.now())
+        # Whatever replaces it before its end is on record has to end what was announced.
+        self._memories[key] = self._memory(instance, version, status)
         by = instance.scheduled.cancelled_by or "request"
         return await self._fail(instance, version, status, "PlanCancelled", f"cancelled by {by}")
 

@@ -192,6 +192,10 @@ class InstanceStatus(ApiModel):
     last_run: LastRun | None = Field(None, description="What the last run was started with.")
 
 
+_NOTHING_SCHEDULED = PlanExecution()
+_NO_REFERENCE = ObjectReference()
+
+
 class Instance(ApiObject):
     """One installation of an operator."""
 
@@ -214,7 +218,7 @@ class Instance(ApiObject):
     @property
     def scheduled(self) -> PlanExecution:
         """The scheduled run as stored; empty when there is none."""
-        return self.spec.plan_execution or PlanExecution()
+        return self.spec.plan_execution or _NOTHING_SCHEDULED
 
     @property
     def plan_status(self) -> Mapping[str, PlanStatus]:
@@ -223,5 +227,5 @@ class Instance(ApiObject):
     @property
     def operator_version_key(self) -> tuple[str, str]:
         """Namespace and name of the OperatorVersion that the spec resolves to."""
-        ref = self.spec.operator_version or ObjectReference()
+        ref = self.spec.operator_version or _NO_REFERENCE
         return ref.namespace or self.metadata.namespace, ref.name or ""
