@@ -264,3 +264,16 @@ def test_a_cleanup_as_it_is_usually_named_stays_as_submitted() -> None:
 def test_validation_alone_refuses_a_cleanup_cancelled_in_another_name() -> None:
     decision = validated(with_run(GOING, BORN_CANCELLED), GOING)
     assert [problem.reason for problem in decision.problems] == ["MutatingWebhookMissing"]
+
+
+@pytest.mark.parametrize(
+    ("old", "run", "expected"),
+    [
+        (GOING, {"planName": "", "cancelledBy": "bob"}, {"planName": ""}),
+        (CLEANING, {**CLEANING["spec"]["planExecution"], "cancelledBy": "bob"}, None),
+    ],
+)
+def test_nobody_is_named_as_canceller_beside_a_cancel(
+    old: JsonObject, run: JsonObject, expected: JsonObject | None
+) -> None:
+    assert stored(with_run(old, run), old) == (expected or old["spec"]["planExecution"])
