@@ -38,6 +38,7 @@ pytestmark = pytest.mark.cluster
 LONG_LEASE = ("--lease-duration=900", "--lease-renew-deadline=30", "--lease-retry=1")
 USUAL_LEASE = ("--lease-duration=15", "--lease-renew-deadline=10", "--lease-retry=2")
 SHORT_LEASE = ("--lease-duration=6", "--lease-renew-deadline=4", "--lease-retry=0.5")
+Figure = Callable[[str], None]
 
 
 def operator(delay: str = "6s") -> Json:
@@ -108,8 +109,8 @@ async def stop(service: Service) -> None:
     await asyncio.to_thread(service.stop)
 
 
-async def follow(pair: Pair, world: World, text: str, names: Mapping[str, str]) -> None:
-    """Wait until the second one has finished what the first one began, and print how long."""
+async def follow(pair: Pair, world: World, text: str, names: Mapping[str, str]) -> str:
+    """Wait until the second one has finished what the first one began; return how long it took."""
     begun = time.monotonic()
     await pair.until_leads(pair.second)
     led = time.monotonic()
@@ -117,7 +118,7 @@ async def follow(pair: Pair, world: World, text: str, names: Mapping[str, str]) 
         ended = await world.until_complete(name)
         assert entry(ended, "deploy")["uid"] == uid
     ends = time.monotonic()
-    print(f"{text}: led after {led - begun:.1f} s, done after {ends - begun:.1f} s")  # noqa: T201
+    return f"leader {text}: another led after {led - begun:.1f} s, done after {ends - begun:.1f} s"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,7 @@ async def follow(pair: Pair, world: World, text: str, names: Mapping[str, str]) 
     [(until_first_job, SHORT_LEASE), (until_dropping, SHORT_LEASE), (until_slow, USUAL_LEASE)],
 )
 async def test_a_plan_whose_leader_is_killed_is_finished_by_the_standby(
+    figure: Figure,
     world: World,
     two_reconcilers: Start,
     moment: Callable[[World], Awaitable[None]],
@@ -135,20 +137,20 @@ async def test_a_plan_whose_leader_is_killed_is_finished_by_the_standby(
         await moment(world)
         uid = str(scheduled(await world.instance("i"))["uid"])
         await kill(pair.first)
-        await follow(pair, world, f"killed {moment.__name__}", {"i": uid})
+        figure(await follow(pair, world, f"killed {moment.__name__}", {"i": uid}))
         # The plan itself deletes the first one, and makes it again.
         assert jobs.counts() == {"i-job": 2, "i-last": 1}
         assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
 
 
 async def test_a_leader_told_to_end_hands_its_plan_over(
-    world: World, two_reconcilers: Start
+    figure: Figure, world: World, two_reconcilers: Start
 ) -> None:
     async with two_reconcilers(*LONG_LEASE) as pair, watching(world, JOBS) as jobs:
         await world.apply(operator(), new_instance("i", "two-1"))
         uid = await until_step(world, "i", "slow")
         await stop(pair.first)
-        await follow(pair, world, "told to end", {"i": uid})
+        figure(await follow(pair, world, "told to end", {"i": uid}))
         assert jobs.counts() == {"i-job": 2, "i-last": 1}
         assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
 
@@ -166,7 +168,7 @@ async def test_a_standby_is_warm_and_works_on_nothing(world: World, two_reconcil
 
 
 async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
-    world: World, two_reconcilers: Start
+    figure: Figure, world: World, two_reconcilers: Start
 ) -> None:
     async with two_reconcilers(*SHORT_LEASE) as pair, watching(world, JOBS) as jobs:
         names = [f"i{number}" for number in range(6)]
@@ -174,7 +176,7 @@ async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
         await until_step(world, "i0", "slow")
         pair.first.send_signal(signal.SIGSTOP)
         uids = {name: str(scheduled(await world.instance(name))["uid"]) for name in names}
-        await follow(pair, world, "frozen", uids)
+        figure(await follow(pair, world, "frozen", uids))
         for name in names:
             await world.patch(name, {"parameters": {"SIZE": "2"}})
         for name in names:
