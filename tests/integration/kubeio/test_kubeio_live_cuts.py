@@ -143,12 +143,12 @@ async def test_nothing_is_lost_however_often_the_line_is_cut(
 async def test_a_line_gone_silent_is_noticed_and_made_up_for(
     cluster: Cluster, client: Client, namespace: str
 ) -> None:
-    timing = Timing(watch=(4, 4), idle=2.0, backoff=(0.01, 0.1))
+    timing = Timing(watch=(4, 4), idle=3.5, backoff=(0.01, 0.1))
     async with (
         wired(cluster) as (wire, distant),
         running(distant, namespace, timing) as (informer, statuses),
     ):
-        # A watch of four seconds has its bookmark after two.
+        # A watch of four seconds has its bookmark after two, and ends two later.
         await until(lambda: informer._reflector._bookmarks)
         lost = len(statuses)
         wire.flowing.clear()

@@ -6,12 +6,15 @@ Counters are compared with what they were before, since the installation serves 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
+from kubeio.errors import NotFound
 from kudo_cluster.installation import Service
+from tests.integration.lifecycle.helpers import client_as
 from tests.integration.support import (
     INSTANCES,
     Json,
@@ -60,6 +63,20 @@ async def scrape(service: Service) -> Scrape:
 
 async def seen(world: World) -> Scrape:
     return await scrape(world.installation.reconciler)
+
+
+@pytest.fixture(autouse=True)
+async def alone(world: World) -> None:
+    """Let go of what other tests left: gauges speak of all Instances of the cluster."""
+    async with client_as(world, "admin") as admin:
+        for left in (await admin.list(INSTANCES)).items:
+            metadata = left["metadata"]
+            name, namespace = metadata["name"], metadata["namespace"]
+            free = {"metadata": {"finalizers": None}}
+            with suppress(NotFound):
+                await admin.merge_patch(INSTANCES, name, free, namespace=namespace)
+                await admin.delete(INSTANCES, name, namespace=namespace)
+    await until(world, lambda m: m("kudo_plan_runs_in_progress", plan="other") == 0, "no run")
 
 
 async def until(world: World, condition: Callable[[Scrape], bool], what: str) -> Scrape:
