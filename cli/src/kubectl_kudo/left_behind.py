@@ -37,10 +37,9 @@ async def _of_kind(client: Client, kind: Resource, one: Sharer) -> list[str]:
     return [
         f"{kind.kind} {obj['metadata']['name']}"
         for obj in listing.items
-        if one in sharers(obj["metadata"]) and _stays(kind, obj)
+        if one in sharers(obj["metadata"]) and _stays(kind, obj["metadata"])
     ]
 
 
-def _stays(kind: Resource, obj: JsonObject) -> bool:
-    identified = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
-    return len(sharers(obj["metadata"])) > 1 or not goes_with_instance(identified)
+def _stays(kind: Resource, metadata: JsonObject) -> bool:
+    return len(sharers(metadata)) > 1 or not goes_with_instance(kind.group, kind.kind, metadata)

@@ -142,22 +142,20 @@ def test_everything_else_makes_one(other: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("api_version", "kind", "wish", "expected"),
+    ("group", "kind", "wish", "expected"),
     [
-        ("rbac.authorization.k8s.io/v1", "ClusterRole", "true", True),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole", "false", False),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole", "yes", False),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole", None, False),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "true", False),
-        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "true", False),
-        ("v1", "Namespace", "true", False),
-        ("v1", "PersistentVolume", "true", False),
-        ("example.org/v1", "Namespace", "true", True),
+        ("rbac.authorization.k8s.io", "ClusterRole", "true", True),
+        ("rbac.authorization.k8s.io", "ClusterRole", "false", False),
+        ("rbac.authorization.k8s.io", "ClusterRole", "yes", False),
+        ("rbac.authorization.k8s.io", "ClusterRole", None, False),
+        ("apiextensions.k8s.io", "CustomResourceDefinition", "true", False),
+        ("", "Namespace", "true", False),
+        ("", "PersistentVolume", "true", False),
+        ("example.org", "Namespace", "true", True),
     ],
 )
 def test_what_goes_with_its_last_instance(
-    api_version: str, kind: str, wish: str | None, expected: bool
+    group: str, kind: str, wish: str | None, expected: bool
 ) -> None:
     annotations = {} if wish is None else {"kudo.dev/delete-with-instance": wish}
-    obj = {"apiVersion": api_version, "kind": kind, "metadata": {"annotations": annotations}}
-    assert goes_with_instance(obj) is expected
+    assert goes_with_instance(group, kind, {"annotations": annotations}) is expected

@@ -125,9 +125,8 @@ def _rest(values: Json, left_out: frozenset[str]) -> JsonObject:
     return {key: value for key, value in (values or {}).items() if key not in left_out}
 
 
-def goes_with_instance(obj: JsonObject) -> bool:
+def goes_with_instance(group: str, kind: str, metadata: Mapping[str, Json]) -> bool:
     """Return whether a template asks that its object be deleted with its last Instance."""
-    group = str(obj["apiVersion"]).rpartition("/")[0]
-    annotations = obj["metadata"].get("annotations") or {}
+    annotations = metadata.get("annotations") or {}
     wanted = annotations.get(names.ANNOTATION_DELETE_WITH_INSTANCE) == "true"
-    return wanted and (group, obj["kind"]) not in _NEVER_DELETED
+    return wanted and (group, kind) not in _NEVER_DELETED

@@ -124,7 +124,7 @@ class App:
             name=settings.lease_name,
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",
             times=settings.lease_times,
-            on_change=self._leadership_changed,
+            on_change=self.metrics.leading,
         )
         client.before_write = self.leadership.check
         client.on_request = lease_client.on_request = self.metrics.request_seen
@@ -179,10 +179,6 @@ class App:
         for raw in self._instances.informer.list():
             self.queue.add(_key(raw))
         await self._controller(observer).run()
-
-    def _leadership_changed(self, leading: bool) -> None:
-        self.metrics.leading(leading)
-        log.info("leading" if leading else "standing by")
 
     def _instance_changed(self, change: Change) -> None:
         """Have every change worked on, but for what we wrote ourselves.

@@ -111,7 +111,9 @@ class ApplyTask:
         if context.instance.metadata.deleting:
             return
         if any(
-            goes_with_instance(one.target) for one in wanted if not one.resource.namespaced
+            goes_with_instance(one.resource.group, one.resource.kind, one.target["metadata"])
+            for one in wanted
+            if not one.resource.namespaced
         ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
             raise Outdated
 

@@ -89,7 +89,7 @@ class ClusterObjects:
                 other != one and self.ownership.lives(other) for other in sharers(obj["metadata"])
             )
             try:
-                if alone and goes_with_instance(_identified(resource, obj)):
+                if alone and goes_with_instance(resource.group, resource.kind, obj["metadata"]):
                     return await self._delete(resource, obj)
                 await self._write_rest(resource, obj, one)
             except NotFound:
@@ -134,11 +134,6 @@ class ClusterObjects:
             text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
             subject = Subject(one.namespace, one.name, one.uid)
             await self.events.note(subject, one.uid, "Normal", "ClusterResourcesKept", text)
-
-
-def _identified(resource: Resource, obj: JsonObject) -> JsonObject:
-    """Return metadata read by itself as an object of its kind."""
-    return {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
 
 
 def _named(resource: Resource, obj: JsonObject) -> str:

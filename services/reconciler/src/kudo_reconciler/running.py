@@ -258,6 +258,7 @@ class Running:
     # The end
 
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        status = begun(instance, version, self.around.now())
         known = instance.plan_status.get(instance.scheduled.plan_name or "")
         if known is None or known.uid != instance.scheduled.uid:
             # Its end will be on record as that of any other run, so it must be one that may begin.
@@ -266,9 +267,8 @@ class Running:
                 await self._refuse(instance, version, problems)
                 return Result("refused", requeue_after=AGAIN_SECONDS)
             await self._announce(key, instance)
-        status = begun(instance, version, self.around.now())
-        # Whatever replaces it before its end is on record has to end what was announced.
-        self._memories[key] = self._memory(instance, version, status)
+            # Whatever replaces it before its end is on record has to end what was announced.
+            self._memories[key] = self._memory(instance, version, status)
         by = instance.scheduled.cancelled_by or "request"
         return await self._fail(instance, version, status, "PlanCancelled", f"cancelled by {by}")
 
