@@ -35,6 +35,13 @@ def installation(running_installation: Installation) -> Installation:
 
 
 @pytest.fixture
+async def admin(cluster: Cluster) -> AsyncIterator[Client]:
+    """Yield a client that may do everything."""
+    async with Client(load_config(cluster.kubeconfig("admin"))) as client:
+        yield client
+
+
+@pytest.fixture
 async def world(installation: Installation) -> AsyncIterator[World]:
     """Yield a namespace of its own, seen by a user without rights on workloads."""
     async with Client(load_config(installation.cluster.kubeconfig("user"))) as client:

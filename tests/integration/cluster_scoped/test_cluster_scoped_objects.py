@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -12,7 +11,6 @@ from kubeio.resource import Resource
 from tests.integration.lifecycle.helpers import (
     FINALIZER,
     as_admin,
-    client_as,
     delete,
     dummy,
     event_text,
@@ -40,12 +38,6 @@ PRIORITIES = Resource(
 NAMESPACES = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
 SHARED_BY = "kudo.dev/shared-by"
 KEPT = "ClusterResourcesKept"
-
-
-@pytest.fixture
-async def admin(world: World) -> AsyncIterator[Client]:
-    async with client_as(world, "admin") as client:
-        yield client
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,10 @@
 """The rights that operators of these tests need beyond what every operator may do."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from kubeio.client import Client
 from kubeio.resource import Resource
 from tests.integration.health.objects import group_of, made
-from tests.integration.lifecycle.helpers import client_as
 from tests.integration.support import World, wait_until
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -15,12 +12,6 @@ _ROLES = Resource(_RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)
 _BINDINGS = Resource(_RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
 _USER = "kudo-reconciler"
 _VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
-
-
-@pytest.fixture
-async def admin(world: World) -> AsyncIterator[Client]:
-    async with client_as(world, "admin") as client:
-        yield client
 
 
 @pytest.fixture

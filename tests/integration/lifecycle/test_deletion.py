@@ -1,7 +1,7 @@
 """Deletion: cleanup over whatever was going on, and the Instance gone in the end."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,7 +9,6 @@ from kubeio.client import Client
 from kubeio.errors import ApiError
 from tests.integration.lifecycle.helpers import (
     FINALIZER,
-    client_as,
     delete,
     dummy,
     edit,
@@ -44,12 +43,6 @@ from tests.integration.support import (
 
 DONE, FAILING, STUCK = ["mark"], ["fatal"], ["wait"]
 CLEANUP_FINISHED = "Execution of plan cleanup finished with status "
-
-
-@pytest.fixture
-async def admin(world: World) -> AsyncIterator[Client]:
-    async with client_as(world, "admin") as client:
-        yield client
 
 
 def cleaned(cleanup: Sequence[str] | None = DONE, name: str = "cleaned-1", **plans: Json) -> Json:

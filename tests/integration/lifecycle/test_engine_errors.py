@@ -1,12 +1,9 @@
 """Every error that a task or a plan can end in: the event, the words, and the state that stays."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from kubeio.client import Client
 from tests.integration.lifecycle.helpers import (
-    client_as,
     dummy,
     event_text,
     reason_of,
@@ -36,12 +33,6 @@ from tests.integration.support import (
 CONFIG = template(config_map("{{ .Name }}-config", a="b"))
 SHARED = template(config_map("shared", by="{{ .Name }}"))
 USE_DUMMY = "if that's what you need, use a Dummy task instead"
-
-
-@pytest.fixture
-async def admin(world: World) -> AsyncIterator[Client]:
-    async with client_as(world, "admin") as client:
-        yield client
 
 
 def faulty(one: Json, text: str = CONFIG, **templates: str) -> Json:

@@ -1,14 +1,13 @@
 """Delete, Toggle and Dummy tasks beside Apply, and how tasks share a step, a phase and a plan."""
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from kubeio.client import Client
 from tests.integration.lifecycle.helpers import (
     as_admin,
-    client_as,
     dummy,
     event_text,
     reasons,
@@ -43,12 +42,6 @@ JOB = template(job("{{ .Name }}-job"))
 SLOW = template(deployment("{{ .Name }}-slow", ready_delay="3s"))
 NEVER = template(deployment("{{ .Name }}-never", ready_delay="1h"))
 ALL_TEMPLATES = {"config.yaml": CONFIG, "job.yaml": JOB, "slow.yaml": SLOW, "never.yaml": NEVER}
-
-
-@pytest.fixture
-async def admin(world: World) -> AsyncIterator[Client]:
-    async with client_as(world, "admin") as client:
-        yield client
 
 
 def tasked(

@@ -143,5 +143,6 @@ def _mug(name: str, **fields: Any) -> Json:
 
 
 async def _established(admin: Client, name: str) -> bool:
-    conditions = (await admin.get(CRDS, name)).get("status", {}).get("conditions", [])
+    # For a moment there is a status whose conditions are null.
+    conditions = ((await admin.get(CRDS, name)).get("status") or {}).get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
