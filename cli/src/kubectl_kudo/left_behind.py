@@ -9,7 +9,8 @@ from kubeio.discovery import Discovery
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kudo import names
-from kudo.sharing import Sharer, goes_with_instance, sharers
+from kudo.identity import InstanceIdentity
+from kudo.sharing import goes_with_instance, sharers
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 
@@ -20,7 +21,7 @@ async def left_behind(session: Session, instance: JsonObject) -> list[str]:
     What the user may not list is left out: it is worth a word, not a failure.
     """
     metadata = instance["metadata"]
-    one = Sharer(metadata["namespace"], metadata["name"], metadata["uid"])
+    one = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
     try:
         kinds = await Discovery(session.client).cluster_scoped("list")
     except KubeError:
@@ -29,7 +30,7 @@ async def left_behind(session: Session, instance: JsonObject) -> list[str]:
     return sorted(name for names_of_kind in found for name in names_of_kind)
 
 
-async def _of_kind(client: Client, kind: Resource, one: Sharer) -> list[str]:
+async def _of_kind(client: Client, kind: Resource, one: InstanceIdentity) -> list[str]:
     try:
         listing = await client.list(kind, label_selector=_SELECTOR, metadata_only=True)
     except KubeError:

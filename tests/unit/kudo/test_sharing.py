@@ -7,18 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Instance
+from kudo.identity import InstanceIdentity, identity
 from kudo.sharing import (
     Claim,
-    Sharer,
     claim,
     differs,
     goes_with_instance,
     shared_by,
-    sharer,
     sharers,
 )
 
-A, B, C = Sharer("ns", "a", "u-a"), Sharer("ns", "b", "u-b"), Sharer("other", "a", "u-c")
+A, B, C = (
+    InstanceIdentity("ns", "a", "u-a"),
+    InstanceIdentity("ns", "b", "u-b"),
+    InstanceIdentity("other", "a", "u-c"),
+)
 INSTANCE = Instance.from_wire(
     {"metadata": {"name": "a", "namespace": "ns", "uid": "u-a"}, "spec": {}}
 )
@@ -30,12 +33,12 @@ def metadata(shared: str | None = None, **labels: str) -> dict[str, Any]:
     return {"name": "x", "annotations": annotations, "labels": labels}
 
 
-def everyone(_: Sharer) -> bool:
+def everyone(_: InstanceIdentity) -> bool:
     return True
 
 
-@given(st.sets(st.builds(Sharer, NAMES, NAMES, NAMES)))
-def test_what_is_written_is_read_again(instances: set[Sharer]) -> None:
+@given(st.sets(st.builds(InstanceIdentity, NAMES, NAMES, NAMES)))
+def test_what_is_written_is_read_again(instances: set[InstanceIdentity]) -> None:
     assert sharers(metadata(shared_by(instances))) == tuple(sorted(instances))
 
 
@@ -57,7 +60,7 @@ def test_an_object_without_the_annotation_is_shared_by_nobody(found: dict[str, A
 
 
 def test_the_sharer_is_the_instance_itself() -> None:
-    assert sharer(INSTANCE) == A
+    assert identity(INSTANCE) == A
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_whose_an_object_is(
 
 
 def test_an_instance_of_the_same_name_made_anew_is_another() -> None:
-    former = Sharer("ns", "a", "u-old")
+    former = InstanceIdentity("ns", "a", "u-old")
     assert claim(metadata(shared_by([former])), INSTANCE, everyone) == (Claim.SHARED, ("ns/a",))
 
 

@@ -8,11 +8,11 @@ last of them is deleted is the template's to say; some kinds always stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from kudo import names
+from kudo.identity import InstanceIdentity, identity
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Instance, Json, JsonObject
@@ -41,31 +41,16 @@ _SERVER_METADATA = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Sharer:
-    """An Instance that applied an object."""
-
-    namespace: str
-    name: str
-    uid: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
-def sharer(instance: Instance) -> Sharer:
-    metadata = instance.metadata
-    return Sharer(metadata.namespace, metadata.name, metadata.uid)
-
-
-def sharers(metadata: Mapping[str, Json]) -> tuple[Sharer, ...]:
+def sharers(metadata: Mapping[str, Json]) -> tuple[InstanceIdentity, ...]:
     """Return the Instances that the annotation names; what cannot be read is left out."""
     text = (metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or ""
     parts = (entry.split("/") for entry in str(text).split(","))
-    return tuple(sorted({Sharer(*part) for part in parts if len(part) == 3 and all(part)}))
+    return tuple(
+        sorted({InstanceIdentity(*part) for part in parts if len(part) == 3 and all(part)})
+    )
 
 
-def shared_by(instances: Iterable[Sharer]) -> str:
+def shared_by(instances: Iterable[InstanceIdentity]) -> str:
     """Return the value of the annotation."""
     return ",".join(f"{one.namespace}/{one.name}/{one.uid}" for one in sorted(set(instances)))
 
@@ -85,7 +70,7 @@ class Claim(Enum):
 
 
 def claim(
-    metadata: Mapping[str, Json], instance: Instance, lives: Callable[[Sharer], bool]
+    metadata: Mapping[str, Json], instance: Instance, lives: Callable[[InstanceIdentity], bool]
 ) -> tuple[Claim, tuple[str, ...]]:
     """Return what an existing object is to an Instance, and which others share it.
 
@@ -94,7 +79,7 @@ def claim(
         instance: Which wants to apply it.
         lives: Whether an Instance still exists; entries of others count no more.
     """
-    ours, labels = sharer(instance), metadata.get("labels") or {}
+    ours, labels = identity(instance), metadata.get("labels") or {}
     named = sharers(metadata)
     others = tuple(str(one) for one in named if one != ours and lives(one))
     if others:

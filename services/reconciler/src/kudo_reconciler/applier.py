@@ -18,7 +18,8 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerEr
 from kudo import names, typed_patch
 from kudo.advice import advice
 from kudo.api import JsonObject
-from kudo.sharing import Claim, differs, sharer, sharers
+from kudo.identity import identity
+from kudo.sharing import Claim, differs, sharers
 from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.metrics import Metrics
@@ -211,7 +212,7 @@ class Applier:
             )
             await context.tell("Warning", "ObjectShared", text)
             return await self._send(wanted, known, context, force=True)
-        if sharer(context.instance) in sharers(live["metadata"]):
+        if identity(context.instance) in sharers(live["metadata"]):
             return live
         annotations = {
             **(live["metadata"].get("annotations") or {}),

@@ -15,8 +15,9 @@ from kubeio.errors import Conflict, Forbidden, Invalid, MethodNotAllowed, NotFou
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject
-from kudo.sharing import Sharer, goes_with_instance, shared_by, sharer, sharers
-from kudo_reconciler.events import EventRecorder, Subject
+from kudo.identity import InstanceIdentity, identity
+from kudo.sharing import goes_with_instance, shared_by, sharers
+from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.observer import Observer
 from kudo_reconciler.ownership import Ownership
 from kudo_reconciler.queue import Key
@@ -48,10 +49,10 @@ class ClusterObjects:
             KubeError: the API server could not be asked; nothing is lost by trying again.
         """
         kept = []
-        async for resource, obj in self._all_shared_by(sharer(instance)):
-            if not await self._leave(resource, obj, sharer(instance)):
+        async for resource, obj in self._all_shared_by(identity(instance)):
+            if not await self._leave(resource, obj, identity(instance)):
                 kept.append(_named(resource, obj))
-        await self._tell_kept(sharer(instance), kept)
+        await self._tell_kept(identity(instance), kept)
 
     async def forget(self, key: Key) -> None:
         """Take the name of an Instance that is gone off the objects that we watch.
@@ -59,7 +60,7 @@ class ClusterObjects:
         Raises:
             KubeError: the API server could not be asked.
         """
-        kept: dict[Sharer, list[str]] = {}
+        kept: dict[InstanceIdentity, list[str]] = {}
         for resource, obj in self.observer.shared(*key):
             for one in sharers(obj["metadata"]):
                 if (one.namespace, one.name) == key and not self.ownership.lives(one):
@@ -68,7 +69,9 @@ class ClusterObjects:
         for one, objects in kept.items():
             await self._tell_kept(one, objects)
 
-    async def _all_shared_by(self, one: Sharer) -> AsyncIterator[tuple[Resource, JsonObject]]:
+    async def _all_shared_by(
+        self, one: InstanceIdentity
+    ) -> AsyncIterator[tuple[Resource, JsonObject]]:
         for resource in await self.discovery.cluster_scoped("list", "patch"):
             try:
                 found = await self.client.list(
@@ -82,7 +85,7 @@ class ClusterObjects:
                 if one in sharers(obj["metadata"]):
                     yield resource, obj
 
-    async def _leave(self, resource: Resource, obj: JsonObject, one: Sharer) -> bool:
+    async def _leave(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
         """Have an object without this Instance; return whether it is gone."""
         for _ in range(_ATTEMPTS):
             alone = not any(
@@ -114,7 +117,7 @@ class ClusterObjects:
             return False
         return True
 
-    async def _write_rest(self, resource: Resource, obj: JsonObject, one: Sharer) -> None:
+    async def _write_rest(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> None:
         """Write the Instances that share an object without one of them."""
         metadata = obj["metadata"]
         rest = [other for other in sharers(metadata) if other != one]
@@ -129,11 +132,10 @@ class ClusterObjects:
         )
         self.observer.applied(resource, changed)
 
-    async def _tell_kept(self, one: Sharer, kept: list[str]) -> None:
+    async def _tell_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
         if kept:
             text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
-            subject = Subject(one.namespace, one.name, one.uid)
-            await self.events.note(subject, one.uid, "Normal", "ClusterResourcesKept", text)
+            await self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)
 
 
 def _named(resource: Resource, obj: JsonObject) -> str:

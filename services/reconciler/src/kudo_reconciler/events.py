@@ -11,7 +11,7 @@ import random
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kubeio.backoff import Backoff
 from kubeio.client import Client
@@ -25,6 +25,7 @@ from kubeio.errors import (
 )
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
+from kudo.identity import InstanceIdentity, identity
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.resources import EVENTS
@@ -40,19 +41,6 @@ _DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z
 Severity = Literal["Normal", "Warning"]
 
 
-class Subject(NamedTuple):
-    """The Instance that an event speaks of; it may be gone."""
-
-    namespace: str
-    name: str
-    uid: str
-
-    @classmethod
-    def of(cls, instance: Instance) -> "Subject":
-        metadata = instance.metadata
-        return cls(metadata.namespace, metadata.name, metadata.uid)
-
-
 @dataclass(frozen=True, slots=True)
 class EventRecorder:
     """Writes events beside the Instance that they speak of."""
@@ -63,7 +51,7 @@ class EventRecorder:
 
     async def started(self, instance: Instance, plan: str, uid: str) -> None:
         await self._write(
-            Subject.of(instance),
+            identity(instance),
             event_name(instance.metadata.name, uid, "started"),
             "Normal",
             "PlanStarted",
@@ -75,7 +63,7 @@ class EventRecorder:
     ) -> None:
         severity: Severity = "Normal" if status is ExecutionStatus.COMPLETE else "Warning"
         await self._write(
-            Subject.of(instance),
+            identity(instance),
             event_name(instance.metadata.name, uid, "finished"),
             severity,
             "PlanFinished",
@@ -89,7 +77,7 @@ class EventRecorder:
     async def superseded(self, instance: Instance, plan: str, uid: str) -> None:
         """Write the end event of a run in whose place another came."""
         await self._write(
-            Subject.of(instance),
+            identity(instance),
             event_name(instance.metadata.name, uid, "finished"),
             "Normal",
             "PlanSuperseded",
@@ -99,10 +87,10 @@ class EventRecorder:
     async def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
         """Write what went wrong; once for each uid and reason."""
         name = event_name(instance.metadata.name, uid, reason.lower())
-        await self._write(Subject.of(instance), name, "Warning", reason, message)
+        await self._write(identity(instance), name, "Warning", reason, message)
 
     async def note(
-        self, subject: Subject, uid: str, severity: Severity, reason: str, message: str
+        self, subject: InstanceIdentity, uid: str, severity: Severity, reason: str, message: str
     ) -> None:
         """Write what is worth knowing of a run; once for each uid and message."""
         digest = hashlib.sha256(message.encode()).hexdigest()[:8]
@@ -110,7 +98,7 @@ class EventRecorder:
         await self._write(subject, name, severity, reason, message)
 
     async def _write(
-        self, subject: Subject, name: str, severity: Severity, reason: str, message: str
+        self, subject: InstanceIdentity, name: str, severity: Severity, reason: str, message: str
     ) -> None:
         event = _event(subject, name, severity, reason, message, self.clock.now())
         try:
@@ -144,7 +132,7 @@ def event_name(instance: str, uid: str, what: str) -> str:
 
 
 def _event(
-    subject: Subject,
+    subject: InstanceIdentity,
     name: str,
     severity: Severity,
     reason: str,

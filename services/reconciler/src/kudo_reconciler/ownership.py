@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject
+from kudo.identity import InstanceIdentity, identity
 from kudo.rendering import Manifest
-from kudo.sharing import Claim, Sharer, claim, shared_by, sharer, sharers
+from kudo.sharing import Claim, claim, shared_by, sharers
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.queue import Key
@@ -74,9 +75,9 @@ class Ownership:
     def sharing(self, known: JsonObject | None, instance: Instance) -> str:
         """Return the annotation of an object that this Instance shares from now on."""
         named = () if known is None else sharers(known["metadata"])
-        return shared_by((*filter(self.lives, named), sharer(instance)))
+        return shared_by((*filter(self.lives, named), identity(instance)))
 
-    def lives(self, one: Sharer) -> bool:
+    def lives(self, one: InstanceIdentity) -> bool:
         """Return whether an Instance exists as far as we know."""
         found = self.instances.cached(Key(one.namespace, one.name))
         return found is not None and found.metadata.uid == one.uid

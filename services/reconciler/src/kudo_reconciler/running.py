@@ -15,12 +15,13 @@ from functools import partial
 from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, PlanStatus
 from kudo.conditions import PLAN_IN_FATAL_ERROR, Situation
 from kudo.execution import check_plan, fail, finished_tasks, status_of
+from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.plans import active_run
 from kudo.problems import Problem
 from kudo.run_status import begun, failure_text, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
-from kudo_reconciler.events import Severity, Subject
+from kudo_reconciler.events import Severity
 from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import Outdated
 from kudo_reconciler.plan_run import PlanRunner, Run
@@ -241,8 +242,7 @@ class Running:
     ) -> None:
         if (reason, message) not in memory.told:
             memory.told.add((reason, message))
-            subject = Subject.of(instance)
-            await self.around.events.note(subject, memory.uid, severity, reason, message)
+            await self.around.events.note(identity(instance), memory.uid, severity, reason, message)
 
     def _still_wanted(self, key: Key, instance: Instance) -> bool:
         """Whether the cluster, as far as we know it, still wants the run."""
