@@ -32,6 +32,9 @@ class PlanChoice:
     problems: tuple[Problem, ...] = ()
 
 
+NO_PLAN = PlanChoice()
+
+
 def first_plan(version: OperatorVersion, *names: str) -> str | None:
     """Return the first of `names` that is a plan of the version."""
     return next((name for name in names if name in version.plans), None)
@@ -57,6 +60,8 @@ def plan_for_upgrade(version: OperatorVersion) -> PlanChoice:
 def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanChoice:
     """Choose the plan for changed parameters; names that the version lacks are passed over."""
     declared = [p for name in sorted(names) if (p := version.parameter(name)) is not None]
+    if not declared:
+        return NO_PLAN
     explicit = tuple(p.name for p in declared if p.trigger)
     fallback = tuple(p.name for p in declared if not p.trigger)
     triggers = sorted({p.trigger for p in declared if p.trigger})
@@ -69,8 +74,6 @@ def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanC
         return PlanChoice(explicit=explicit, fallback=fallback, problems=problems)
     if triggers:
         return PlanChoice(triggers[0], explicit, fallback)
-    if not fallback:
-        return PlanChoice()
     plan = first_plan(version, PLAN_UPDATE, PLAN_DEPLOY)
     if plan is None:
         return PlanChoice(fallback=fallback, problems=(_nothing_to_run(version, fallback),))

@@ -39,13 +39,13 @@ class Change:
 
     @computed
     def declared(self) -> Mapping[str, Parameter]:
-        """The parameters of the new version by name; of duplicates the first."""
-        return by_name(self.version)
+        """The parameters of the new version by name."""
+        return self.version.declared
 
     @computed
     def declared_before(self) -> Mapping[str, Parameter]:
         """The parameters of the old version by name; none if it no longer exists."""
-        return {} if self.old_version is None else by_name(self.old_version)
+        return {} if self.old_version is None else self.old_version.declared
 
     @computed
     def upgrade(self) -> bool:
@@ -177,11 +177,6 @@ class Change:
         recorded: Mapping[str, str] = last.parameters or {}
         value = self.new.parameters.get(name)
         return recorded.get(name) == (None if value is None else fingerprint(value))
-
-
-def by_name(version: OperatorVersion) -> Mapping[str, Parameter]:
-    """Return the parameters of a version by name; of duplicates the first."""
-    return {p.name: p for p in reversed(version.parameters)}
 
 
 def _same_run(left: PlanExecution, right: PlanExecution) -> bool:

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from kudo.admission.change import Change, by_name
+from kudo.admission.change import Change
 from kudo.admission.rules import judge
 from kudo.api import ExecutionStatus, Instance, Json, JsonObject, OperatorVersion, PlanExecution
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
@@ -243,7 +243,7 @@ def _mutate_create(
     patch.parameters(_with_immutable_defaults(review.new, version), review.new.parameters)
     patch.plan_execution(_trigger(PLAN_DEPLOY, fresh_uid))
     patch.finalizer(wanted=PLAN_CLEANUP in version.plans)
-    undeclared = sorted(review.new.parameters.keys() - by_name(version).keys())
+    undeclared = sorted(review.new.parameters.keys() - version.declared.keys())
     warnings = tuple(
         f'parameter "{name}" is not declared by {version.metadata.name} and has no effect'
         for name in undeclared

@@ -1,6 +1,7 @@
 """The OperatorVersion: templates, tasks, parameters and plans of one version of an operator."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from pydantic import Field, JsonValue
 
@@ -135,8 +136,13 @@ class OperatorVersion(ApiObject):
     def operator_name(self) -> str:
         return (self.spec.operator.name if self.spec.operator else None) or ""
 
+    @cached_property
+    def declared(self) -> Mapping[str, Parameter]:
+        """The parameters by name; of duplicates the first."""
+        return {p.name: p for p in reversed(self.parameters)}
+
     def parameter(self, name: str) -> Parameter | None:
-        return next((p for p in self.parameters if p.name == name), None)
+        return self.declared.get(name)
 
     def task(self, name: str) -> Task | None:
         """Return the first task of that name, as the original resolves duplicates."""
