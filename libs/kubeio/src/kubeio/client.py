@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Self
 
 from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Gone
+from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
 from kubeio.requests import OnRequest
 from kubeio.resource import Resource, name_of, namespace_of
 from kubeio.transport import Transport
@@ -21,6 +22,7 @@ from kubeio.watch import WatchEvent, events
 FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
+_PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
 _AS_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
 
 
@@ -365,6 +367,44 @@ class Client:
         if grace_period_seconds is not None:
             options["gracePeriodSeconds"] = grace_period_seconds
         return await self._object("DELETE", resource.path(namespace, name), body=options)
+
+    async def exec(
+        self,
+        pod: str,
+        container: str,
+        command: Sequence[str],
+        *,
+        namespace: str,
+        limit: int,
+        timeout: float | None = None,
+    ) -> ExecResult:
+        """Run a command in a container and return what it wrote.
+
+        It counts as a write. It names no uid: whether the pod is the right one is to be checked
+        before.
+
+        Args:
+            pod: Name of the pod.
+            container: Name of the container in it.
+            command: Program and arguments; no shell reads them.
+            namespace: Namespace of the pod.
+            limit: Bytes of output and errors that are taken.
+            timeout: Seconds for all of it, by default those of any call.
+
+        Raises:
+            ApiError: the API server refused, or the container could not run the command.
+            ConnectionLost: the connection broke, or time ran out, before the exit code was known.
+            OutputTooLarge: there was more than `limit` bytes.
+        """
+        frames = self._http.websocket(
+            _PODS.path(namespace, pod, "exec"),
+            query=exec_query(container, command),
+            protocols=PROTOCOLS,
+            verb="EXEC",
+            timeout=timeout,
+        )
+        async with frames as received:
+            return await read_result(received, command, limit)
 
     async def raw(
         self,

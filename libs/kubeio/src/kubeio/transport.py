@@ -6,14 +6,15 @@ Invariants:
   dead; we stop it, because the server may have acted. GET is repeated once.
 * ``before_write`` is called in the same tick in which the bytes of a write go to the socket,
   after any waiting for a connection, so that a leader checks its lease no earlier.
+* A websocket is a write, too: what it is opened for may change something.
 * No exception of aiohttp leaves this module; cancellation does, and closes the connection.
-* Watches have a pool without limit of their own and cannot starve calls.
+* Watches and websockets have a pool without limit of their own and cannot starve calls.
 """
 
 import asyncio
 import re
 import socket
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -32,11 +33,13 @@ from kubeio.types import Json
 from kubeio.warnings import WarningSink
 
 CONNECT_TIMEOUT = 5.0
+_CLOSE_SECONDS = 1.0
 _BUFFER = 2**21  # aiohttp's 64 KiB make large lists stop and go
 _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 _NOT_IN_YAML = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbf[\xbe\xbf]"  # DEL, C1, U+2028/9, U+FFFE/F
 )
+WebSocket = aiohttp.ClientWebSocketResponse[bool]
 _NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -174,6 +177,86 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             raise _lost(subject, error) from _presentable(error)
 
+    @asynccontextmanager
+    async def websocket(
+        self,
+        path: str,
+        *,
+        query: Sequence[tuple[str, str]],
+        protocols: Sequence[str],
+        verb: str,
+        timeout: float | None = None,
+    ) -> AsyncIterator[AsyncIterable[bytes]]:
+        """Open a websocket and yield its binary messages; closed when the block is left.
+
+        Opening it counts as a write. Everything up to the end of the block takes ``timeout``
+        seconds at most, by default those of a call. Reading inside the block raises
+        ConnectionLost, too; the messages end when the server closes.
+        """
+        url = self._url(path, query)
+        subject = f"{verb} {path}"
+        try:
+            async with asyncio.timeout(self.timeout if timeout is None else timeout):
+                socket = await self._open_websocket(url, protocols, verb)
+                try:
+                    yield _messages(socket, subject)
+                finally:
+                    await socket.close()
+        except _NoWebSocket as refused:
+            raise _refusal(refused.answer, subject) from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise _lost(subject, error) from _presentable(error)
+
+    async def _open_websocket(self, url: URL, protocols: Sequence[str], verb: str) -> WebSocket:
+        header = await self.config.auth.header()
+        try:
+            return await self._shake_hands(url, protocols, verb, header)
+        except _NoWebSocket as refused:
+            if refused.answer.status != 401 or not await self.config.auth.refresh(header):
+                raise
+        header = await self.config.auth.header()
+        return await self._shake_hands(url, protocols, verb, header)
+
+    async def _shake_hands(
+        self, url: URL, protocols: Sequence[str], verb: str, authorization: str | None
+    ) -> WebSocket:
+        handshake = _Handshake(Body(b"", "application/octet-stream", self.before_write))
+        with observed(self.on_request, verb) as exchange:
+            try:
+                async with asyncio.timeout(self.timeout), self._session_with(handshake) as session:
+                    socket: WebSocket = await session.ws_connect(
+                        url,
+                        protocols=protocols,
+                        headers=_headers("*/*", authorization),
+                        timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                        **{k: v for k, v in self._options.items() if k != "allow_redirects"},
+                    )
+            except _NoWebSocket as refused:
+                exchange.status = refused.answer.status
+                raise
+            except (aiohttp.ClientError, OSError) as error:
+                if handshake.body.refusal is not None:
+                    raise handshake.body.refusal from None
+                lost = _lost(f"{verb} {url.raw_path}", error, maybe_sent=handshake.body.sent)
+                raise lost from _presentable(error)
+            exchange.status = 101
+        return socket
+
+    def _session_with(self, handshake: "_Handshake") -> aiohttp.ClientSession:
+        """Return a session for one websocket: only a session can be told how to send its request.
+
+        Connections are those of the streams.
+        """
+        streams = _open(self._streams)
+        return aiohttp.ClientSession(
+            connector=streams.connector,
+            connector_owner=False,
+            headers=streams.headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
+            middlewares=(handshake,),
+        )
+
     async def _observed(
         self,
         verb: str,
@@ -247,7 +330,7 @@ class Transport:
         answer = Answer(response.status, response.headers.get("Retry-After"), body)
         return _refusal(answer, subject)
 
-    def _url(self, path: str, query: Mapping[str, str]) -> URL:
+    def _url(self, path: str, query: Mapping[str, str] | Sequence[tuple[str, str]]) -> URL:
         # Segments are quoted by Resource.path; quoting twice would change names.
         tail = f"?{urlencode(query)}" if query else ""
         return URL(f"{self.config.server}{path}{tail}", encoded=True)
@@ -275,6 +358,40 @@ class Transport:
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
         )
+
+
+class _NoWebSocket(Exception):
+    """The server did not agree to a websocket."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Handshake:
+    """Sends the request for a websocket, once, with a body that asks permission for it."""
+
+    body: Body
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        await request.update_body(self.body)
+        response = await _sent_once(request, handler)
+        if response.status == 101:
+            return response
+        # A redirect ends here, too: it would carry the credential to wherever it points.
+        async with response:
+            content = await response.read()
+        raise _NoWebSocket(Answer(response.status, response.headers.get("Retry-After"), content))
+
+
+async def _messages(socket: WebSocket, subject: str) -> AsyncIterator[bytes]:
+    async for message in socket:
+        if message.type is not aiohttp.WSMsgType.BINARY:
+            raise ConnectionLost(f"{subject}: not a binary message: {str(message.data)[:100]}")
+        yield message.data
 
 
 async def _sent_once(
