@@ -19,12 +19,10 @@ from tests.integration.support import (
     template,
     wait_until,
 )
+from tests.integration.webhook.as_service import HOST, NAMESPACE, SECRETS, until_judging
 from tests.integration.webhook.built_in import (
     AUTHORITY,
-    HOST,
     LEAF,
-    NAMESPACE,
-    SECRETS,
     Replicas,
     two_replicas,
     writing,
@@ -59,7 +57,7 @@ async def started(world: World) -> AsyncIterator[Started]:
         )
         await replicas.register()
         await replicas.start()
-        await replicas.until_judging(world)
+        await until_judging(world)
         return replicas
 
     yield start

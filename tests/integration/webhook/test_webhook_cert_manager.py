@@ -1,0 +1,201 @@
+"""The way by cert-manager: certs/cert-manager.yaml as it is, on cert-manager's CRDs.
+
+cert-manager itself is not run: `tests.support.cert_manager` stands in for it. What the kubelet does
+for a mounted Secret (files behind a symlink that is swapped) is done here, too.
+"""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from kubeio.client import Client
+from kudo_cluster.installation import Service
+from kudo_cluster.ports import free_ports
+from tests.integration.conftest import ROOT
+from tests.integration.support import (
+    World,
+    config_map,
+    operator_version,
+    parameter,
+    plan,
+    run,
+    template,
+    wait_until,
+)
+from tests.integration.webhook import as_service
+from tests.integration.webhook.as_service import NAMESPACE, SECRETS
+from tests.integration.webhook.writers import PARAMETER, until_written, writing
+from tests.support.cert_manager import cert_manager, renew
+
+pytestmark = pytest.mark.cluster
+
+MANIFEST = ROOT / "certs" / "cert-manager.yaml"
+LEAF, AUTHORITY = "kudo-webhook-tls", "kudo-webhook-ca"
+_INJECT = {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/kudo-webhook"}
+
+
+@dataclass
+class Served:
+    """A webhook that serves what cert-manager issues."""
+
+    admin: Client
+    port: int
+
+    async def certificate(self) -> x509.Certificate:
+        return await as_service.served(self.port)
+
+    async def trusted(self) -> list[x509.Certificate]:
+        """Return what the configurations trust, once it is the same."""
+        found: list[list[x509.Certificate]] = []
+
+        async def agreed() -> bool:
+            found[:] = await as_service.bundles(self.admin)
+            return found[0] == found[1]
+
+        await wait_until(agreed, lambda: "configurations that trust the same")
+        return found[0]
+
+
+@pytest.fixture
+async def served(world: World, admin: Client, tmp_path: Path) -> AsyncIterator[Served]:
+    """Yield a webhook whose certificate and registration are cert-manager's."""
+    await asyncio.to_thread(world.installation.reconciler.stop)
+    await world.apply(
+        operator_version(
+            "op-1",
+            templates={"c.yaml": template(config_map("c", value="{{ .Params.VALUE }}"))},
+            plans={"deploy": plan({"c": ["c"]})},
+            parameters=[parameter(PARAMETER, "0")],
+        )
+    )
+    port, probe = free_ports(2)
+    service = _service(world, tmp_path, port, probe)
+    async with (
+        as_service.in_place_of_the_webhook(world.installation, admin),
+        cert_manager(admin),
+        _manifest(world),
+        _mounted(admin, LEAF, tmp_path),
+    ):
+        await as_service.register(world.installation, admin, (port, port), _INJECT)
+        await asyncio.to_thread(service.start)
+        try:
+            await as_service.until_judging(world)
+            yield Served(admin, port)
+        finally:
+            await asyncio.to_thread(service.kill)
+
+
+def _service(world: World, folder: Path, port: int, probe: int) -> Service:
+    installation = world.installation
+    command = [one for one in installation.webhook.command if not one.startswith("--tls-")]
+    command += [f"--port={port}", f"--probe-port={probe}", "--tls-poll=0.2"]
+    command += [f"--tls-cert={folder}/tls.crt", f"--tls-key={folder}/tls.key"]
+    log = installation.directory / "cert-manager-webhook.log"
+    return Service("webhook", command, log, probe, installation.supervision)
+
+
+@asynccontextmanager
+async def _manifest(world: World) -> AsyncIterator[None]:
+    """Apply the manifest that we ship, and take away what came of it."""
+    cluster = world.installation.cluster
+    kubectl = [str(cluster.binary("kubectl")), f"--kubeconfig={cluster.kubeconfig('admin')}"]
+    applied = await run([*kubectl, "apply", "-f", str(MANIFEST)])
+    assert applied.code == 0, applied.output
+    try:
+        yield
+    finally:
+        await run([*kubectl, "delete", "--ignore-not-found", "-f", str(MANIFEST)])
+        secrets = [LEAF, AUTHORITY]
+        await run([*kubectl, "-n", NAMESPACE, "delete", "--ignore-not-found", "secret", *secrets])
+
+
+@asynccontextmanager
+async def _mounted(admin: Client, secret: str, folder: Path) -> AsyncIterator[None]:
+    """Keep a Secret mounted in a folder; the block begins when its files are there."""
+    mounted = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        mounting = group.create_task(_mount(admin, secret, folder, mounted))
+        try:
+            async with asyncio.timeout(60):
+                await mounted.wait()
+            yield
+        finally:
+            mounting.cancel()
+
+
+async def _mount(admin: Client, secret: str, folder: Path, mounted: asyncio.Event) -> None:
+    written = None
+    for number in count():
+        found = await as_service.secret(admin, secret)
+        if found is not None and found["data"] != written:
+            written = found["data"]
+            _swap(folder, f"..{number}", written)
+            mounted.set()
+        await asyncio.sleep(0.1)
+
+
+def _swap(folder: Path, version: str, data: dict[str, str]) -> None:
+    (folder / version).mkdir()
+    for name, text in data.items():
+        (folder / version / name).write_bytes(base64.b64decode(text))
+        link = folder / name
+        if not link.is_symlink():
+            link.symlink_to(f"..data/{name}")
+    (folder / "..data_tmp").symlink_to(version)
+    (folder / "..data_tmp").replace(folder / "..data")
+
+
+async def test_our_certificate_is_issued_served_and_trusted(served: Served) -> None:
+    certificate, trusted = await served.certificate(), await served.trusted()
+    assert certificate == await as_service.stored(served.admin, LEAF)
+    assert trusted == [await as_service.stored(served.admin, AUTHORITY)]
+    certificate.verify_directly_issued_by(trusted[0])
+
+
+async def test_a_renewed_certificate_and_authority_are_served_without_a_failed_write(
+    world: World, served: Served
+) -> None:
+    before, authority = await served.certificate(), await served.trusted()
+
+    async def leaf_renewed() -> bool:
+        return before != await served.certificate()
+
+    async def authority_renewed() -> bool:
+        return authority != [await as_service.stored(served.admin, AUTHORITY)]
+
+    async def bundle_renewed() -> bool:
+        return authority != await served.trusted()
+
+    async with writing(world, "op-1", 3) as writers:
+        await until_written(writers, 3)
+        await renew(served.admin, NAMESPACE, "kudo-webhook")
+        await wait_until(leaf_renewed, lambda: "a new certificate")
+        await until_written(writers, 5)
+        await renew(served.admin, NAMESPACE, "kudo-webhook-ca")
+        await wait_until(authority_renewed, lambda: "a new authority")
+        await renew(served.admin, NAMESPACE, "kudo-webhook")
+        await wait_until(bundle_renewed, lambda: "a new caBundle")
+        await until_written(writers, 10)
+    assert [failure.error for writer in writers for failure in writer.failures] == []
+    old, new = authority[0], (await served.trusted())[0]
+    assert old.public_key() == new.public_key()
+
+
+async def test_a_lost_secret_is_issued_anew_and_served(world: World, served: Served) -> None:
+    before = await served.certificate()
+    await served.admin.delete(SECRETS, LEAF, namespace=NAMESPACE)
+
+    async def renewed() -> bool:
+        return before != await served.certificate()
+
+    async with writing(world, "op-1", 2) as writers:
+        await wait_until(renewed, lambda: "another certificate")
+        await until_written(writers, 5)
+    assert [failure.error for writer in writers for failure in writer.failures] == []
