@@ -261,6 +261,14 @@ def test_a_cleanup_as_it_is_usually_named_stays_as_submitted() -> None:
     assert stored(with_run(GOING, run), GOING) == run
 
 
+def test_a_cleanup_does_not_inherit_the_canceller_of_the_run_before_it() -> None:
+    run = {"planName": "cleanup", "uid": "B"}
+    old = with_run(GOING, CANCELLED)
+    final = patched(with_run(old, run), mutated(with_run(old, run), old))
+    assert final["spec"]["planExecution"] == run
+    assert mutated(final, old).patch == ()
+
+
 def test_validation_alone_refuses_a_cleanup_cancelled_in_another_name() -> None:
     decision = validated(with_run(GOING, BORN_CANCELLED), GOING)
     assert [problem.reason for problem in decision.problems] == ["MutatingWebhookMissing"]

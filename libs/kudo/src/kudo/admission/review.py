@@ -262,7 +262,7 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
             patch.plan_execution(_trigger(restart, fresh_uid))
         elif change.cancel:
             patch.plan_execution(_cancelled(change, review.request.username))
-        elif change.direct == PLAN_CLEANUP and _is_cancelled(change.new.scheduled):
+        elif change.direct == PLAN_CLEANUP:
             patch.plan_execution(_uncancelled(change.new.scheduled))
         elif change.new.scheduled.cancelled_by != change.old.scheduled.cancelled_by:
             patch.plan_execution(_cancelled_as_stored(change))
@@ -306,13 +306,11 @@ def _cancelled(change: Change, username: str) -> JsonObject:
     return {**kept, "status": str(ExecutionStatus.FATAL_ERROR), **by}
 
 
-def _is_cancelled(scheduled: PlanExecution) -> bool:
-    return scheduled.status == ExecutionStatus.FATAL_ERROR or bool(scheduled.cancelled_by)
-
-
 def _uncancelled(scheduled: PlanExecution) -> JsonObject:
     """Return a new run without the wish to end it: nobody can have had that yet."""
     wire = scheduled.to_wire()
+    if scheduled.status != ExecutionStatus.FATAL_ERROR and not scheduled.cancelled_by:
+        return wire
     return {key: value for key, value in wire.items() if key not in {"status", "cancelledBy"}}
 
 
