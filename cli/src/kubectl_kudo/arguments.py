@@ -13,6 +13,9 @@ from typing import Any
 
 from kubectl_kudo.errors import UsageError
 
+NONE, CLIENT, SERVER = DRY_RUN_MODES = ("none", "client", "server")
+"""The values of `--dry-run`, as kubectl has them."""
+
 Args = argparse.Namespace
 """The parsed command line: one attribute for each flag, and `arguments`, the positional ones."""
 
@@ -26,6 +29,12 @@ def number(text: str) -> int:
         return int(text)
     except ValueError:
         raise ValueError("not a whole number") from None
+
+
+def dry_run_mode(text: str) -> str:
+    if text not in DRY_RUN_MODES:
+        raise ValueError('must be "none", "client" or "server"')
+    return text
 
 
 def seconds(text: str) -> int:
@@ -111,6 +120,14 @@ WAIT_TIME = Flag(
     300,
     convert=seconds,
 )
+DRY_RUN = Flag(
+    ("--dry-run",),
+    "none, client (judge here, send nothing) or server (the API server judges; default: none)",
+    "mode",
+    NONE,
+    convert=dry_run_mode,
+)
+WRITTEN = Flag(("--output", "-o"), "yaml or json: with --dry-run, what would be written", "format")
 OUTPUT = Flag(("--output", "-o"), "yaml or json: the objects as they are", "format")
 
 

@@ -1,11 +1,24 @@
 """The commands there are, in the order in which the help shows them, and what the help says."""
 
-from kubectl_kudo.arguments import INSTANCE, OUTPUT, PARAMETERS, WAIT, WAIT_TIME, Flag
+from kubectl_kudo.arguments import (
+    DRY_RUN,
+    INSTANCE,
+    OUTPUT,
+    PARAMETERS,
+    WAIT,
+    WAIT_TIME,
+    WRITTEN,
+    Flag,
+)
 from kubectl_kudo.command import Command, Group
 
 _WAITING = (
     "With --wait the progress is shown on stderr: as a tree on a terminal, as lines otherwise. "
     "The\ncommand then fails as soon as the plan does, and says in which step and why."
+)
+_TRYING = (
+    "With --dry-run nothing is changed: the command says what would be changed and which plan\n"
+    "would run, or fails with the reason for which it would be denied."
 )
 
 INSTALL = Command(
@@ -19,29 +32,37 @@ INSTALL = Command(
         WAIT,
         WAIT_TIME,
         Flag(("--skip-instance",), "create no instance, only make it possible", default=False),
+        DRY_RUN,
+        WRITTEN,
     ),
     more="Everything is checked before anything is created. What was installed before and is the "
-    "same\nis left alone, so that the command can be repeated.\n\n" + _WAITING,
+    "same\nis left alone, so that the command can be repeated. Packages that it depends on "
+    "(KudoOperator\ntasks that name a folder or a .tgz file) are installed with it.\n\n"
+    + _WAITING
+    + "\n\n"
+    + _TRYING,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
         (
             "A second instance with other values, in another namespace",
             "install ./web --instance shop -p replicas=3 -n shop",
         ),
+        ("What would be created, as YAML", "install ./web --dry-run=client -o yaml"),
     ),
 )
 UPDATE = Command(
     "update",
     "Change parameters of an instance; the plan that they trigger runs.",
     "update",
-    flags=(INSTANCE, *PARAMETERS, WAIT, WAIT_TIME),
-    more="Parameters that are not named keep their values.\n\n" + _WAITING,
+    flags=(INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    more="Parameters that are not named keep their values.\n\n" + _WAITING + "\n\n" + _TRYING,
     examples=(
         (
             "Change one parameter and wait for the plan",
             "update --instance web -p replicas=3 --wait",
         ),
         ("Take the values from a file", "update --instance web -P values.yaml"),
+        ("Which plan would run?", "update --instance web -p replicas=3 --dry-run=client"),
     ),
 )
 UPGRADE = Command(
@@ -49,11 +70,11 @@ UPGRADE = Command(
     "Upgrade an instance to the version of its operator that a package holds.",
     "upgrade",
     "<folder|tgz>",
-    (INSTANCE, *PARAMETERS, WAIT, WAIT_TIME),
+    (INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
     more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
     "Everything\nis checked before anything is changed. Parameters keep their values.\n\n"
     "Parameters that run a plan of their own can be set only after the upgrade: with --wait that "
-    "is\ndone, without it the command says what to do.\n\n" + _WAITING,
+    "is\ndone, without it the command says what to do.\n\n" + _WAITING + "\n\n" + _TRYING,
     examples=(
         ("Upgrade to a newer version and wait for its plan", "upgrade ./web --instance web --wait"),
         (
@@ -66,9 +87,10 @@ UNINSTALL = Command(
     "uninstall",
     "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
     "uninstall",
-    flags=(INSTANCE, WAIT, WAIT_TIME),
+    flags=(INSTANCE, WAIT, WAIT_TIME, DRY_RUN),
     required=("instance",),
-    more="The operator and its versions stay, for other instances.",
+    more="Instances that its plans created (KudoOperator tasks) go with it. The operator and its "
+    "versions\nstay, for other instances.",
     examples=(("Delete an instance and wait until it is gone", "uninstall --instance web --wait"),),
 )
 GET = Command(
@@ -99,8 +121,12 @@ PLAN_TRIGGER = Command(
     "plan trigger",
     "Run a plan of an instance, or start the running one again.",
     "plan_trigger",
-    flags=(INSTANCE, Flag(("--name",), "name of the plan", "plan"), WAIT, WAIT_TIME),
-    more="Another plan cannot be run while one is running.\n\n" + _WAITING,
+    flags=(
+        INSTANCE,
+        Flag(("--name",), "name of the plan", "plan"),
+        *(WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    ),
+    more="Another plan cannot be run while one is running.\n\n" + _WAITING + "\n\n" + _TRYING,
     examples=(
         ("Run the plan `backup`", "plan trigger --instance web --name backup"),
         ("Run it and wait for its end", "plan trigger --instance web --name backup --wait"),
@@ -121,7 +147,7 @@ PLAN_CANCEL = Command(
     "plan cancel",
     "End the running plan of an instance with FATAL_ERROR.",
     "plan_cancel",
-    flags=(INSTANCE, WAIT, WAIT_TIME),
+    flags=(INSTANCE, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
     required=("instance",),
     more="What the plan has done so far stays. Only the run that the command sees is cancelled, "
     "never one\nthat starts meanwhile. With --wait the command ends when the run has.",

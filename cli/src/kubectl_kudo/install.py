@@ -1,77 +1,86 @@
-"""`kubectl kudo install`: from a package to an Operator, an OperatorVersion and an Instance."""
+"""`kubectl kudo install`: from a package to an Operator, an OperatorVersion and an Instance.
+
+The packages that it depends on are installed with it, without Instances: its plans create those.
+"""
 
 from functools import partial
 
-from kubectl_kudo.arguments import Args
+from kubectl_kudo.arguments import CLIENT, Args
+from kubectl_kudo.contents import Contents, contents_of
 from kubectl_kudo.errors import CliError, UsageError, describe
-from kubectl_kudo.install_checks import check_instance, check_kubernetes, check_package
+from kubectl_kudo.install_checks import check_instance
 from kubectl_kudo.installation import Installation, described
-from kubectl_kudo.installed import Found, check_namespace, check_same, look
-from kubectl_kudo.kinds import FIELD_MANAGER, INSTANCES
+from kubectl_kudo.installed import check_namespace, look
+from kubectl_kudo.kinds import INSTANCES
 from kubectl_kudo.outcome import triggered
 from kubectl_kudo.output import JsonObject, say
-from kubectl_kudo.resolving import resolve
+from kubectl_kudo.resolving import find, with_dependencies
 from kubectl_kudo.session import Session, in_session
 from kubectl_kudo.values import given_values
 from kubectl_kudo.waiting import wait_and_show
-from kubeio.errors import AlreadyExists, ApiError
-from kudo.packages import Package, PackageObjects, to_objects
+from kubectl_kudo.writing import dry_run_mode
+from kubeio.errors import AlreadyExists, ApiError, ConfigError, ConnectionLost
+from kudo.packages import Located
 
 
 def run(args: Args) -> None:
     if len(args.arguments) != 1 or not args.arguments[0]:
         raise UsageError("expecting exactly one argument - name of the package or path to install")
     values = given_values(args)
-    package = resolve(args.arguments[0])
-    in_session(args, lambda session: install(session, args, package, values))
+    located = find(args.arguments[0])
+    try:
+        in_session(args, lambda session: install(session, args, located, values))
+    except (ConfigError, ConnectionLost) as error:
+        if dry_run_mode(args) != CLIENT:
+            raise
+        from kubectl_kudo.offline import try_install
+
+        try_install(args, located, values, why=describe(error) or "")
 
 
-async def install(session: Session, args: Args, package: Package, values: dict[str, str]) -> None:
+async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, create what is missing and, if wanted, wait for the deployment."""
-    objects = to_objects(package, session.namespace)
-    instance = None if args.skip_instance else _instance(objects, args.instance, values)
-    check_package(objects)
+    contents = contents_of(await with_dependencies(session, located), session.namespace)
+    instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
+    await check_namespace(session)
+    found = await look(session, contents)
     if instance is not None:
-        check_instance(instance["metadata"]["name"], objects.operator_version, values)
-    found = await _look(session, objects, instance)
+        await _check_absent(session, instance["metadata"]["name"])
     create = partial(_create, session, instance) if instance else None
-    created = await Installation(session, objects, found).run(create)
-    if created is not None and args.wait:
+    created = await Installation(session, contents, found).run(create)
+    session.report.show_all(session.writes.objects)
+    if created is not None and args.wait and not session.report.dry:
         await _wait(session, created, args.wait_time)
 
 
-def _instance(objects: PackageObjects, name: str, values: dict[str, str]) -> JsonObject:
-    wire = objects.instance.to_wire()
+def checked_instance(contents: Contents, name: str, values: dict[str, str]) -> JsonObject:
+    """Return the Instance to create; an empty name stands for the usual one.
+
+    Raises:
+        CliError: it would be refused, or has values that the package does not know.
+    """
+    wire = contents.root.instance.to_wire()
     wire["metadata"]["name"] = name or wire["metadata"]["name"]
     wire["spec"]["parameters"] = values
+    check_instance(wire["metadata"]["name"], contents.root.operator_version, values)
     return wire
 
 
-async def _look(session: Session, objects: PackageObjects, instance: JsonObject | None) -> Found:
-    """Return what is in the cluster already, after checking that the package goes with it."""
-    wanted = objects.operator.spec.kubernetes_version
-    check_kubernetes(wanted, await session.client.server_version())
-    await check_namespace(session)
-    version = objects.operator_version
-    name = instance["metadata"]["name"] if instance else None
-    found = await look(session, objects.operator.metadata.name, version.metadata.name, name)
-    if found.operator_version is not None:
-        check_same(found.operator_version, version)
-        say(f"operatorversion {session.namespace}/{version.metadata.name} already installed")
-    if name and found.instance is not None:
+async def _check_absent(session: Session, name: str) -> None:
+    if await session.instance(name) is not None:
         raise _already_there(name, session.namespace)
-    return found
 
 
 async def _create(session: Session, instance: JsonObject) -> JsonObject:
     try:
-        made = await session.client.create(INSTANCES, instance, field_manager=FIELD_MANAGER)
+        made = await session.writes.create(INSTANCES, instance)
     except AlreadyExists:
         raise _already_there(instance["metadata"]["name"], session.namespace) from None
     except ApiError as error:
         text = f"failed to create {described(INSTANCES, instance)}: {describe(error)}"
         raise CliError(text) from error
-    say(f"{described(INSTANCES, made)} created")
+    session.report.done(f"{described(INSTANCES, made)} created")
+    session.report.foretell(None, made)
     return made
 
 

@@ -1,12 +1,14 @@
 """What of a package is in the cluster already, and whether it is the same."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from kubectl_kudo.contents import Contents
 from kubectl_kudo.errors import CliError
-from kubectl_kudo.kinds import INSTANCES, NAMESPACES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.install_checks import check_kubernetes
+from kubectl_kudo.kinds import NAMESPACES, OPERATOR_VERSIONS
 from kubectl_kudo.output import JsonObject
 from kubectl_kudo.session import Session
 from kubeio.errors import Forbidden, NotFound
@@ -19,20 +21,44 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The objects that stand where a package is to be installed; None where there is none."""
+    """The objects that stand where a package is to be installed, by plural and name."""
 
-    operator: JsonObject | None
-    operator_version: JsonObject | None
-    instance: JsonObject | None
+    objects: Mapping[tuple[str, str], JsonObject]
+
+    def get(self, kind: Resource, name: str) -> JsonObject | None:
+        """Return an object of the package; None if it is not there yet."""
+        return self.objects.get((kind.plural, name))
 
 
-async def look(session: Session, operator: str, version: str, instance: str | None) -> Found:
-    """Return what there is of these names; `instance` None looks for none."""
-    return Found(
-        await _get(session, OPERATORS, operator),
-        await _get(session, OPERATOR_VERSIONS, version),
-        await _get(session, INSTANCES, instance) if instance else None,
-    )
+async def look(session: Session, contents: Contents) -> Found:
+    """Return what is in the cluster of what is to be installed, after checking that it fits.
+
+    Raises:
+        CliError: the cluster is too old, or an OperatorVersion has other content there.
+    """
+    server = await session.client.server_version()
+    for objects in contents.all:
+        check_kubernetes(objects.operator.spec.kubernetes_version, server)
+    found = Found(await _present(session, contents))
+    for objects in contents.all:
+        version = objects.operator_version
+        there = found.get(OPERATOR_VERSIONS, version.metadata.name)
+        if there is not None:
+            check_same(there, version)
+    root = contents.root.operator_version.metadata.name
+    if found.get(OPERATOR_VERSIONS, root) is not None:
+        session.report.say(f"operatorversion {session.namespace}/{root} already installed")
+    return found
+
+
+async def _present(session: Session, contents: Contents) -> dict[tuple[str, str], JsonObject]:
+    found = {}
+    for kind, obj in contents.in_order():
+        name = obj["metadata"]["name"]
+        there = await _get(session, kind, name)
+        if there is not None:
+            found[kind.plural, name] = there
+    return found
 
 
 async def _get(session: Session, kind: Resource, name: str) -> JsonObject | None:

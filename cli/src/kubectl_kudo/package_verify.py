@@ -1,13 +1,12 @@
 """`kubectl kudo package verify`: what would go wrong with a package; no cluster is asked."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from kubectl_kudo.arguments import Args
 from kubectl_kudo.errors import CliError, UsageError
 from kubectl_kudo.output import check_format, one, say
-from kudo.packages import read_package
-from kudo.verification import Finding, verify
+from kudo.packages import locate
+from kudo.verification import Finding, verify, verify_dependencies
 
 
 def run(args: Args) -> None:
@@ -17,7 +16,8 @@ def run(args: Args) -> None:
             "expecting exactly one argument - directory of the operator or name of package"
         )
     check_format(args.output)
-    findings = verify(read_package(Path(args.arguments[0])))
+    located = locate(args.arguments[0])
+    findings = (*verify(located.package), *verify_dependencies(located))
     errors = [finding for finding in findings if finding.is_error]
     warnings = [finding for finding in findings if not finding.is_error]
     if args.output:

@@ -2,7 +2,7 @@
 
 from kubectl_kudo.arguments import Args
 from kubectl_kudo.errors import CliError, no_arguments
-from kubectl_kudo.kinds import FIELD_MANAGER, INSTANCES
+from kubectl_kudo.kinds import INSTANCES
 from kubectl_kudo.outcome import Target, judge_cancelled
 from kubectl_kudo.output import JsonObject, say
 from kubectl_kudo.runs import (
@@ -34,21 +34,16 @@ async def cancel(session: Session, args: Args) -> None:
             f"{_key(instance)} runs no plan: there is nothing to cancel{_last(instance)}"
         )
     await _ask(session, instance, running)
-    say(f"Cancelled {running.plan} plan of {_key(instance)} instance")
-    if args.wait:
+    session.report.done(f"Cancelled {running.plan} plan of {_key(instance)} instance")
+    session.report.show(session.writes.objects[-1])
+    if args.wait and not session.report.dry:
         await _wait(session, instance, running, args.wait_time)
 
 
 async def _ask(session: Session, instance: JsonObject, running: Run) -> None:
     name = instance["metadata"]["name"]
     try:
-        await session.client.json_patch(
-            INSTANCES,
-            name,
-            _patch(running),
-            namespace=session.namespace,
-            field_manager=FIELD_MANAGER,
-        )
+        await session.writes.json_patch(INSTANCES, session.namespace, name, _patch(running))
     except Invalid:
         now = await session.existing_instance(name)
         if active(now) == running:

@@ -1,12 +1,17 @@
-"""`kubectl kudo plan status`: the plans of an Instance as a tree, or its status as data."""
+"""`kubectl kudo plan status`: the plans of an Instance as a tree, or its status as data.
+
+The Instances that its KudoOperator tasks created are shown with it.
+"""
 
 import sys
 
 from kubectl_kudo.arguments import Args
+from kubectl_kudo.children import Member, members_below, statuses
 from kubectl_kudo.errors import CliError, no_arguments
+from kubectl_kudo.family_view import family_node
 from kubectl_kudo.outcome import judge_present, present_run
 from kubectl_kudo.output import JsonObject, check_format, one
-from kubectl_kudo.plan_view import headline, plans_node, shown_plan
+from kubectl_kudo.plan_view import headline, shown_plan
 from kubectl_kudo.session import Session, in_session
 from kubectl_kudo.tree import draw
 from kubectl_kudo.waiting import shown_on_stderr, wait_for
@@ -27,7 +32,7 @@ async def status(session: Session, args: Args) -> None:
     if args.wait:
         instance, failed = await _wait(session, instance)
     if args.output:
-        print(one(instance.get("status") or {}, args.output), end="")
+        print(one(await _data(session, instance), args.output), end="")
     else:
         print(await _picture(session, instance))
     if failed:
@@ -50,10 +55,16 @@ async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, Cli
     return end or instance, None
 
 
+async def _data(session: Session, instance: JsonObject) -> JsonObject:
+    children = statuses(await members_below(session, instance))
+    return {**(instance.get("status") or {}), **({"children": children} if children else {})}
+
+
 async def _picture(session: Session, instance: JsonObject) -> str:
     if shown_plan(instance) is None:
         name = instance["metadata"]["name"]
         return f"No plan ever run for instance - nothing to show for instance {name}"
     version = await session.existing_version_of(instance)
-    plans = version["spec"].get("plans") or {}
-    return f"{headline(instance)}\n{draw([plans_node(instance, plans)])}"
+    children = await members_below(session, instance)
+    node = family_node(Member(instance, version, children))
+    return f"{headline(instance)}\n{draw([node])}"

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from kubectl_kudo.arguments import Args
 from kubectl_kudo.errors import CliError, UsageError, no_arguments
-from kubectl_kudo.kinds import FIELD_MANAGER, INSTANCES
+from kubectl_kudo.kinds import INSTANCES
 from kubectl_kudo.outcome import triggered
 from kubectl_kudo.output import say
 from kubectl_kudo.session import Session, in_session
@@ -24,15 +24,12 @@ async def trigger(session: Session, args: Args) -> None:
     """Schedule the plan under a fresh uid, so that a running one starts again."""
     # A status left over from an earlier run would end the new one at once.
     execution = {"planName": args.name, "uid": str(uuid4()), "status": None}
-    after = await session.client.merge_patch(
-        INSTANCES,
-        args.instance,
-        {"spec": {"planExecution": execution}},
-        namespace=session.namespace,
-        field_manager=FIELD_MANAGER,
-    )
-    say(f"Triggered {args.name} plan for {session.namespace}/{args.instance} instance")
-    if args.wait:
+    patch = {"spec": {"planExecution": execution}}
+    after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    key = f"{session.namespace}/{args.instance}"
+    session.report.done(f"Triggered {args.name} plan for {key} instance")
+    session.report.show(session.writes.objects[-1])
+    if args.wait and not session.report.dry:
         target = triggered(None, after)
         if target is None or target.plan != args.name:
             raise CliError(f"plan {args.name} was not scheduled; is it in progress already?")

@@ -5,13 +5,17 @@ OperatorVersion as NOT ACTIVE. A run that is scheduled but was not taken up yet 
 not with the outcome of the run before it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from kubectl_kudo.runs import PENDING, JsonObject, active, entries, last_executed, status_of
 from kubectl_kudo.tree import Node
 
 _INACTIVE = "NOT ACTIVE"
+
+Below = Mapping[tuple[str, str], Sequence[Node]]
+"""What is shown below a step, by the names of its phase and itself."""
+_NOTHING: Below = {}
 
 
 def shown_plan(instance: JsonObject) -> str | None:
@@ -25,43 +29,68 @@ def headline(instance: JsonObject) -> str:
     return f'Plan(s) for "{name}" in namespace "{instance["metadata"]["namespace"]}":'
 
 
-def plans_node(instance: JsonObject, plans: JsonObject) -> Node:
+def plans_node(instance: JsonObject, plans: JsonObject, below: Below = _NOTHING) -> Node:
     """Return the tree below the headline.
 
     Args:
         instance: The Instance.
         plans: `spec.plans` of its OperatorVersion.
+        below: What is shown below steps of the plan that is expanded.
     """
     shown = shown_plan(instance) or ""
-    version = (instance["spec"].get("operatorVersion") or {}).get("name", "")
-    label = f'{instance["metadata"]["name"]} (Operator-Version: "{version}" Active-Plan: "{shown}")'
     names = sorted({*plans, *({shown} if shown else ())})
-    return Node(label, [_plan(instance, name, plans.get(name) or {}, shown) for name in names])
+    return Node(
+        label(instance),
+        [
+            shown_node(instance, plans, below)
+            if name == shown
+            else _from_version(name, plans.get(name) or {}, _INACTIVE, _NOTHING)
+            for name in names
+        ],
+    )
 
 
-def _plan(instance: JsonObject, name: str, plan: JsonObject, shown: str) -> Node:
-    if name != shown:
-        return _from_version(name, plan, _INACTIVE)
+def label(instance: JsonObject) -> str:
+    """Return the line that stands above the plans of an Instance."""
+    name, shown = instance["metadata"]["name"], shown_plan(instance) or ""
+    version = (instance["spec"].get("operatorVersion") or {}).get("name", "")
+    return f'{name} (Operator-Version: "{version}" Active-Plan: "{shown}")'
+
+
+def shown_node(instance: JsonObject, plans: JsonObject, below: Below = _NOTHING) -> Node:
+    """Return the plan that is expanded; there must be one."""
+    name = shown_plan(instance) or ""
+    plan = plans.get(name) or {}
     run, entry = active(instance), entries(instance).get(name) or {}
     if run and (entry.get("uid") or "") != run.uid:
-        return _from_version(name, plan, PENDING)
-    return _from_status(name, plan, entry)
+        return _from_version(name, plan, PENDING, below)
+    return _from_status(name, plan, entry, below)
 
 
-def _from_version(name: str, plan: JsonObject, status: str) -> Node:
+def _from_version(name: str, plan: JsonObject, status: str, below: Below) -> Node:
     node = Node(f"Plan {name} ({_strategy(plan)} strategy) [{status}]")
     for phase in plan.get("phases") or []:
-        steps = (Node(f"Step {step['name']} [{status}]") for step in phase.get("steps") or [])
+        steps = (
+            Node(f"Step {step['name']} [{status}]", _at(below, phase, step))
+            for step in phase.get("steps") or []
+        )
         node.add(f"Phase {phase['name']} ({_strategy(phase)} strategy) [{status}]", steps)
     return node
 
 
-def _from_status(name: str, plan: JsonObject, entry: JsonObject) -> Node:
+def _at(below: Below, phase: JsonObject, step: JsonObject) -> list[Node]:
+    return list(below.get((phase["name"], step["name"]), ()))
+
+
+def _from_status(name: str, plan: JsonObject, entry: JsonObject, below: Below) -> Node:
     text = f"Plan {name} ({_strategy(plan)} strategy) {_state(entry)}"
     updated = local_time(entry.get("lastUpdatedTimestamp"))
     node = Node(f"{text}, last updated {updated}" if updated else text)
     for phase, declared in _with_declaration(entry.get("phases") or [], plan):
-        steps = (Node(f"Step {step['name']} {_state(step)}") for step in phase.get("steps") or [])
+        steps = (
+            Node(f"Step {step['name']} {_state(step)}", _at(below, phase, step))
+            for step in phase.get("steps") or []
+        )
         node.add(f"Phase {phase['name']} ({_strategy(declared)} strategy) {_state(phase)}", steps)
     return node
 

@@ -1,21 +1,35 @@
-"""Finds the package that the argument of `install` names: a folder or a `.tgz` file.
+"""Finds the package that the argument of `install` names, and the packages that it depends on.
 
-A bare word is the name of a package in a repository, in the original and in what comes later here;
-it never means a folder of that name, so that adding a folder cannot change what a script installs.
+The argument is a folder or a `.tgz` file. A bare word is the name of a package in a repository, in
+the original and in what comes later here; it never means a folder of that name, so that adding a
+folder cannot change what a script installs.
 """
 
-import re
 from pathlib import Path
 
 from kubectl_kudo.errors import CliError, listed
-from kudo.packages import Package, read_package
+from kubectl_kudo.installed_versions import lookup_in
+from kubectl_kudo.kinds import OPERATOR_VERSIONS
+from kubectl_kudo.session import Session
+from kudo.packages import Located, Resolution, depends, locate, resolve
+from kudo.packages.location import is_url
 from kudo.problems import InvalidInput, Problem
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+async def with_dependencies(session: Session, located: Located) -> Resolution:
+    """Return the package with what it depends on, in the file system and in the namespace.
+
+    Raises:
+        InvalidInput: as of `resolve`.
+    """
+    if not depends(located.package):
+        return Resolution(located.package)
+    versions = await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)
+    return resolve(located, lookup_in(session.namespace, versions.items))
 
 
-def resolve(argument: str) -> Package:
-    """Return the package.
+def find(argument: str) -> Located:
+    """Return the package that an argument names.
 
     Raises:
         CliError: there is none, or it cannot be read; everything that is wrong with it is named.
@@ -25,13 +39,13 @@ def resolve(argument: str) -> Package:
     if reason:
         raise CliError(f"{headline} {reason}")
     try:
-        return read_package(Path(argument))
+        return locate(argument)
     except InvalidInput as error:
         raise CliError(listed(headline, _without(argument, error.problems))) from error
 
 
 def _not_local(argument: str) -> str:
-    if _URL.match(argument):
+    if is_url(argument):
         return "URLs are not supported by this version; download the .tgz file first"
     bare = argument not in {".", ".."} and Path(argument).name == argument
     if not bare or argument.endswith(".tgz"):

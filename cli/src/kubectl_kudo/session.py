@@ -11,9 +11,11 @@ from kubectl_kudo.errors import CliError
 from kubectl_kudo.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.naming import name_fault
 from kubectl_kudo.output import JsonObject, warn
+from kubectl_kudo.report import Report
+from kubectl_kudo.writing import Writes, check_dry_run, dry_run_mode, writes_of
 from kubeio.client import Client
 from kubeio.config import load_config
-from kubeio.errors import Forbidden, NotFound
+from kubeio.errors import ConfigError, Forbidden, NotFound
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 
 _TIMEOUT = 30.0
@@ -21,10 +23,19 @@ _TIMEOUT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A client, and the namespace that the command works in."""
+    """A client, and the namespace that the command works in.
+
+    Attributes:
+        client: Reads.
+        namespace: The namespace.
+        writes: Where writes go.
+        report: Says what came of them.
+    """
 
     client: Client
     namespace: str
+    writes: Writes
+    report: Report
 
     async def instance(self, name: str) -> JsonObject | None:
         """Return an Instance, or None if there is none of that name."""
@@ -72,7 +83,8 @@ class Session:
 
 
 def in_session(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
-    """Connect as the global flags say, do the work, and close the connection."""
+    """Connect as the flags say, do the work, and close the connection."""
+    check_dry_run(args)
     asyncio.run(_work(args, work))
 
 
@@ -94,7 +106,23 @@ async def connect(args: Args) -> AsyncIterator[Session]:
         client.on_warning = _pass_on
         if args.validate_install:
             await check_served(client)
-        yield Session(client, args.namespace or config.namespace)
+        namespace = args.namespace or config.namespace
+        yield Session(client, namespace, writes_of(client, args), report_of(args))
+
+
+def namespace_of(args: Args) -> str:
+    """Return the namespace that the command works in, without asking a cluster."""
+    if args.namespace:
+        return str(args.namespace)
+    try:
+        return load_config(args.kubeconfig or None, context=args.context or None).namespace
+    except ConfigError:
+        return "default"
+
+
+def report_of(args: Args) -> Report:
+    """Return how the command tells of its writes."""
+    return Report(dry_run_mode(args), getattr(args, "output", ""))
 
 
 def check_names(args: Args) -> None:

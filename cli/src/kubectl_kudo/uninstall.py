@@ -3,15 +3,16 @@
 from contextlib import suppress
 
 from kubectl_kudo.arguments import Args
+from kubectl_kudo.children import names_below
 from kubectl_kudo.errors import no_arguments
 from kubectl_kudo.kinds import INSTANCES
 from kubectl_kudo.left_behind import left_behind
 from kubectl_kudo.outcome import Target, judge_removal
-from kubectl_kudo.output import say, warn
+from kubectl_kudo.output import talk, warn
 from kubectl_kudo.session import Session, in_session
 from kubectl_kudo.waiting import wait_and_show
 from kubeio.errors import NotFound
-from kudo.names import API_VERSION
+from kudo.names import API_VERSION, FINALIZER_CLEANUP, PLAN_CLEANUP
 
 
 def run(args: Args) -> None:
@@ -22,19 +23,18 @@ def run(args: Args) -> None:
 async def uninstall(session: Session, args: Args) -> None:
     """Delete the Instance that is there now, and no other one of that name."""
     instance = await session.existing_instance(args.instance)
-    uid = instance["metadata"]["uid"]
     left = await left_behind(session, instance)
+    children = [name for one in await names_below(session, instance) for name in one.all()]
     with suppress(NotFound):  # somebody else was faster; the outcome is what was asked for
-        await session.client.delete(
-            INSTANCES,
-            args.instance,
-            namespace=session.namespace,
-            uid=uid,
-            propagation="Background",
-        )
-    say(f"instance.{API_VERSION}/{args.instance} deleted\n")
+        await session.writes.delete(INSTANCES, instance)
+    session.report.done(f"instance.{API_VERSION}/{args.instance} deleted")
+    session.report.say("")
+    if session.report.dry and FINALIZER_CLEANUP in (instance["metadata"].get("finalizers") or []):
+        session.report.say(f"plan {PLAN_CLEANUP} would run first")
+    if children:
+        talk(f"these instances go with it: {', '.join(children)}")
     if left:
         warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
-    if args.wait:
-        target = Target(uid, f"{session.namespace}/{args.instance}")
+    if args.wait and not session.report.dry:
+        target = Target(instance["metadata"]["uid"], f"{session.namespace}/{args.instance}")
         await wait_and_show(session, target, instance, limit=args.wait_time, judge=judge_removal)

@@ -2,7 +2,7 @@
 
 from kubectl_kudo.arguments import Args
 from kubectl_kudo.errors import UsageError, no_arguments
-from kubectl_kudo.kinds import FIELD_MANAGER, INSTANCES
+from kubectl_kudo.kinds import INSTANCES
 from kubectl_kudo.outcome import triggered
 from kubectl_kudo.output import JsonObject, say, talk
 from kubectl_kudo.session import Session, in_session
@@ -28,15 +28,12 @@ def run(args: Args) -> None:
 async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     """Set the values and, if wanted, wait for the run that this triggers."""
     before = await session.existing_instance(args.instance)
-    after = await session.client.merge_patch(
-        INSTANCES,
-        args.instance,
-        {"spec": {"parameters": values}},
-        namespace=session.namespace,
-        field_manager=FIELD_MANAGER,
-    )
-    say(f"Instance {args.instance} was updated.")
-    if args.wait:
+    patch: JsonObject = {"spec": {"parameters": values}}
+    after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    session.report.done(f"Instance {args.instance} was updated.")
+    session.report.foretell(before, after)
+    session.report.show(session.writes.objects[-1])
+    if args.wait and not session.report.dry:
         await _wait(session, args, before, after)
 
 

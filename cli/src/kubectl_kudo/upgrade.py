@@ -8,14 +8,14 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from kubectl_kudo.arguments import Args
+from kubectl_kudo.contents import contents_of
 from kubectl_kudo.errors import CliError, UsageError
-from kubectl_kudo.install_checks import check_kubernetes, check_package
 from kubectl_kudo.installation import Installation, described
-from kubectl_kudo.installed import Found, check_same, look
-from kubectl_kudo.kinds import FIELD_MANAGER, INSTANCES
+from kubectl_kudo.installed import look
+from kubectl_kudo.kinds import INSTANCES
 from kubectl_kudo.outcome import triggered
 from kubectl_kudo.output import JsonObject, say, talk
-from kubectl_kudo.resolving import resolve
+from kubectl_kudo.resolving import find, with_dependencies
 from kubectl_kudo.session import Session, in_session
 from kubectl_kudo.update import update
 from kubectl_kudo.upgrade_checks import Steps, check_newer, steps_of
@@ -23,7 +23,7 @@ from kubectl_kudo.values import given_values
 from kubectl_kudo.waiting import wait_and_show
 from kudo.api import Instance, OperatorVersion
 from kudo.api.base import ApiObject
-from kudo.packages import Package, PackageObjects, to_objects
+from kudo.packages import Located
 
 _Object = TypeVar("_Object", bound=ApiObject)
 
@@ -34,38 +34,37 @@ def run(args: Args) -> None:
     if not args.instance:
         raise UsageError("please use --instance and specify instance name. It cannot be empty")
     values = given_values(args)
-    package = resolve(args.arguments[0])
-    in_session(args, lambda session: upgrade(session, args, package, values))
+    located = find(args.arguments[0])
+    in_session(args, lambda session: upgrade(session, args, located, values))
 
 
-async def upgrade(session: Session, args: Args, package: Package, values: dict[str, str]) -> None:
-    """Check everything, install the version, and give it to the Instance."""
-    objects = to_objects(package, session.namespace)
-    check_package(objects)
+async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
+    """Check everything, install the version after its dependencies, and give it to the Instance."""
+    contents = contents_of(await with_dependencies(session, located), session.namespace)
+    version = contents.root.operator_version
     before = await session.instance(args.instance)
     if before is None:
         raise CliError(
             f"instance {session.namespace}/{args.instance} does not exist in the cluster"
         )
-    steps = await _check(session, before, objects, values)
-    found = await _look(session, objects)
-    send = partial(_send, session, before, objects.operator_version, steps.values)
-    after = await Installation(session, objects, found).run(send)
-    if args.wait and after is not None:
+    steps = await _check(session, before, version, values)
+    found = await look(session, contents)
+    send = partial(_send, session, before, version, steps.values)
+    after = await Installation(session, contents, found).run(send)
+    session.report.show_all(session.writes.objects)
+    if args.wait and after is not None and not session.report.dry:
         await _wait(session, args, before, after, steps)
     elif steps.later:
         talk(_still_to_do(session, args, steps))
 
 
 async def _check(
-    session: Session, before: JsonObject, objects: PackageObjects, values: dict[str, str]
+    session: Session, before: JsonObject, version: OperatorVersion, values: dict[str, str]
 ) -> Steps:
     instance = _read(Instance, before)
     installed = _read(OperatorVersion, await session.existing_version_of(before))
-    check_newer(instance.key, installed, objects.operator_version)
-    wanted = objects.operator.spec.kubernetes_version
-    check_kubernetes(wanted, await session.client.server_version())
-    return steps_of(instance, installed, objects.operator_version, values)
+    check_newer(instance.key, installed, version)
+    return steps_of(instance, installed, version, values)
 
 
 def _read(kind: type[_Object], wire: JsonObject) -> _Object:
@@ -76,15 +75,6 @@ def _read(kind: type[_Object], wire: JsonObject) -> _Object:
         raise CliError(f"{name} cannot be read: {error}") from error
 
 
-async def _look(session: Session, objects: PackageObjects) -> Found:
-    version = objects.operator_version
-    found = await look(session, objects.operator.metadata.name, version.metadata.name, None)
-    if found.operator_version is not None:
-        check_same(found.operator_version, version)
-        say(f"operatorversion {session.namespace}/{version.metadata.name} already installed")
-    return found
-
-
 async def _send(
     session: Session, before: JsonObject, version: OperatorVersion, values: Mapping[str, str]
 ) -> JsonObject:
@@ -93,14 +83,11 @@ async def _send(
     spec: JsonObject = {"operatorVersion": reference}
     if values:
         spec["parameters"] = dict(values)
-    after = await session.client.merge_patch(
-        INSTANCES,
-        before["metadata"]["name"],
-        {"spec": spec},
-        namespace=session.namespace,
-        field_manager=FIELD_MANAGER,
+    after = await session.writes.merge_patch(
+        INSTANCES, session.namespace, before["metadata"]["name"], {"spec": spec}
     )
-    say(f"{described(INSTANCES, after)} updated")
+    session.report.done(f"{described(INSTANCES, after)} updated")
+    session.report.foretell(before, after)
     return after
 
 

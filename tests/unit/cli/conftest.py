@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.__main__ import main
-from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.fake_api import FakeApi, status
 
 KUBECONFIG = """\
 apiVersion: v1
@@ -79,6 +79,29 @@ def package(tmp_path: Path) -> Path:
     (folder / "params.yaml").write_text(PARAMETERS)
     (folder / "templates" / "pot.yaml").write_text("kind: ConfigMap\n")
     return folder
+
+
+@pytest.fixture
+def pot(kudo: Run, api: FakeApi, package: Path) -> FakeApi:
+    """Return a server with an idle instance `tea`, after which the package was made newer."""
+    operator = OPERATOR.replace("plans:\n", "plans:\n  brew: {}\n  cleanup: {}\n")
+    (package / "operator.yaml").write_text(operator)
+    parameters = PARAMETERS.replace("{name: TEA}", "{name: TEA, trigger: brew}").replace(
+        "{name: SIZE", "{name: POT, immutable: true, default: iron}\n  - {name: SIZE"
+    )
+    (package / "params.yaml").write_text(parameters)
+    assert kudo("install", str(package), "-p", "TEA=mint", "--instance", "tea").code == 0
+    (package / "operator.yaml").write_text(operator.replace("0.3.0", "0.4.0"))
+    (package / "params.yaml").write_text(parameters + "  - {name: MILK, default: oat}\n")
+    api.requests.clear()
+    return api
+
+
+def running(api: FakeApi, plan: str = "deploy") -> None:
+    """Let instance `tea` run a plan."""
+    instance = api.objects["instances", "tea"]
+    instance["spec"]["planExecution"] = {"planName": plan, "uid": "run"}
+    status("IN_PROGRESS", plan=plan)(instance)
 
 
 OPERATOR = """\

@@ -9,7 +9,7 @@ import asyncio
 import copy
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,8 @@ class FakeApi:
     Attributes:
         objects: By plural and name; all in one namespace.
         requests: Method, path and body of each request to KUDO's kinds, in order.
-        refusals: By method and plural: status code and message to answer with.
+        dry_runs: Method and path of each request with `dryRun=All`; nothing comes of those.
+        refusals: By method (or LIST) and plural: status code and message to answer with.
         plan: Plan that a write of an Instance schedules, as the mutating webhook would.
         runs: Plan and script of the next runs, one for each write of an Instance.
         meanwhile: Done to an Instance just before it is patched, as by somebody else.
@@ -45,6 +46,7 @@ class FakeApi:
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], JsonObject] = {}
         self.requests: list[tuple[str, str, JsonObject | None]] = []
+        self.dry_runs: list[str] = []
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
         self.plan: str | None = None
         self.runs: list[tuple[str, list[Change]]] = []
@@ -95,7 +97,7 @@ class FakeApi:
 
     async def _serve(self, ready: threading.Event) -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application()
+        app = web.Application(middlewares=[self._undo_dry_runs])
         collection = f"{GROUP}/v1beta1/namespaces/{{namespace}}/{{plural}}"
         app.router.add_get("/version", self._version)
         app.router.add_get("/api/v1/namespaces/{name}", self._namespace)
@@ -120,6 +122,21 @@ class FakeApi:
         # Transports that were told to close do so in the next rounds of the loop.
         for _ in range(10):
             await asyncio.sleep(0)
+
+    @web.middleware
+    async def _undo_dry_runs(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        body = json.loads(await request.text() or "null")
+        in_body = isinstance(body, dict) and body.get("dryRun") == ["All"]
+        if not in_body and request.query.get("dryRun") != "All":
+            return await handler(request)
+        self.dry_runs.append(f"{request.method} {request.path.partition('/kitchen/')[2]}")
+        before = copy.deepcopy(self.objects)
+        try:
+            return await handler(request)
+        finally:
+            self.objects = before
 
     def _next(self) -> int:
         self._number += 1
@@ -170,6 +187,8 @@ class FakeApi:
 
     async def _list_or_watch(self, request: web.Request) -> web.StreamResponse:
         plural, _, _, refused = await self._note(request)
+        if ("LIST", plural) in self.refusals:
+            refused = self._refusal(*self.refusals["LIST", plural])
         if refused is not None:
             return refused
         selector = request.query.get("fieldSelector", "")

@@ -271,11 +271,9 @@ def test_child_packages_are_read_from_inside_an_archive(tmp_path: Path) -> None:
     files = _package(**{"child/operator.yaml": "name: c", "child/params.yaml": "", "child/x": ""})
     archive = _archive(tmp_path / "p.tgz", _write(tmp_path / "p", files))
     opened = open_package(archive)
-    for name in ("child", "./child", "../child", "/child", "x/../child/"):
-        child = parse_package(opened.below(name))
-        assert child.operator.name == "c"
-        assert child.origin == f"{archive}/child"
-    assert opened.below("./") is opened
+    child = parse_package(opened.below("child"))
+    assert (child.operator.name, child.origin) == ("c", f"{archive}/child")
+    assert opened.below("") is opened
     with pytest.raises(InvalidInput, match=r"missing operator\.yaml in .*/p\.tgz/chil"):
         parse_package(opened.below("chil"))
 

@@ -1,6 +1,7 @@
 """Operator packages: reading them from a folder or an archive, and the objects made of them.
 
     folder or .tgz -> files -> Package (what its author wrote) -> objects of the API
+                                  -> Resolution (with the packages that it depends on)
 
 A package comes from strangers, so reading is bounded (`PackageLimits`), follows no links and never
 leaves the package. Everything that is wrong with one is `kudo.problems.InvalidInput`, which names
@@ -9,10 +10,22 @@ file, field and reason.
 
 from kudo.packages.convert import PackageObjects, to_objects
 from kudo.packages.files import PackageFiles, PackageLimits
+from kudo.packages.location import Located, locate
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
 from kudo.packages.reader import open_package, parse_package, read_package
+from kudo.packages.resolution import (
+    DependencyLimits,
+    Lookup,
+    Resolution,
+    Wanted,
+    depends,
+    resolve,
+)
 
 __all__ = [
+    "DependencyLimits",
+    "Located",
+    "Lookup",
     "OperatorFile",
     "Package",
     "PackageFiles",
@@ -20,8 +33,13 @@ __all__ = [
     "PackageObjects",
     "PackageParameter",
     "ParameterGroup",
+    "Resolution",
+    "Wanted",
+    "depends",
+    "locate",
     "open_package",
     "parse_package",
     "read_package",
+    "resolve",
     "to_objects",
 ]

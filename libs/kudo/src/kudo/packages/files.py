@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import Final
 
 from kudo.problems import InvalidInput, Problem
@@ -48,36 +47,24 @@ class PackageFiles:
     files: Mapping[str, bytes]
 
     def below(self, folder: str) -> "PackageFiles":
-        """Return the files under `folder`: the package of a child operator inside an archive.
+        """Return the files under a folder of an archive, such as the package of a dependency.
 
-        `folder` is relative to the root; `./a`, `../a` and `/a` cannot leave it and mean `a`, as
-        in the original, where an archive is a file system of its own. (What was read from a folder
-        has no child packages in it: those are folders to be read by themselves.)
+        Args:
+            folder: Its path from the root, with nothing to be resolved in it; empty for the root.
         """
-        prefix = "/".join(_inside(folder))
-        if not prefix:
+        if not folder:
             return self
         chosen = {
-            path.removeprefix(prefix + "/"): content
+            path.removeprefix(folder + "/"): content
             for path, content in self.files.items()
-            if path.startswith(prefix + "/")
+            if path.startswith(folder + "/")
         }
-        return replace(self, origin=f"{self.origin}/{prefix}", files=chosen)
+        return replace(self, origin=f"{self.origin}/{folder}", files=chosen)
 
     def walk(self) -> Iterator[tuple[str, bytes]]:
         """Yield paths and contents in the order of a walk through folders sorted by name."""
         for path in sorted(self.files, key=lambda path: path.split("/")):
             yield path, self.files[path]
-
-
-def _inside(folder: str) -> list[str]:
-    parts: list[str] = []
-    for part in PurePosixPath(folder).parts:
-        if part == "..":
-            del parts[-1:]
-        elif part != "/":
-            parts.append(part)
-    return parts
 
 
 class Intake:

@@ -4,18 +4,18 @@ Each variable has its own name as value. A required parameter without default ha
 every Instance gives it a value.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gotemplate import TemplateError
-from kudo.api import Parameter
+from kudo.api import Parameter, PipeFile
 from kudo.packages import Package, PackageParameter
 from kudo.parameters import template_values
 from kudo.problems import InvalidInput
 from kudo.rendering import render, render_objects
 from kudo.tasks import FatalTaskError
-from kudo.verification.finding import Finding, at_plan, at_template, error
-from kudo.verification.tasks import repeated, steps_of
+from kudo.verification.finding import Finding, at_template, error
+from kudo.verification.pipes import pod_fault, pods_of
 from kudo.verification.usage import VARIABLES
 from kudo.verification.values import stored
 
@@ -24,26 +24,23 @@ Values = dict[str, object]
 _STAND_INS: Final = {"integer": "1", "number": "1", "boolean": "true", "array": None, "map": None}
 
 
-def pipe_keys_are_unique(package: Package) -> Iterator[Finding]:
-    keys = dict(_pipe_keys_by_task(package))
-    for name, plan in (package.operator.plans or {}).items():
-        used = (key for step in steps_of(plan) for task in step.tasks for key in keys.get(task, ()))
-        for key in repeated(used):
-            yield error("PipeKeyDuplicate", f"duplicated pipe key {key}", at_plan(name))
-
-
 def templates_can_be_rendered(package: Package) -> Iterator[Finding]:
-    """What tasks apply must be Kubernetes objects; parameter files of children only render."""
+    """What tasks apply must be Kubernetes objects; parameter files of children only render.
+
+    What Pipe tasks run must be a pod that can hand their files on.
+    """
     strict, filled = values_of(package), values_of(package, fill=True)
+    pods = pods_of(package)
     texts = {task.spec.parameter_file for task in package.operator.tasks}
     texts.add(package.operator.namespace_manifest)
     for file, text in package.templates.items():
         if file in texts:
             fault = _text_fault(file, text, strict)
         else:
-            fault = _objects_fault(file, text, strict)
+            copied = pods.get(file)
+            fault = _fault(file, text, strict, copied)
             # A name that an optional parameter gives is no mistake: users who need it set it.
-            if fault and not _of_the_engine(fault) and not _objects_fault(file, text, filled):
+            if fault and not _of_the_engine(fault) and not _fault(file, text, filled, copied):
                 continue
         if fault:
             yield _finding(file, fault)
@@ -90,6 +87,14 @@ def _pipe_keys_by_task(package: Package) -> Iterator[tuple[str, list[str]]]:
             yield task.name, [pipe.key for pipe in task.spec.pipe or () if pipe.key]
 
 
+def _fault(
+    file: str, text: str, values: Values, copied: Sequence[Sequence[PipeFile]] | None
+) -> FatalTaskError | None:
+    if copied is not None:
+        return pod_fault(file, text, values, copied)
+    return _objects_fault(file, text, values)
+
+
 def _text_fault(file: str, text: str, values: Values) -> FatalTaskError | None:
     try:
         render(file, text, values)
@@ -116,6 +121,8 @@ def _finding(file: str, fault: FatalTaskError) -> Finding:
     if isinstance(cause, TemplateError):
         message = text.removeprefix(f"error expanding template {file}: ")
         return error(fault.reason, message, at_template(file, cause.line))
+    if fault.reason == "ResourceValidationError":
+        return error(fault.reason, text, at_template(file))
     reason = text.removeprefix(f"parsing YAML from {file}: ")
     message = f"parsing rendered YAML from {file} failed: {reason}"
     return error(fault.reason, message, at_template(file))

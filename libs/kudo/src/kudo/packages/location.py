@@ -1,0 +1,124 @@
+"""Where a package was read from, and what lies beside it.
+
+The dependencies of a package are found from there: a folder's in the file system, those of an
+archive inside that archive. Nothing that an archive says leads out of it.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final, Protocol
+
+from kudo.packages.archive import read_archive
+from kudo.packages.files import DEFAULT_LIMITS, PackageFiles, PackageLimits, unreadable
+from kudo.packages.model import Package
+from kudo.packages.reader import ARCHIVE_SUFFIX, open_package, parse_package
+from kudo.problems import InvalidInput, Problem
+
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+class Surroundings(Protocol):
+    """The files around a package."""
+
+    def place(self, path: str) -> str:
+        """Return a text that is the same for all paths that lead to the same place.
+
+        Raises:
+            InvalidInput: the path leads out of an archive.
+        """
+
+    def locate(self, path: str) -> "Located":
+        """Return the package in a folder or a `.tgz` archive, by its path from here.
+
+        Raises:
+            InvalidInput: there is none, or it cannot be read.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A package and its surroundings."""
+
+    package: Package
+    surroundings: Surroundings
+
+
+def locate(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) -> Located:
+    """Return the package in a folder or a `.tgz` archive of the file system.
+
+    Raises:
+        InvalidInput: as of `read_package`.
+    """
+    place = Path(path).absolute()
+    files = open_package(place, limits=limits)
+    if place.is_dir():
+        return Located(parse_package(files), InFolder(place, limits))
+    return Located(parse_package(files), InArchive(files, (), limits))
+
+
+def is_path(name: str) -> bool:
+    """Return whether a task's `package` names a place, and not an operator."""
+    return "/" in name or name in {".", ".."} or name.endswith(ARCHIVE_SUFFIX)
+
+
+def is_url(name: str) -> bool:
+    return bool(_URL.match(name))
+
+
+@dataclass(frozen=True, slots=True)
+class InFolder:
+    """The surroundings of a package that is a folder: the file system, as seen from there."""
+
+    folder: Path
+    limits: PackageLimits = DEFAULT_LIMITS
+
+    def place(self, path: str) -> str:
+        return os.path.realpath(self.folder / path)
+
+    def locate(self, path: str) -> Located:
+        return locate(self.folder / path, limits=self.limits)
+
+
+@dataclass(frozen=True, slots=True)
+class InArchive:
+    """The surroundings of a package in an archive: that archive, and nothing else.
+
+    Attributes:
+        files: All of the archive.
+        folder: Where in it the package lies, part by part; empty for its root.
+    """
+
+    files: PackageFiles
+    folder: tuple[str, ...]
+    limits: PackageLimits = DEFAULT_LIMITS
+
+    def place(self, path: str) -> str:
+        return "/".join((self.files.origin, *self._resolved(path)))
+
+    def locate(self, path: str) -> Located:
+        parts = self._resolved(path)
+        inside = "/".join(parts)
+        if inside.endswith(ARCHIVE_SUFFIX) and inside in self.files.files:
+            origin = f"{self.files.origin}/{inside}"
+            files = read_archive(self.files.files[inside], origin, self.limits)
+            return Located(parse_package(files), InArchive(files, (), self.limits))
+        found = self.files.below(inside)
+        if not found.files:
+            text = f"neither a folder nor a {ARCHIVE_SUFFIX} file in the archive"
+            raise unreadable(f"{self.files.origin}/{inside}", text)
+        return Located(parse_package(found), InArchive(self.files, parts, self.limits))
+
+    def _resolved(self, path: str) -> tuple[str, ...]:
+        """Return a path from the root of the archive; one with a leading / begins there."""
+        parts = [] if path.startswith("/") else [*self.folder]
+        for part in PurePosixPath(path.lstrip("/")).parts:
+            if part != "..":
+                parts.append(part)
+            elif parts:
+                parts.pop()
+            else:
+                text = f"{self.files.origin}: {path} leads out of the archive"
+                raise InvalidInput([Problem("PackageUnsafe", text)])
+        return tuple(parts)

@@ -1,0 +1,256 @@
+"""Finding all packages that a package depends on: those that its KudoOperator tasks name.
+
+A task names a place (`./db`, `../db`, `db.tgz`), seen from the package that it belongs to, or an
+operator, which a lookup of the caller finds. Packages are found depth-first, in the order of the
+tasks; tasks that no plan uses count as well. What is found is written into the task, as KUDO 0.19
+stores it: operator, operatorVersion and appVersion, from which the engine knows the version's name.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from kudo.api import OperatorVersion, Task, operator_version_name
+from kudo.packages.files import OPERATOR_FILE
+from kudo.packages.location import Located, Surroundings, is_path, is_url
+from kudo.packages.model import Package
+from kudo.problems import InvalidInput, Problem
+
+KUDO_OPERATOR: Final = "KudoOperator"
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyLimits:
+    """How much a package may depend on.
+
+    Attributes:
+        depth: How many packages may stand above another one.
+        packages: How many packages may be read in all, without the first; copies count.
+        templates: Characters of the templates of all of them.
+    """
+
+    depth: int = 10
+    packages: int = 50
+    templates: int = 32 * 1024 * 1024
+
+
+DEFAULT_DEPENDENCY_LIMITS: Final = DependencyLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a task asks for; versions that it does not name are empty."""
+
+    package: str
+    operator_version: str = ""
+    app_version: str = ""
+
+
+Lookup = Callable[[Wanted], OperatorVersion]
+"""Finds an installed version by the name of its operator; raises InvalidInput if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A package with all that it depends on; their tasks name operators and versions.
+
+    Attributes:
+        root: The package itself.
+        dependencies: The packages that it brings along, each once, in the order in which they were
+            found. What is installed already is not among them.
+    """
+
+    root: Package
+    dependencies: tuple[Package, ...] = ()
+
+
+class _Identity(NamedTuple):
+    operator: str
+    operator_version: str
+    app_version: str
+
+    def __str__(self) -> str:
+        return operator_version_name(*self)
+
+
+def depends(package: Package) -> bool:
+    """Return whether a package names others at all."""
+    return any(_names_another(task) for task in package.operator.tasks)
+
+
+def resolve(
+    root: Located,
+    lookup: Lookup | None,
+    *,
+    limits: DependencyLimits = DEFAULT_DEPENDENCY_LIMITS,
+) -> Resolution:
+    """Return the package with everything that it depends on.
+
+    Args:
+        root: The package.
+        lookup: Finds what tasks name by operator; None leaves such tasks as they are.
+        limits: How much it may depend on.
+
+    Raises:
+        InvalidInput: a dependency cannot be found or read, two packages of the same version differ,
+            packages depend on each other in a circle, or there are more than the limits allow. The
+            field names the task.
+    """
+    walk = _Walk(lookup, limits)
+    rewritten = walk.package(root)
+    return Resolution(rewritten, tuple(walk.found.values()))
+
+
+class _Walk:
+    """One walk through the packages.
+
+    Attributes:
+        found: The packages by the names of their versions, rewritten once they were walked through.
+    """
+
+    def __init__(self, lookup: Lookup | None, limits: DependencyLimits) -> None:
+        self.found: dict[str, Package] = {}
+        self._lookup = lookup
+        self._limits = limits
+        self._as_read: dict[str, Package] = {}
+        self._places: dict[str, _Identity] = {}
+        self._installed: set[str] = set()
+        self._above: list[str] = []
+        self._templates = 0
+
+    def package(self, located: Located) -> Package:
+        """Return a package whose tasks name what was found."""
+        package = located.package
+        self._above.append(str(_identity(package)))
+        tasks = tuple(self._task(task, located.surroundings) for task in package.operator.tasks)
+        self._above.pop()
+        return replace(package, operator=replace(package.operator, tasks=tasks))
+
+    def _task(self, task: Task, surroundings: Surroundings) -> Task:
+        if not _names_another(task):
+            return task
+        wanted = _wanted(task)
+        if is_path(wanted.package) or is_url(wanted.package):
+            identity = self._local(task, wanted, surroundings)
+        elif self._lookup is not None:
+            identity = self._in_cluster(task, wanted, self._lookup)
+        else:
+            return task
+        found = {
+            "package": identity.operator,
+            "operator_version": identity.operator_version or None,
+            "app_version": identity.app_version or None,
+        }
+        return task.model_copy(update={"spec": task.spec.model_copy(update=found)})
+
+    def _local(self, task: Task, wanted: Wanted, surroundings: Surroundings) -> _Identity:
+        located = None
+        with self._naming(task, wanted):
+            place = _place(wanted.package, surroundings)
+        if place not in self._places:
+            self._count_place(task, wanted.package)
+            with self._naming(task, wanted):
+                located = surroundings.locate(wanted.package)
+            self._places[place] = _identity(located.package)
+        identity = self._places[place]
+        self._refuse_cycle(task, str(identity))
+        if located is not None:
+            self._take(task, str(identity), located)
+        return identity
+
+    def _take(self, task: Task, name: str, located: Located) -> None:
+        known = self._as_read.setdefault(name, located.package)
+        if known is not located.package:
+            self._refuse_another(task, known, located.package)
+            return
+        self._count(task, located.package)
+        self.found[name] = located.package
+        self.found[name] = self.package(located)
+
+    def _in_cluster(self, task: Task, wanted: Wanted, lookup: Lookup) -> _Identity:
+        with self._naming(task, wanted):
+            version = lookup(wanted)
+        spec = version.spec
+        identity = _Identity(version.operator_name, spec.version or "", spec.app_version or "")
+        self._refuse_cycle(task, str(identity))
+        if str(identity) not in self._installed:
+            self._installed.add(str(identity))
+            self._limit(task, str(identity), "lie too deep", len(self._above), self._limits.depth)
+            self._above.append(str(identity))
+            for needed in filter(_names_another, spec.tasks or ()):
+                self._in_cluster(needed, _wanted(needed), lookup)
+            self._above.pop()
+        return identity
+
+    def _refuse_cycle(self, task: Task, name: str) -> None:
+        if name not in self._above:
+            return
+        circle = [*self._above[self._above.index(name) :], name]
+        text = f"cyclic package dependency found when adding package {self._above[-1]} -> {name}"
+        raise _refusal("CircularDependency", f"{text}: {' -> '.join(circle)}", task)
+
+    def _refuse_another(self, task: Task, known: Package, other: Package) -> None:
+        if replace(known, origin="") == replace(other, origin=""):
+            return
+        text = (
+            f"{known.origin} and {other.origin} are both {_identity(other)} and differ; give one "
+            "of them another operatorVersion"
+        )
+        raise _refusal("DependencyAmbiguous", text, task)
+
+    def _count(self, task: Task, package: Package) -> None:
+        limits, name = self._limits, str(_identity(package))
+        self._templates += sum(map(len, package.templates.values()))
+        self._limit(task, name, "lie too deep", len(self._above), limits.depth)
+        what = "have too many characters of templates"
+        self._limit(task, name, what, self._templates, limits.templates)
+
+    def _count_place(self, task: Task, path: str) -> None:
+        count, most = len(self._places) + 1, self._limits.packages
+        self._limit(task, path, "are too many packages", count, most)
+
+    def _limit(self, task: Task, name: str, what: str, count: int, most: int) -> None:
+        if count > most:
+            text = f"the dependencies of {self._above[0]} {what}, at {name}: {most} are allowed"
+            raise _refusal("DependencyLimit", text, task)
+
+    @contextmanager
+    def _naming(self, task: Task, wanted: Wanted) -> Iterator[None]:
+        """Say of what goes wrong which package was looked for, and for whom."""
+        try:
+            yield
+        except InvalidInput as error:
+            causes = "; ".join(str(problem) for problem in error.problems)
+            text = (
+                f'failed to resolve package Operator: "{wanted.package}", '
+                f'OperatorVersion: "{wanted.operator_version or "any"}", '
+                f'AppVersion "{wanted.app_version or "any"}", '
+                f"dependency of package {self._above[-1]}: {causes}"
+            )
+            raise _refusal("DependencyUnresolved", text, task) from error
+
+
+def _names_another(task: Task) -> bool:
+    return task.kind == KUDO_OPERATOR and bool(task.spec.package)
+
+
+def _wanted(task: Task) -> Wanted:
+    spec = task.spec
+    return Wanted(spec.package or "", spec.operator_version or "", spec.app_version or "")
+
+
+def _identity(package: Package) -> _Identity:
+    file = package.operator
+    return _Identity(file.name, file.operator_version, file.app_version)
+
+
+def _place(path: str, surroundings: Surroundings) -> str:
+    if is_url(path):
+        text = "URLs are not supported; download the package and name its .tgz file"
+        raise InvalidInput([Problem("DependencyUnresolved", text)])
+    return surroundings.place(path)
+
+
+def _refusal(reason: str, text: str, task: Task) -> InvalidInput:
+    return InvalidInput([Problem(reason, text, f"{OPERATOR_FILE}: tasks[{task.name}]")])

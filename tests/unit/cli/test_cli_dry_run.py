@@ -1,0 +1,301 @@
+"""`--dry-run`: what the commands say, what they print as data, and that nothing is changed."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.cli.conftest import Run, running
+from tests.unit.cli.fake_api import FakeApi
+
+JsonObject = dict[str, Any]
+VERSION = "teapot-2.1.0-0.3.0"
+NEWER = "teapot-2.1.0-0.4.0"
+INSTANCE = ("--instance", "tea")
+CLIENT, SERVER = "--dry-run=client", "--dry-run=server"
+
+
+# The flag
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (
+            ["--dry-run=yes"],
+            'invalid argument "yes" for "--dry-run" flag: must be "none", "client" or "server"',
+        ),
+        (["--dry-run"], "flag needs an argument: --dry-run"),
+        (
+            ["-o", "yaml"],
+            (
+                "-o prints what would be written; give it together with --dry-run=client or "
+                "--dry-run=server"
+            ),
+        ),
+        ([CLIENT, "-o", "xml"], "invalid output format, only support 'yaml' or 'json' or empty"),
+    ],
+)
+def test_a_dry_run_that_makes_no_sense_is_refused(
+    kudo: Run, pot: FakeApi, argv: list[str], text: str
+) -> None:
+    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", *argv)
+    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert pot.requests == []
+
+
+def test_no_dry_run_is_no_dry_run(kudo: Run, pot: FakeApi) -> None:
+    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "--dry-run=none")
+    assert ran.out == "Instance tea was updated.\n"
+    assert pot.writes() == ["PATCH instances/tea"]
+
+
+# What a client dry run says
+
+
+def test_an_install_says_what_would_be_created_and_run(
+    kudo: Run, api: FakeApi, package: Path
+) -> None:
+    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT, "--wait")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        "operator kitchen/teapot created (dry run)\n"
+        f"operatorversion kitchen/{VERSION} created (dry run)\n"
+        "instance kitchen/teapot-instance created (dry run)\n"
+        "plan deploy would run\n"
+    )
+    assert (api.writes(), api.objects) == ([], {})
+
+
+def test_an_install_beside_what_is_there_creates_the_instance_alone(
+    kudo: Run, api: FakeApi, package: Path
+) -> None:
+    kudo("install", str(package), "--skip-instance")
+    api.requests.clear()
+    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
+    assert ran.out == (
+        f"operatorversion kitchen/{VERSION} already installed\n"
+        "instance kitchen/teapot-instance created (dry run)\n"
+        "plan deploy would run\n"
+    )
+    assert api.writes() == []
+
+
+def test_what_a_new_version_would_renew_is_said(kudo: Run, api: FakeApi, package: Path) -> None:
+    old = api.add("operators", {"metadata": {"name": "teapot"}, "spec": {"description": "old"}})
+    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
+    assert ran.out.endswith("operator kitchen/teapot updated (dry run)\n")
+    assert api.objects == {("operators", "teapot"): old}
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["update", "-p", "CUPS=3"], ["Instance tea was updated.", "plan deploy would run"]),
+        (["update", "-p", "TEA=green"], ["Instance tea was updated.", "plan brew would run"]),
+        (["update", "-p", "TEA=mint"], ["Instance tea was updated.", "no plan would run"]),
+        (["plan", "trigger", "--name", "brew"], ["Triggered brew plan for kitchen/tea instance"]),
+        (["uninstall"], ["instance.kudo.dev/v1beta1/tea deleted", ""]),
+    ],
+)
+def test_a_change_says_which_plan_it_would_run(
+    kudo: Run, pot: FakeApi, argv: list[str], said: list[str]
+) -> None:
+    before = copy.deepcopy(pot.objects)
+    ran = kudo(*argv, *INSTANCE, CLIENT)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [f"{said[0]} (dry run)", *said[1:]]
+    assert (pot.writes(), pot.objects) == ([], before)
+
+
+def test_uninstall_names_the_cleanup_that_would_run(kudo: Run, pot: FakeApi) -> None:
+    pot.objects["instances", "tea"]["metadata"]["finalizers"] = ["kudo.dev.instance.cleanup"]
+    ran = kudo("uninstall", *INSTANCE, CLIENT, "--wait")
+    assert ran.out.splitlines()[-1] == "plan cleanup would run first"
+    assert pot.names("instances") == ["tea"]
+
+
+def test_a_cancel_is_judged_for_the_run_in_progress(kudo: Run, pot: FakeApi) -> None:
+    running(pot)
+    ran = kudo("plan", "cancel", *INSTANCE, CLIENT, "--wait")
+    assert (ran.code, ran.out) == (0, "Cancelled deploy plan of kitchen/tea instance (dry run)\n")
+    assert pot.writes() == []
+
+
+def test_an_upgrade_is_judged_by_the_version_that_it_would_bring(
+    kudo: Run, pot: FakeApi, package: Path
+) -> None:
+    ran = kudo("upgrade", str(package), *INSTANCE, "-p", "MILK=soy", CLIENT)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        f"operatorversion kitchen/{NEWER} created (dry run)\n"
+        "instance kitchen/tea updated (dry run)\n"
+        "plan deploy would run\n"
+    )
+    assert (pot.writes(), pot.names("operatorversions")) == ([], [VERSION])
+
+
+def test_an_upgrade_says_what_could_not_come_with_it(
+    kudo: Run, pot: FakeApi, package: Path
+) -> None:
+    ran = kudo("upgrade", str(package), *INSTANCE, "-p", "TEA=green", CLIENT, "--wait")
+    assert ran.code == 0
+    assert ran.err.startswith("Not set yet: TEA. Their change runs plan brew")
+    assert pot.writes() == []
+
+
+# What it denies
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason", "words"),
+    [
+        (
+            ["update", "-p", "POT=clay"],
+            "ParameterImmutable",
+            (
+                "failed to update Instance kitchen/tea: parameter 'POT' is immutable but was "
+                "changed from 'iron' to 'clay'"
+            ),
+        ),
+        (
+            ["update", "-p", "CUPS=two", "-p", "CUP=2"],
+            "ParameterUnknown",
+            'failed to update Instance kitchen/tea: failed to find parameter "CUP"',
+        ),
+        (
+            ["plan", "trigger", "--name", "boil"],
+            "PlanUnknown",
+            "failed to update Instance kitchen/tea: plan boil does not exist",
+        ),
+        (
+            ["plan", "trigger", "--name", "cleanup"],
+            "CleanupNotManual",
+            "failed to update Instance kitchen/tea: only the controller schedules the 'cleanup'",
+        ),
+    ],
+)
+def test_a_denial_has_reason_and_words_of_the_webhook(
+    kudo: Run, pot: FakeApi, argv: list[str], reason: str, words: str
+) -> None:
+    pot.objects["instances", "tea"]["spec"]["parameters"]["POT"] = "iron"
+    ran = kudo(*argv, *INSTANCE, CLIENT, "-o", "yaml")
+    assert (ran.code, ran.out) == (255, "")
+    assert ran.err.startswith(f"Error: the request would be denied ({reason}): {words}")
+    assert pot.writes() == []
+
+
+def test_all_that_is_wrong_is_said(kudo: Run, pot: FakeApi) -> None:
+    ran = kudo("update", *INSTANCE, "-p", "CUPS=two", "-p", "CUP=2", CLIENT)
+    assert len(ran.err.splitlines()) == 2
+    assert 'parameter "CUPS" has an invalid value "two"' in ran.err
+
+
+def test_a_second_plan_is_denied_while_one_runs(kudo: Run, pot: FakeApi) -> None:
+    running(pot)
+    ran = kudo("plan", "trigger", *INSTANCE, "--name", "brew", CLIENT)
+    assert ran.code == 255
+    assert "(PlanRunning): failed to update Instance kitchen/tea: overriding currently" in ran.err
+    again = kudo("plan", "trigger", *INSTANCE, "--name", "deploy", CLIENT)
+    assert again.code == 0
+
+
+def test_an_instance_without_its_version_is_denied(kudo: Run, pot: FakeApi) -> None:
+    del pot.objects["operatorversions", VERSION]
+    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", CLIENT)
+    assert ran.err == (
+        "Error: the request would be denied (OperatorVersionNotFound): OperatorVersion "
+        f"kitchen/{VERSION} does not exist; create it first\n"
+    )
+
+
+def test_warnings_of_the_rules_are_shown(kudo: Run, pot: FakeApi) -> None:
+    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "-p", "TEA=green", CLIENT)
+    assert ran.code == 0
+    assert ran.err.startswith("Warning: plan 'brew' of TEA runs; nothing else applies the change")
+
+
+def test_an_instance_that_is_there_keeps_another_from_being_installed(
+    kudo: Run, api: FakeApi, package: Path
+) -> None:
+    kudo("install", str(package), "-p", "TEA=mint")
+    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
+    assert ran.code == 255
+    assert "an instance of that name already exists in namespace kitchen" in ran.err
+
+
+# As data
+
+
+def test_the_objects_of_an_install_are_those_that_would_be_sent(
+    kudo: Run, api: FakeApi, package: Path
+) -> None:
+    argv = ["install", str(package), "-p", "TEA=mint"]
+    ran = kudo(*argv, CLIENT, "-o", "yaml")
+    assert ran.err == (
+        "operator kitchen/teapot created (dry run)\n"
+        f"operatorversion kitchen/{VERSION} created (dry run)\n"
+        "instance kitchen/teapot-instance created (dry run)\n"
+        "plan deploy would run\n"
+    )
+    printed = list(yaml.safe_load_all(ran.out))
+    assert json.loads(kudo(*argv, CLIENT, "-o", "json").out) == printed
+    kudo(*argv)
+    assert [body for method, _, body in api.requests if method == "POST"] == printed
+
+
+def test_the_object_of_a_change_is_the_instance_as_it_would_be_sent(
+    kudo: Run, pot: FakeApi
+) -> None:
+    pot.objects["instances", "tea"]["metadata"]["managedFields"] = [{}]
+    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", CLIENT, "-o", "json")
+    instance = json.loads(ran.out)
+    assert instance["spec"] == {
+        "operatorVersion": {"name": VERSION},
+        "parameters": {"TEA": "mint", "CUPS": "3"},
+    }
+    assert "managedFields" not in ran.out
+    ran = kudo("plan", "trigger", *INSTANCE, "--name", "brew", CLIENT, "-o", "json")
+    assert json.loads(ran.out)["spec"]["planExecution"]["planName"] == "brew"
+
+
+# Without a cluster
+
+
+def test_a_package_can_be_tried_where_there_is_no_cluster(run: Run, package: Path) -> None:
+    ran = run("install", str(package), "-p", "TEA=mint", "-n", "pantry", CLIENT)
+    assert ran.code == 0
+    assert ran.err.startswith("No cluster could be asked, so only the package is judged: ")
+    assert ran.out == (
+        "operator pantry/teapot created (dry run)\n"
+        f"operatorversion pantry/{VERSION} created (dry run)\n"
+        "instance pantry/teapot-instance created (dry run)\n"
+        "plan deploy would run\n"
+    )
+
+
+def test_without_a_cluster_there_is_still_data(run: Run, package: Path) -> None:
+    ran = run("install", str(package), "--skip-instance", CLIENT, "-o", "json")
+    assert [obj["kind"] for obj in json.loads(ran.out)] == ["Operator", "OperatorVersion"]
+    assert json.loads(ran.out)[0]["metadata"]["namespace"] == "default"
+
+
+def test_a_cluster_that_does_not_answer_is_no_cluster(
+    kudo: Run, api: FakeApi, package: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "kubeconfig"
+    config.write_text(config.read_text().replace(api.url, "http://127.0.0.1:9"))
+    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
+    assert ran.code == 0
+    assert "no answer from the API server" in ran.err
+    assert "instance kitchen/teapot-instance created (dry run)\n" in ran.out
+    assert kudo("install", str(package), "-p", "TEA=mint", SERVER).code == 255
+
+
+def test_without_a_cluster_what_is_wrong_is_still_found(run: Run, package: Path) -> None:
+    ran = run("install", str(package), CLIENT)
+    assert ran.code == 255
+    assert "missing required parameters during installation: TEA" in ran.err
