@@ -25,6 +25,7 @@ ANNOTATION_SKIP_HASH: Final = "kudo.dev/skip-hash-calculation"
 ANNOTATION_DEPENDENCY_CONTENT: Final = "kudo.dev/dependency-content"
 ANNOTATION_LAST_APPLIED: Final = "kudo.dev/last-applied-configuration"
 ANNOTATION_SHARED_BY: Final = "kudo.dev/shared-by"
+ANNOTATION_PIPE_POD: Final = "kudo.dev/pipepod"
 ANNOTATION_DELETE_WITH_INSTANCE: Final = "kudo.dev/delete-with-instance"
 
 FINALIZER_CLEANUP: Final = "kudo.dev.instance.cleanup"

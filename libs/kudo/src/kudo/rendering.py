@@ -13,6 +13,7 @@ from gotemplate import Environment, TemplateError
 from gotemplate.goyaml import YamlError, load
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.parameters import template_values
+from kudo.pipe import pipes
 from kudo.problems import InvalidInput
 from kudo.tasks import FatalTaskError
 
@@ -43,7 +44,8 @@ def variables(
     """Return what templates of a task can refer to.
 
     Raises:
-        FatalTaskError: a map or array parameter cannot be read; reason InvalidParams.
+        FatalTaskError: a map or array parameter cannot be read, reason InvalidParams; or the
+            artifacts of the plan's Pipe tasks cannot be named, reason InvalidPlan.
     """
     try:
         parameters = template_values(version.parameters, instance.parameters)
@@ -59,7 +61,7 @@ def variables(
         "PhaseName": phase,
         "StepName": step,
         "Params": parameters,
-        "Pipes": {},
+        "Pipes": pipes(instance.metadata.name, plan, version),
     }
 
 
@@ -84,11 +86,26 @@ def render_objects(
     """
     manifests: list[Manifest] = []
     for name in dict.fromkeys(resources):
-        if name not in templates:
-            raise FatalTaskError("TaskRenderingError", f"error finding resource named {name}")
-        text = render(name, templates[name], values, expired=expired)
+        text = render_named(name, templates, values, expired=expired)
         manifests.extend(Manifest(name, item) for item in _objects(name, text))
     return tuple(manifests)
+
+
+def render_named(
+    name: str,
+    templates: Mapping[str, str],
+    values: Mapping[str, object],
+    *,
+    expired: Callable[[], bool] | None = None,
+) -> str:
+    """Render one of the templates.
+
+    Raises:
+        FatalTaskError: there is none of this name, or it cannot be rendered.
+    """
+    if name not in templates:
+        raise FatalTaskError("TaskRenderingError", f"error finding resource named {name}")
+    return render(name, templates[name], values, expired=expired)
 
 
 def render(

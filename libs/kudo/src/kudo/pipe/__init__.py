@@ -1,0 +1,32 @@
+"""Pipe tasks: files that an init container makes become ConfigMaps and Secrets.
+
+    template -> pod of the user -> pod with a waiter -> files -> artifacts
+
+The pod runs the user's init container, then waits so that its files can be read. Names, checks and
+objects are here; who runs the pod and reads the files is not.
+"""
+
+from kudo.pipe.artifacts import MAX_FILE_BYTES, MAX_TOTAL_BYTES, artifact, check_sizes, path_of
+from kudo.pipe.envfile import parse_env_file
+from kudo.pipe.naming import PipeNames, naming_problems, pipes, uses
+from kudo.pipe.pod import is_pipe_pod, read_pod, validate, waiter_pod
+from kudo.pipe.progress import has_ended, waits_for
+
+__all__ = [
+    "MAX_FILE_BYTES",
+    "MAX_TOTAL_BYTES",
+    "PipeNames",
+    "artifact",
+    "check_sizes",
+    "has_ended",
+    "is_pipe_pod",
+    "naming_problems",
+    "parse_env_file",
+    "path_of",
+    "pipes",
+    "read_pod",
+    "uses",
+    "validate",
+    "waiter_pod",
+    "waits_for",
+]

@@ -1,0 +1,79 @@
+"""What the files of a pipe pod become: a ConfigMap or a Secret each."""
+
+import base64
+import posixpath
+from collections.abc import Sequence
+
+from kudo.api import JsonObject, PipeFile
+from kudo.pipe.envfile import EnvFileError, parse_env_file
+from kudo.tasks import FatalTaskError
+
+MAX_FILE_BYTES = 1024 * 1024
+"""As much as a ConfigMap or Secret can hold."""
+MAX_TOTAL_BYTES = 16 * 1024 * 1024
+"""All files of a task are in memory at the same time."""
+
+
+def path_of(file: PipeFile) -> str:
+    """Return the path of the file in the pod."""
+    return file.file or file.env_file or ""
+
+
+def check_sizes(files: Sequence[PipeFile], sizes: Sequence[int]) -> None:
+    """Refuse files that are too large; `sizes` in bytes.
+
+    Raises:
+        FatalTaskError: reason PipeTaskError.
+    """
+    for file, size in zip(files, sizes, strict=True):
+        if size > MAX_FILE_BYTES:
+            raise FatalTaskError(
+                "PipeTaskError",
+                f"pipe file {path_of(file)} size {size} exceeds maximum file size of "
+                f"{MAX_FILE_BYTES} bytes",
+            )
+    if sum(sizes) > MAX_TOTAL_BYTES:
+        raise FatalTaskError(
+            "PipeTaskError",
+            f"the pipe files have {sum(sizes)} bytes in all, which exceeds the maximum of "
+            f"{MAX_TOTAL_BYTES} bytes; use more than one task",
+        )
+
+
+def artifact(file: PipeFile, content: bytes, name: str) -> JsonObject:
+    """Return the object that hands a file on.
+
+    Raises:
+        FatalTaskError: an env file cannot be read; reason PipeTaskError.
+    """
+    fields = _secret(file, content) if file.kind == "Secret" else _config_map(file, content)
+    return {"apiVersion": "v1", "kind": file.kind, "metadata": {"name": name}, **fields}
+
+
+def _secret(file: PipeFile, content: bytes) -> JsonObject:
+    data = {_base_name(file): content}
+    if file.env_file:
+        data = {key: value.encode() for key, value in _values(file, content).items()}
+    return {"type": "Opaque", "data": {key: _base64(value) for key, value in data.items()}}
+
+
+def _config_map(file: PipeFile, content: bytes) -> JsonObject:
+    if file.env_file:
+        return {"data": _values(file, content)}
+    return {"binaryData": {_base_name(file): _base64(content)}}
+
+
+def _values(file: PipeFile, content: bytes) -> dict[str, str]:
+    try:
+        return parse_env_file(content)
+    except EnvFileError as error:
+        text = f"pipe env file {path_of(file)} cannot be read: {error}"
+        raise FatalTaskError("PipeTaskError", text) from error
+
+
+def _base_name(file: PipeFile) -> str:
+    return posixpath.basename(posixpath.normpath(path_of(file)))
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
