@@ -45,11 +45,18 @@ def instance(obj: JsonObject) -> Health:
     return _waiting(obj, f"active plan is in state {state or ExecutionStatus.NEVER_RUN.value}")
 
 
+def failed_plan(obj: JsonObject) -> str:
+    """Return the plan whose run was the last of an Instance and failed; empty if it did not."""
+    last = _last_run(obj)
+    return text(last.get("name")) if last.get("status") == _FATAL_ERROR else ""
+
+
 def _active(obj: JsonObject, scheduled: JsonObject) -> Health:
     entry = _entry(obj, scheduled.get("planName"))
     source = entry if entry.get("uid") == scheduled.get("uid") else scheduled
     state = text(source.get("status")) or ExecutionStatus.NEVER_RUN.value
-    return _waiting(obj, f"active plan is in state {state}")
+    plan = text(scheduled.get("planName"))
+    return _waiting(obj, f"active plan is in state {state} (plan {plan})")
 
 
 def _last_run(obj: JsonObject) -> JsonObject:

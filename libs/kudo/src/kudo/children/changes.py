@@ -1,0 +1,131 @@
+"""What is to be changed next of a child that exists.
+
+Decided from what the cluster says alone, so it is the same after a crash. Each change is one
+request that the admission rules judge, and the next is sent when the child has worked on it:
+
+    parameters that become immutable -> the version -> everything else
+
+An upgrade comes with the values that only the new version knows. Those that both versions know stay
+as they are in that request, since an upgrade together with an update that runs a plan of its own is
+denied; they follow once the upgrade is COMPLETE.
+"""
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.children.wanted import Child, VersionKey
+from kudo.tasks import FatalTaskError
+
+_RUNS = uuid.UUID("5f1ce8fa-6d0c-4f0c-9d0a-3d8f3c1b7a52")
+"""Namespace of the uids of runs that a parent starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is applied next.
+
+    Attributes:
+        version: The OperatorVersion that the child gets.
+        parameters: The parameters that it gets from us; what we had set and is missing here goes.
+        last: Whether the child then is as the task wants it.
+    """
+
+    version: VersionKey
+    parameters: Mapping[str, str]
+    last: bool
+
+
+def next_change(
+    child: Child,
+    existing: Instance,
+    owned: Collection[str],
+    before: OperatorVersion | None,
+    after: OperatorVersion,
+) -> Change:
+    """Return what is to be applied to an existing child, whether or not it changes anything.
+
+    Args:
+        child: What the task wants.
+        existing: The child as it is.
+        owned: The parameters that we have set.
+        before: The OperatorVersion of `existing`; None if it is gone.
+        after: The OperatorVersion that the task wants.
+
+    Raises:
+        FatalTaskError: the task sets a parameter that the new version dropped.
+    """
+    if existing.operator_version_key == child.version:
+        return Change(child.version, child.parameters, last=True)
+    known: Collection[str] = () if before is None else before.declared
+    _refuse_dropped(child, known, after)
+    settled = _becoming_immutable(child, existing, before, after)
+    ours = {name: existing.parameters[name] for name in owned if name in existing.parameters}
+    if settled:
+        return Change(existing.operator_version_key, {**ours, **settled}, last=False)
+    kept = {
+        name: value
+        for name, value in ours.items()
+        if name in after.declared and (name in known or name not in child.parameters)
+    }
+    new = {name: value for name, value in child.parameters.items() if name not in known}
+    parameters = {**kept, **new}
+    return Change(child.version, parameters, last=parameters == child.parameters)
+
+
+def _refuse_dropped(child: Child, known: Collection[str], after: OperatorVersion) -> None:
+    """Refuse before the upgrade what would be denied after it."""
+    dropped = sorted(n for n in child.parameters if n in known and n not in after.declared)
+    if dropped:
+        raise FatalTaskError(
+            "TaskRenderingError",
+            f"the parameter file of task {child.task} sets {', '.join(dropped)}, and "
+            f"{after.metadata.name} does not declare it any more; take it out of the file",
+        )
+
+
+def _becoming_immutable(
+    child: Child, existing: Instance, before: OperatorVersion | None, after: OperatorVersion
+) -> dict[str, str]:
+    """Return new values of parameters that cannot be changed once the new version is in force."""
+    if before is None:
+        return {}
+    return {
+        name: value
+        for name, value in child.parameters.items()
+        if existing.parameters.get(name) != value
+        and (old := before.parameter(name)) is not None
+        and (new := after.parameter(name)) is not None
+        and new.immutable
+        and not old.immutable
+    }
+
+
+def differs(existing: Instance, change: Change, owned: Collection[str]) -> bool:
+    """Return whether a change makes the spec of a child another one.
+
+    Args:
+        existing: The child as it is.
+        change: What would be applied.
+        owned: The parameters that we have set; none to leave out what we no longer set.
+    """
+    return (
+        existing.operator_version_key != change.version
+        or any(existing.parameters.get(n) != v for n, v in change.parameters.items())
+        or not set(owned) <= change.parameters.keys()
+    )
+
+
+def restart(existing: JsonObject, plan: str, execution: str) -> JsonObject:
+    """Return the run that does a failed plan of a child again, once for each run of the parent.
+
+    Its uid is made of both, so that sending it twice is the same as sending it once.
+
+    Args:
+        existing: The child.
+        plan: Its plan that failed.
+        execution: uid of the run of the parent.
+    """
+    uid = uuid.uuid5(_RUNS, f"{execution}/{existing['metadata']['uid']}")
+    return {"planName": plan, "uid": str(uid), "status": "NEVER_RUN"}

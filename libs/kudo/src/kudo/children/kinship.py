@@ -1,0 +1,89 @@
+"""Whose child an existing Instance is, and who its ancestors are."""
+
+from collections.abc import Callable
+from enum import Enum
+
+from kudo.api import Instance, OwnerReference
+from kudo.children.wanted import Child
+from kudo.names import GROUP
+from kudo.tasks import FatalTaskError
+
+
+class Kin(Enum):
+    """What an existing Instance is to the Instance whose task wants it."""
+
+    OURS = "ours"
+    ORPHAN = "orphan"
+    """A child of an earlier Instance of the same name: Kubernetes is about to remove it."""
+    FOREIGN = "foreign"
+
+
+def parents_of(instance: Instance) -> tuple[OwnerReference, ...]:
+    """Return the owners of an Instance that are Instances."""
+    return tuple(
+        owner
+        for owner in instance.metadata.owner_references or ()
+        if owner.kind == "Instance" and owner.api_version.partition("/")[0] == GROUP
+    )
+
+
+def kin_of(existing: Instance, parent: Instance) -> Kin:
+    """Return what an existing Instance is to `parent`; only the uid of an owner counts."""
+    owners = existing.metadata.owner_references or ()
+    if any(owner.uid == parent.metadata.uid for owner in owners):
+        return Kin.OURS
+    former = [owner for owner in parents_of(existing) if owner.name == parent.metadata.name]
+    return Kin.ORPHAN if former and len(former) == len(owners) else Kin.FOREIGN
+
+
+def refusal(child: Child, existing: Instance) -> FatalTaskError:
+    """Return why an Instance that is not ours is left alone.
+
+    The original patched whatever had the name. Then two owners of the truth overwrite each other,
+    and the Instance stays when the parent goes.
+    """
+    owners = ", ".join(f"{o.kind} {o.name}" for o in existing.metadata.owner_references or ())
+    whose = f"belongs to {owners}" if owners else "was not created by this Instance"
+    return FatalTaskError(
+        "TaskEnhancementError",
+        f"{child} exists and {whose}; delete it (kubectl kudo uninstall --instance {child.name} "
+        f"-n {child.namespace}), or give task {child.task} another instanceName",
+    )
+
+
+def check_ancestors(
+    child: Child, parent: Instance, find: Callable[[str, str], Instance | None]
+) -> None:
+    """Refuse a child that would be its own ancestor.
+
+    Args:
+        child: What a task of `parent` wants.
+        parent: The Instance whose plan has the task.
+        find: Returns an Instance by namespace and name, or None.
+
+    Raises:
+        FatalTaskError: reason CircularDependency.
+    """
+    line = _line_from(child.name, parent, find, frozenset())
+    if line:
+        raise FatalTaskError(
+            "CircularDependency",
+            f"{child} would be a child of itself: {' -> '.join((*line, child.name))}; "
+            f"give task {child.task} another instanceName",
+        )
+
+
+def _line_from(
+    name: str, one: Instance, find: Callable[[str, str], Instance | None], seen: frozenset[str]
+) -> tuple[str, ...]:
+    """Return the names from the ancestor called `name` down to `one`; empty if there is none."""
+    own = one.metadata
+    if own.name == name:
+        return (name,)
+    for owner in parents_of(one):
+        found = None if owner.name in seen else find(own.namespace, owner.name)
+        if found is not None and found.metadata.uid == owner.uid:
+            line = _line_from(name, found, find, seen | {own.name})
+            if line:
+                return (*line, own.name)
+    return ()

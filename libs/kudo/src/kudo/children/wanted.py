@@ -1,0 +1,143 @@
+"""What a KudoOperator task wants to have, and the Instance that is sent for it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kudo import names
+from kudo.api import Instance, JsonObject, OperatorVersion, Task, operator_version_name
+from kudo.parameters import parse_parameter_file
+from kudo.problems import InvalidInput
+from kudo.tasks import FatalTaskError
+
+VersionKey = tuple[str, str]
+"""Namespace and name of an OperatorVersion."""
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """The Instance that a task wants to have.
+
+    Attributes:
+        task: Name of the task, for messages.
+        namespace, name: Of the Instance.
+        operator: Name of its operator.
+        version: Its OperatorVersion.
+        parameters: What the parameter file sets, as Instances store it.
+    """
+
+    task: str
+    namespace: str
+    name: str
+    operator: str
+    version: VersionKey
+    parameters: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"Instance {self.namespace}/{self.name}"
+
+
+def child_of(task: Task, parent: Instance, version: OperatorVersion, file: str | None) -> Child:
+    """Return the child that a task wants.
+
+    Its OperatorVersion is that of package, appVersion and operatorVersion as the task has them, in
+    the namespace of the parent's OperatorVersion: they were installed together.
+
+    Args:
+        task: A KudoOperator task.
+        parent: The Instance whose plan has the task.
+        version: The OperatorVersion of the parent.
+        file: The rendered parameter file; None if the task names none.
+
+    Raises:
+        FatalTaskError: the file holds no parameters (TaskRenderingError), or no Instance can have
+            the name (TaskEnhancementError).
+    """
+    operator = task.spec.package or ""
+    name = task.spec.instance_name or f"{parent.metadata.name}-{operator}"
+    if not is_name(name):
+        text = f"task {task.name}: '{name}' cannot be the name of an Instance; set instanceName"
+        raise FatalTaskError("TaskEnhancementError", text)
+    return Child(
+        task=task.name,
+        namespace=parent.metadata.namespace,
+        name=name,
+        operator=operator,
+        version=version_of(task, version),
+        parameters=_parameters(task, file),
+    )
+
+
+def is_name(name: str) -> bool:
+    """Return whether an object can have this name (DNS-1123 subdomain)."""
+    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
+
+
+def version_of(task: Task, version: OperatorVersion) -> VersionKey:
+    """Return the OperatorVersion that a KudoOperator task of a version refers to."""
+    spec = task.spec
+    name = operator_version_name(
+        spec.package or "", spec.operator_version or "", spec.app_version or ""
+    )
+    return version.metadata.namespace, name
+
+
+def _parameters(task: Task, file: str | None) -> Mapping[str, str]:
+    if file is None:
+        return {}
+    try:
+        return parse_parameter_file(task.spec.parameter_file or "", file)
+    except InvalidInput as error:
+        raise FatalTaskError("TaskRenderingError", str(error)) from error
+
+
+def manifest(
+    child: Child, parent: Instance, uid: str, version: VersionKey, parameters: Mapping[str, str]
+) -> JsonObject:
+    """Return the Instance to apply.
+
+    Args:
+        child: The child.
+        parent: Its parent.
+        uid: Execution of the parent that sends it.
+        version: The OperatorVersion it gets; only its name is written where the child finds it in
+            its own namespace.
+        parameters: The parameters it gets from us.
+    """
+    namespace, name = version
+    reference = {"name": name}
+    if namespace != child.namespace:
+        reference["namespace"] = namespace
+    spec: JsonObject = {"operatorVersion": reference}
+    if parameters:
+        spec["parameters"] = dict(parameters)
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": "Instance",
+        "metadata": {
+            "namespace": child.namespace,
+            "name": child.name,
+            "labels": {names.LABEL_OPERATOR: child.operator},
+            "annotations": {names.ANNOTATION_PLAN_UID: uid},
+            "ownerReferences": [_owner(parent)],
+        },
+        "spec": spec,
+    }
+
+
+def execution_of(metadata: Mapping[str, object]) -> str:
+    """Return the execution of the parent that sent a child last; empty if the original did."""
+    annotations = metadata.get("annotations")
+    found = annotations.get(names.ANNOTATION_PLAN_UID) if isinstance(annotations, dict) else None
+    return str(found or "")
+
+
+def _owner(parent: Instance) -> JsonObject:
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": "Instance",
+        "name": parent.metadata.name,
+        "uid": parent.metadata.uid,
+    }

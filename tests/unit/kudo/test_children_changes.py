@@ -1,0 +1,184 @@
+"""What is changed next of a child: an upgrade comes first, with what only the new version knows."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from kudo.admission.review import Request, Review, mutate
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.children import Change, Child, differs, next_change, restart
+from kudo.tasks import FatalTaskError
+
+OLD, NEW = ("ns", "op-1"), ("ns", "op-2")
+
+
+def version(key: tuple[str, str], *names: str, immutable: Iterable[str] = ()) -> OperatorVersion:
+    parameters = [{"name": name, "immutable": name in immutable} for name in names]
+    metadata = {"namespace": key[0], "name": key[1]}
+    plans: JsonObject = {name: {"phases": []} for name in ("deploy", "update", "upgrade")}
+    return OperatorVersion.from_wire(
+        {"metadata": metadata, "spec": {"parameters": parameters, "plans": plans}}
+    )
+
+
+def child(**parameters: str) -> Child:
+    return Child("have", "ns", "c", "op", NEW, parameters)
+
+
+def existing(key: tuple[str, str] = OLD, **parameters: str) -> Instance:
+    namespace, name = key
+    reference = {"name": name, **({} if namespace == "ns" else {"namespace": namespace})}
+    return Instance.from_wire(
+        {
+            "metadata": {"name": "c", "namespace": "ns", "uid": "u"},
+            "spec": {"operatorVersion": reference, "parameters": parameters},
+        }
+    )
+
+
+BEFORE = version(OLD, "KEPT", "GONE")
+AFTER = version(NEW, "KEPT", "ADDED")
+
+
+def changed(
+    wanted: Child,
+    stored: Mapping[str, Any],
+    *,
+    owned: Iterable[str] | None = None,
+    before: OperatorVersion | None = BEFORE,
+    after: OperatorVersion = AFTER,
+) -> Change:
+    mine = stored if owned is None else owned
+    return next_change(wanted, existing(**stored), frozenset(mine), before, after)
+
+
+def test_without_an_upgrade_everything_is_sent_at_once() -> None:
+    found = next_change(child(KEPT="2"), existing(NEW, KEPT="1", X="y"), {"KEPT"}, AFTER, AFTER)
+    assert found == Change(NEW, {"KEPT": "2"}, last=True)
+
+
+UPGRADES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, str], bool]] = {
+    # wanted, stored, sent first, last
+    "nothing else changes": ({"KEPT": "1"}, {"KEPT": "1"}, {"KEPT": "1"}, True),
+    "a value changes": ({"KEPT": "2"}, {"KEPT": "1"}, {"KEPT": "1"}, False),
+    "a value is dropped": ({}, {"KEPT": "1"}, {"KEPT": "1"}, False),
+    "a value is set that both versions know": ({"KEPT": "2"}, {}, {}, False),
+    "a value comes that only the new version knows": (
+        {"KEPT": "1", "ADDED": "a"},
+        {"KEPT": "1"},
+        {"KEPT": "1", "ADDED": "a"},
+        True,
+    ),
+    "both": (
+        {"KEPT": "2", "ADDED": "a"},
+        {"KEPT": "1", "GONE": "g"},
+        {"KEPT": "1", "ADDED": "a"},
+        False,
+    ),
+    "a parameter goes with its version": (
+        {"KEPT": "1"},
+        {"KEPT": "1", "GONE": "g"},
+        {"KEPT": "1"},
+        True,
+    ),
+    "a value that no version declares stays": ({"X": "1"}, {"X": "1"}, {"X": "1"}, True),
+}
+
+
+@pytest.mark.parametrize("case", UPGRADES)
+def test_an_upgrade_goes_before_what_changes_beside_it(case: str) -> None:
+    wanted, stored, sent, last = UPGRADES[case]
+    assert changed(child(**wanted), stored) == Change(NEW, sent, last=last)
+
+
+@pytest.mark.parametrize("case", UPGRADES)
+def test_what_goes_first_is_admitted_and_what_follows_is_too(case: str) -> None:
+    wanted, stored, _sent, _last = UPGRADES[case]
+    versions = {OLD: BEFORE, NEW: AFTER}
+    seen, steps = existing(**stored), 0
+    while steps < 3:
+        steps += 1
+        change = next_change(
+            child(**wanted), seen, seen.parameters, versions[seen.operator_version_key], AFTER
+        )
+        after = existing(change.version, **dict[str, Any](change.parameters))
+        request = Request("UPDATE", "ns", "c", after.to_wire(), seen.to_wire())
+        answer = mutate(Review.of(request), versions, fresh_uid=lambda: "fresh")
+        assert answer.problems == ()
+        seen = after
+        if change.last:
+            break
+    assert (seen.operator_version_key, seen.parameters) == (NEW, wanted)
+    assert steps <= 2
+
+
+def test_what_others_have_set_is_left_to_them() -> None:
+    found = changed(child(KEPT="2"), {"KEPT": "1", "THEIRS": "x"}, owned=())
+    assert found == Change(NEW, {}, last=False)
+
+
+def test_without_the_old_version_nothing_is_removed_by_the_upgrade() -> None:
+    found = changed(child(ADDED="a"), {"KEPT": "1"}, before=None)
+    assert found == Change(NEW, {"KEPT": "1", "ADDED": "a"}, last=False)
+
+
+def test_what_becomes_immutable_is_changed_before() -> None:
+    after = version(NEW, "KEPT", "ADDED", immutable=["KEPT"])
+    wanted = child(KEPT="2", ADDED="a")
+    first = changed(wanted, {"KEPT": "1", "GONE": "g"}, after=after)
+    assert first == Change(OLD, {"KEPT": "2", "GONE": "g"}, last=False)
+
+    second = next_change(wanted, existing(KEPT="2", GONE="g"), {"KEPT", "GONE"}, BEFORE, after)
+    assert second == Change(NEW, {"KEPT": "2", "ADDED": "a"}, last=True)
+
+
+@pytest.mark.parametrize("immutable_before", [False, True])
+def test_what_was_immutable_or_is_as_wanted_goes_with_the_upgrade(immutable_before: bool) -> None:
+    before = version(OLD, "KEPT", immutable=["KEPT"] if immutable_before else [])
+    after = version(NEW, "KEPT", immutable=["KEPT"])
+    found = changed(child(KEPT="1"), {"KEPT": "1"}, before=before, after=after)
+    assert found == Change(NEW, {"KEPT": "1"}, last=True)
+
+
+def test_a_file_that_sets_what_the_new_version_dropped_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(FatalTaskError) as caught:
+        changed(child(GONE="g", KEPT="1"), {"GONE": "g"})
+    assert caught.value.reason == "TaskRenderingError"
+    assert str(caught.value) == (
+        "the parameter file of task have sets GONE, and op-2 does not declare it any more; "
+        "take it out of the file"
+    )
+
+
+# Whether it changes anything
+
+
+@pytest.mark.parametrize(
+    ("stored", "owned", "result"),
+    [
+        (existing(NEW, A="1"), {"A"}, False),
+        (existing(NEW, A="1", THEIRS="x"), {"A"}, False),
+        (existing(NEW, A="1"), set(), False),
+        (existing(NEW, A="2"), {"A"}, True),
+        (existing(NEW), set(), True),
+        (existing(NEW, A="1", B="1"), {"A", "B"}, True),
+        (existing(OLD, A="1"), {"A"}, True),
+        (existing(("library", "op-2"), A="1"), {"A"}, True),
+    ],
+)
+def test_a_change_is_told_from_none(stored: Instance, owned: set[str], result: bool) -> None:
+    assert differs(stored, Change(NEW, {"A": "1"}, last=True), owned) is result
+
+
+# Running a plan again
+
+
+def test_a_run_that_a_parent_starts_is_the_same_however_often_it_is_made() -> None:
+    obj = {"metadata": {"uid": "child"}}
+    first = restart(obj, "deploy", "run")
+    assert first["planName"] == "deploy"
+    assert first["status"] == "NEVER_RUN"
+    assert restart(obj, "deploy", "run") == first
+    assert restart(obj, "deploy", "other run")["uid"] != first["uid"]
+    assert restart({"metadata": {"uid": "other"}}, "deploy", "run")["uid"] != first["uid"]

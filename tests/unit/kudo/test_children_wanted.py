@@ -1,0 +1,152 @@
+"""What a KudoOperator task wants to have, and the Instance that is sent for it."""
+
+from typing import Any
+
+import pytest
+
+from kudo.api import Instance, OperatorVersion, Task
+from kudo.children import Child, child_of, execution_of, is_name, manifest
+from kudo.tasks import FatalTaskError
+
+PARENT = Instance.from_wire(
+    {
+        "metadata": {"name": "shop", "namespace": "ns", "uid": "p"},
+        "spec": {"operatorVersion": {"name": "shop-1.0.0"}},
+    }
+)
+VERSION = OperatorVersion.from_wire({"metadata": {"name": "shop-1.0.0", "namespace": "ns"}})
+ELSEWHERE = OperatorVersion.from_wire({"metadata": {"name": "shop-1.0.0", "namespace": "library"}})
+
+
+def task(**spec: str) -> Task:
+    fields = {"package": "db", "operatorVersion": "0.2.0", **spec}
+    return Task.from_wire({"name": "have-db", "kind": "KudoOperator", "spec": fields})
+
+
+def wanted(file: str | None = None, version: OperatorVersion = VERSION, **spec: Any) -> Child:
+    return child_of(task(**spec), PARENT, version, file)
+
+
+def refused(file: str | None = None, **spec: Any) -> FatalTaskError:
+    with pytest.raises(FatalTaskError) as caught:
+        wanted(file, **spec)
+    return caught.value
+
+
+def test_a_child_is_named_after_its_parent_and_its_operator() -> None:
+    found = wanted()
+    assert (found.namespace, found.name, found.operator) == ("ns", "shop-db", "db")
+
+
+def test_instance_name_is_taken_as_it_stands() -> None:
+    assert wanted(instanceName="main-db").name == "main-db"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ({}, "db-0.2.0"),
+        ({"appVersion": "14"}, "db-14-0.2.0"),
+        ({"package": "Db", "operatorVersion": "v1"}, "Db-v1"),
+    ],
+)
+def test_the_version_is_named_by_the_fields_of_the_task(spec: dict[str, Any], name: str) -> None:
+    assert wanted(instanceName="x", **spec).version == ("ns", name)
+
+
+def test_the_version_is_looked_for_beside_that_of_the_parent() -> None:
+    assert wanted(version=ELSEWHERE).version == ("library", "db-0.2.0")
+    assert wanted(version=ELSEWHERE).namespace == "ns"
+
+
+@pytest.mark.parametrize("name", ["Shop", "a_b", "../x", "-a", "a.", "", "a" * 254])
+def test_a_name_that_no_instance_can_have_is_refused(name: str) -> None:
+    assert not is_name(name)
+    if name:
+        error = refused(instanceName=name)
+        assert error.reason == "TaskEnhancementError"
+        text = f"task have-db: '{name}' cannot be the name of an Instance; set instanceName"
+        assert str(error) == text
+
+
+def test_a_default_name_may_be_impossible_too() -> None:
+    assert "'shop-My_Db' cannot be the name" in str(refused(package="My_Db"))
+
+
+# Parameters
+
+
+def test_without_a_parameter_file_nothing_is_set() -> None:
+    assert wanted().parameters == {}
+
+
+def test_values_are_stored_as_the_command_line_stores_them() -> None:
+    file = "SIZE: 10000000\nLIVE: yes\nRATE: 1.50\nNAME: x\nLIST: [1, a]\nMAP: {b: 1, a: 2}\n"
+    assert wanted(file, parameterFile="f.yaml").parameters == {
+        "SIZE": "10000000",
+        "LIVE": "true",
+        "RATE": "1.5",
+        "NAME": "x",
+        "LIST": "- 1\n- a\n",
+        "MAP": "a: 2\nb: 1\n",
+    }
+
+
+def test_an_empty_file_sets_nothing() -> None:
+    assert wanted("\n", parameterFile="f.yaml").parameters == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("A:\n", "errors while unmarshaling following keys of the parameter file f.yaml: A has a "),
+        ("- a\n", "error unmarshalling content of parameter file f.yaml: "),
+        ("a: [", "error unmarshalling content of parameter file f.yaml: "),
+    ],
+)
+def test_a_file_without_parameters_is_refused(file: str, text: str) -> None:
+    error = refused(file, parameterFile="f.yaml")
+    assert error.reason == "TaskRenderingError"
+    assert str(error).startswith(text)
+
+
+# What is sent
+
+
+def test_what_is_sent_is_what_the_original_sends_and_the_execution() -> None:
+    found = wanted("SIZE: 3", parameterFile="f.yaml")
+    assert manifest(found, PARENT, "run", found.version, found.parameters) == {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "Instance",
+        "metadata": {
+            "namespace": "ns",
+            "name": "shop-db",
+            "labels": {"kudo.dev/operator": "db"},
+            "annotations": {"kudo.dev/last-plan-execution-uid": "run"},
+            "ownerReferences": [
+                {"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "name": "shop", "uid": "p"}
+            ],
+        },
+        "spec": {"operatorVersion": {"name": "db-0.2.0"}, "parameters": {"SIZE": "3"}},
+    }
+
+
+def test_a_version_in_another_namespace_is_named_with_it_and_no_parameters_are_left_out() -> None:
+    found = wanted(version=ELSEWHERE)
+    sent = manifest(found, PARENT, "run", found.version, {})
+    assert sent["spec"] == {"operatorVersion": {"name": "db-0.2.0", "namespace": "library"}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "uid"),
+    [
+        ({}, ""),
+        ({"annotations": None}, ""),
+        ({"annotations": {"a": "b"}}, ""),
+        ({"annotations": {"kudo.dev/last-plan-execution-uid": "run"}}, "run"),
+    ],
+)
+def test_the_execution_that_sent_a_child_is_written_on_it(
+    metadata: dict[str, object], uid: str
+) -> None:
+    assert execution_of(metadata) == uid
