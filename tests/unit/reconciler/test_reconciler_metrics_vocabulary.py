@@ -14,6 +14,8 @@ ENDS_RUNS = [
     KUDO / "enrichment.py",
     KUDO / "rendering.py",
     KUDO / "tasks.py",
+    *(KUDO / "children").glob("*.py"),
+    *(KUDO / "pipe").glob("*.py"),
     *(KUDO / "removed_apis").glob("*.py"),
 ]
 REFUSES_RUNS = [KUDO / "parameters" / "check.py"]

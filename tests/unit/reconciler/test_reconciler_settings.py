@@ -20,6 +20,7 @@ def test_without_anything_the_defaults_stand() -> None:
         call_timeout=30.0,
         watch_silence=200.0,
         recheck=60.0,
+        pipe_waiter_image="busybox",
         grace=20.0,
         log_level="info",
         log_style="json",
@@ -42,6 +43,7 @@ def test_every_option_has_a_variable() -> None:
             "KUDO_RECONCILER_CALL_TIMEOUT": "1",
             "KUDO_RECONCILER_WATCH_SILENCE": "60",
             "KUDO_RECONCILER_RECHECK": "5",
+            "KUDO_RECONCILER_PIPE_WAITER_IMAGE": "img",
             "KUDO_RECONCILER_GRACE": "1.5",
             "KUDO_RECONCILER_LOG_LEVEL": "DEBUG",
             "KUDO_RECONCILER_LOG_STYLE": "text",
@@ -49,7 +51,7 @@ def test_every_option_has_a_variable() -> None:
     )
     lease = ("kudo-system", "blue", LeaseTimes(3.0, 2.0, 0.5))
     assert found == Settings(
-        Path("/a/b"), 4, "127.0.0.1", 0, *lease, 1.0, 60.0, 5.0, 1.5, "debug", "text"
+        Path("/a/b"), 4, "127.0.0.1", 0, *lease, 1.0, 60.0, 5.0, "img", 1.5, "debug", "text"
     )
 
 

@@ -45,10 +45,12 @@ class Bench:
     delete: Scripted
     memory: RunMemory
     parameters: dict[str, str]
+    pipe: Scripted = field(default_factory=lambda: Scripted([DONE]))
+    child: Scripted = field(default_factory=lambda: Scripted([DONE]))
 
     @property
     def runner(self) -> TaskRunner:
-        return TaskRunner(self.apply, self.delete)
+        return TaskRunner(self.apply, self.delete, pipe=self.pipe, child=self.child)
 
     def context(self, task: Task, ref: StepRef = REF) -> TaskContext:
         wire = {"metadata": {"name": "i", "namespace": "ns"}, "spec": {}}
@@ -93,11 +95,28 @@ TOGGLE = task("Toggle", resources=["a.yaml"], parameter="ON")
 # Who runs what
 
 
+PIPE_FILE = {"file": "/out/a", "kind": "ConfigMap", "key": "a"}
+PIPE = task("Pipe", pod="p.yaml", pipe=[PIPE_FILE])
+
+
+async def test_a_pipe_is_run_by_its_own() -> None:
+    found = bench()
+    assert await found.run(PIPE) == DONE
+    assert len(found.pipe.seen) == 1
+    assert found.calls == (0, 0)
+
+
 @pytest.mark.parametrize(("wanted", "calls"), [(APPLY, (1, 0)), (DELETE, (0, 1))])
 async def test_each_kind_is_run_by_its_own(wanted: Task, calls: tuple[int, int]) -> None:
     found = bench()
     assert await found.run(wanted) == DONE
     assert found.calls == calls
+
+
+async def test_a_child_is_neither_applied_nor_deleted_as_an_object() -> None:
+    found = bench()
+    assert await found.run(task("KudoOperator", package="p", operatorVersion="1")) == DONE
+    assert (found.calls, len(found.child.seen)) == ((0, 0), 1)
 
 
 @pytest.mark.parametrize(

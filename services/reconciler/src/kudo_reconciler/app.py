@@ -25,6 +25,8 @@ from kubeio.store import Change, Indexer
 from kudo.api import JsonObject
 from kudo_reconciler.applier import Applier
 from kudo_reconciler.apply_task import ApplyTask
+from kudo_reconciler.child_store import ChildStore
+from kudo_reconciler.child_task import ChildTask
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.cluster_objects import ClusterObjects
 from kudo_reconciler.controller import Controller
@@ -37,6 +39,8 @@ from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer
 from kudo_reconciler.ownership import Ownership
+from kudo_reconciler.pipe_pods import PipePods
+from kudo_reconciler.pipe_task import PipeTask
 from kudo_reconciler.plan_run import PlanRunner
 from kudo_reconciler.queue import Key, WorkQueue
 from kudo_reconciler.reconcile import InstanceReconciler
@@ -181,11 +185,13 @@ class App:
         await self._controller(observer).run()
 
     def _instance_changed(self, change: Change) -> None:
-        """Have every change worked on, but for what we wrote ourselves.
+        """Have every change worked on, but for what we wrote ourselves; parents wait for any.
 
         A change of the status alone, by whomever, does not shorten the backoff of a failing
         Instance.
         """
+        for parent in {*_parents(change.object), *(_parents(change.old) if change.old else ())}:
+            self.queue.nudge(parent)
         if change.kind == "updated" and self._instances.is_own_write(change.object):
             return
         key = _key(change.object)
@@ -207,6 +213,7 @@ class App:
         clock = SystemClock()
         discovery, ownership = Discovery(self._client), Ownership(self._instances)
         events = EventRecorder(self._client, clock, self.metrics)
+        pipe_pods = PipePods(self._client, observer)
         around = Surroundings(
             instances=self._instances,
             versions=self._versions,
@@ -215,18 +222,24 @@ class App:
             metrics=self.metrics,
             clock=clock,
             cluster_objects=ClusterObjects(self._client, discovery, observer, ownership, events),
+            pipe_pods=pipe_pods,
             fresh_uid=lambda: str(uuid.uuid4()),
         )
-        resolver = Resolver(discovery)
+        resolver, hasher = Resolver(discovery), DependencyHasher(observer)
+        applier = Applier(self._client, discovery, observer, ownership, self.metrics)
         tasks = TaskRunner(
-            apply=ApplyTask(
-                resolver=resolver,
-                hasher=DependencyHasher(observer),
-                applier=Applier(self._client, discovery, observer, ownership, self.metrics),
-                observer=observer,
-                instances=self._instances,
-            ),
+            apply=ApplyTask(resolver, hasher, applier, observer, self._instances),
             delete=DeleteTask(self._client, resolver, observer),
+            pipe=PipeTask(
+                pods=pipe_pods,
+                hasher=hasher,
+                applier=applier,
+                observer=observer,
+                waiter_image=self._settings.pipe_waiter_image,
+            ),
+            child=ChildTask(
+                ChildStore(self._client, self._instances), self._versions, self.metrics
+            ),
         )
         idle = Idle(around)
         running = Running(around, PlanRunner(tasks, clock), idle, self._settings.recheck)
@@ -236,6 +249,16 @@ class App:
 
 def _key(obj: JsonObject) -> Key:
     return Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
+
+
+def _parents(obj: JsonObject) -> list[Key]:
+    """Return the Instances that own an Instance."""
+    metadata = obj["metadata"]
+    return [
+        Key(metadata["namespace"], owner["name"])
+        for owner in metadata.get("ownerReferences") or ()
+        if owner["kind"] == INSTANCES.kind and owner["apiVersion"] == INSTANCES.api_version
+    ]
 
 
 def _same_but_status(old: JsonObject, new: JsonObject) -> bool:

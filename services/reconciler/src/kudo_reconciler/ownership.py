@@ -14,7 +14,7 @@ from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.rendering import Manifest
 from kudo.sharing import Claim, claim, shared_by, sharers
-from kudo.tasks import FatalTaskError
+from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.queue import Key
 
@@ -55,8 +55,9 @@ class Ownership:
 
         Raises:
             FatalTaskError: another controller owns it.
+            TransientTaskError: an Instance of this name owned it that is gone.
         """
-        _refuse_foreign_controller(wanted, known, instance.metadata.uid)
+        _refuse_foreign_controller(wanted, known, instance)
         if not wanted.resource.namespaced:
             return claim(known["metadata"], instance, self.lives)
         return (Claim.OURS if is_owned(known, instance.metadata.uid) else Claim.FOREIGN), ()
@@ -94,11 +95,14 @@ def is_owned(obj: JsonObject, owner: str) -> bool:
     return (controller_of(obj) or {}).get("uid") == owner
 
 
-def _refuse_foreign_controller(wanted: Wanted, known: JsonObject, owner: str) -> None:
+def _refuse_foreign_controller(wanted: Wanted, known: JsonObject, instance: Instance) -> None:
     controller = controller_of(known)
-    if controller is not None and controller.get("uid") != owner:
-        raise FatalTaskError(
-            "TaskEnhancementError",
-            f"failed to apply {wanted.manifest}: the object is already owned by another "
-            f"{controller.get('kind')} controller {controller.get('name')}",
-        )
+    if controller is None or controller.get("uid") == instance.metadata.uid:
+        return
+    kind, name = controller.get("kind"), controller.get("name")
+    text = f"failed to apply {wanted.manifest}: the object is already owned by another "
+    if (kind, name) == ("Instance", instance.metadata.name):
+        # The garbage collector comes for it: no two Instances of a name live at once.
+        text = f"{text}Instance {name} that is gone; it is applied once it has gone as well"
+        raise TransientTaskError("TaskEnhancementError", text)
+    raise FatalTaskError("TaskEnhancementError", f"{text}{kind} controller {name}")

@@ -12,15 +12,24 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 
-from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, PlanStatus
+from kudo.api import (
+    ExecutionStatus,
+    Instance,
+    InstanceStatus,
+    OperatorVersion,
+    Plan,
+    PlanStatus,
+)
 from kudo.conditions import PLAN_IN_FATAL_ERROR, Situation
 from kudo.execution import check_plan, fail, finished_tasks, status_of
 from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.pipe import pipes
 from kudo.plans import active_run
 from kudo.problems import Problem
 from kudo.run_status import begun, failure_text, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
+from kudo.tasks import FatalTaskError
 from kudo_reconciler.events import Severity
 from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import Outdated
@@ -203,7 +212,7 @@ class Running:
         if plan is None:
             text = f"could not find required plan: '{name}'"
             return await self._fail(instance, version, status, "InvalidPlan", text)
-        problems = "; ".join(problem.message for problem in check_plan(name, plan))
+        problems = _problems(instance, version, name, plan)
         if problems:
             return await self._fail(instance, version, status, "InvalidPlan", problems)
         stored = instance
@@ -317,6 +326,8 @@ class Running:
         """Write the end event and clear the run; a newer one that came in stays."""
         uid = entry.uid or ""
         await self.around.events.finished(instance, entry.name, uid, status_of(entry))
+        # Not before the end is on record: under this uid no pod is made again.
+        await self.around.pipe_pods.sweep(instance)
         if instance.metadata.deleting:
             await self.around.release(instance)
             return Result("deleted")
@@ -324,3 +335,15 @@ class Running:
         settled = await self.idle.settle(cleared, version)
         # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
         return Result("finished", requeue_after=settled.requeue_after)
+
+
+def _problems(instance: Instance, version: OperatorVersion, name: str, plan: Plan) -> str:
+    """Return what makes the plan impossible to run, whatever its tasks would find."""
+    problems = "; ".join(problem.message for problem in check_plan(name, plan))
+    if problems:
+        return problems
+    try:
+        pipes(instance.metadata.name, name, version)
+    except FatalTaskError as error:
+        return str(error)
+    return ""

@@ -104,6 +104,13 @@ _OPTIONS = (
         type=_some_seconds,
     ),
     Option(
+        "--pipe-waiter-image",
+        _PREFIX + "PIPE_WAITER_IMAGE",
+        "Image of the container that holds the files of a Pipe task until they are copied; it "
+        "needs sh, sleep, stat and cat.",
+        default="busybox",
+    ),
+    Option(
         "--grace",
         _PREFIX + "GRACE",
         "Seconds that passes in progress get when the process is told to stop.",
@@ -144,6 +151,7 @@ class Settings:
     call_timeout: float
     watch_silence: float
     recheck: float
+    pipe_waiter_image: str
     grace: float
     log_level: str
     log_style: Style

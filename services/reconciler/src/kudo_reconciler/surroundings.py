@@ -14,6 +14,7 @@ from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.instances import InstanceStore
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer
+from kudo_reconciler.pipe_pods import PipePods
 from kudo_reconciler.queue import Key
 from kudo_reconciler.resources import READINESS_KINDS
 from kudo_reconciler.versions import VersionStore
@@ -48,6 +49,7 @@ class Surroundings:
     metrics: Metrics
     clock: Clock
     cluster_objects: ClusterObjects
+    pipe_pods: PipePods
     fresh_uid: Callable[[], str]
 
     def now(self) -> str:

@@ -2,20 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from kubeio.resource import Resource
 from kudo.api import Instance, OperatorVersion, Task
+from kudo.children import Child
 from kudo.enrichment import Origin
 from kudo.execution import StepRef
-from kudo.rendering import Manifest, render_objects, variables
+from kudo.rendering import Manifest, render_named, render_objects, variables
 from kudo.tasks import TaskPath
 from kudo_reconciler.durations import StepTimes
 from kudo_reconciler.events import Severity
 
 _RENDER_SECONDS = 10.0
 
+Rendered = TypeVar("Rendered")
 TaskKey = tuple[StepRef, str]
 Tell = Callable[[Severity, str, str], Awaitable[None]]
 """Writes an event of a run: severity, reason, message."""
@@ -45,6 +48,7 @@ class RunMemory:
     Attributes:
         recheck_at: Monotonic seconds from which on a pass trusts no cache.
         rechecking: Whether this pass is such a one.
+        children: What KudoOperator tasks want; a template may give something else each time.
         healthy: uids of objects that were seen healthy: none of them is created again if it goes.
         steps: When the steps began.
     """
@@ -57,6 +61,7 @@ class RunMemory:
     rechecking: bool = False
     applied: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
+    children: dict[TaskKey, Child] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
     told: set[tuple[str, str]] = field(default_factory=set)
@@ -99,7 +104,8 @@ class TaskContext:
         """Return what the templates of the task can refer to.
 
         Raises:
-            FatalTaskError: a map or array parameter cannot be read.
+            FatalTaskError: a map or array parameter cannot be read, or the artifacts of the plan's
+                Pipe tasks cannot be named.
         """
         return variables(
             self.instance,
@@ -115,18 +121,34 @@ class TaskContext:
         Raises:
             FatalTaskError: a template cannot be rendered, or not in time.
         """
-        return await asyncio.to_thread(self._render)
 
-    def _render(self) -> tuple[Manifest, ...]:
+        def objects(expired: Callable[[], bool]) -> tuple[Manifest, ...]:
+            names = self.task.spec.resources or ()
+            return render_objects(names, self._templates, self.values(), expired=expired)
+
+        return await asyncio.to_thread(self._timed, objects)
+
+    async def text(self, template: str) -> str:
+        """Render one template, beside the event loop.
+
+        Raises:
+            FatalTaskError: it is missing, or cannot be rendered, or not in time.
+        """
+
+        def rendered(expired: Callable[[], bool]) -> str:
+            return render_named(template, self._templates, self.values(), expired=expired)
+
+        return await asyncio.to_thread(self._timed, rendered)
+
+    @property
+    def _templates(self) -> Mapping[str, str]:
+        return self.version.spec.templates or {}
+
+    def _timed(self, render: Callable[[Callable[[], bool]], Rendered]) -> Rendered:
         started = time.monotonic()
         deadline = started + _RENDER_SECONDS
         try:
-            return render_objects(
-                self.task.spec.resources or (),
-                self.version.spec.templates or {},
-                self.values(),
-                expired=lambda: time.monotonic() > deadline,
-            )
+            return render(lambda: time.monotonic() > deadline)
         finally:
             if self.on_render is not None:
                 self.on_render(time.monotonic() - started)

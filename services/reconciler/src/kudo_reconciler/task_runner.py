@@ -22,6 +22,8 @@ class TaskRunner:
 
     apply: ObjectTask
     delete: ObjectTask
+    pipe: ObjectTask
+    child: ObjectTask
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Do one pass over a task.
@@ -60,6 +62,10 @@ class TaskRunner:
                 return await self.delete.run(context)
             case "Toggle":
                 return await self._toggle(context).run(context)
+            case "KudoOperator":
+                return await self.child.run(context)
+            case "Pipe":
+                return await self.pipe.run(context)
             case "Dummy":
                 return _dummy(context)
             case kind:

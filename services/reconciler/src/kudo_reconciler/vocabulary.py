@@ -43,18 +43,23 @@ STOPPED: Final = "PlanStopped"
 
 RUN_REASONS: Final = (
     NO_REASON,
+    "CircularDependency",
     "CleanupNotManual",
     "DummyTaskError",
     "FailedTerminalStateError",
     "InvalidParams",
     "InvalidPlan",
+    "OperatorVersionNotFound",
     "ParameterImmutable",
     "ParameterInvalid",
     "ParameterRequired",
+    "PipeTaskError",
     "PlanCancelled",
     "PlanRunning",
     STOPPED,
     SUPERSEDED,
+    "ResourceUnmarshalError",
+    "ResourceValidationError",
     "TaskApplyError",
     "TaskBuildError",
     "TaskCrashed",
@@ -67,7 +72,18 @@ RUN_REASONS: Final = (
 )
 """Why a run did not complete; the words that its events and conditions carry."""
 
-API_VERBS: Final = ("GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "APPLY", "DELETE", OTHER)
+API_VERBS: Final = (
+    "GET",
+    "LIST",
+    "WATCH",
+    "POST",
+    "PUT",
+    "PATCH",
+    "APPLY",
+    "DELETE",
+    "EXEC",
+    OTHER,
+)
 NO_CODE: Final = "none"
 API_CODES: Final = (NO_CODE, *(str(int(status)) for status in HTTPStatus), OTHER)
 API_OUTCOMES: Final = ("ok", "refused", "failed", "timeout", "lost", "cancelled")

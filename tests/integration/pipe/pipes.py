@@ -1,0 +1,128 @@
+"""What the tests of Pipe tasks write and read."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubeio.client import Client
+from kubeio.resource import Resource
+from tests.integration.support import (
+    Json,
+    World,
+    new_instance,
+    operator_version,
+    plan,
+    template,
+    wait_until,
+)
+
+PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
+NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
+SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
+POD = "i.deploy.phase1.make.pipe.pipepod"
+
+
+@dataclass(frozen=True)
+class Pipes:
+    """A namespace with one Pipe task to run in it.
+
+    Attributes:
+        world: The namespace, as its user sees it.
+        admin: A client with all rights; users may not read Secrets, and delete no pods.
+        folder: The shared volume of every pipe pod.
+    """
+
+    world: World
+    admin: Client
+    folder: Path
+
+    def file(self, name: str, content: bytes) -> str:
+        """Have the init container make a file; return its path in the pod."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return str(path)
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def pod(self, **annotations: str) -> Json:
+        """Return a valid pipe pod that mounts the folder."""
+        mount = {"name": "shared", "mountPath": str(self.folder)}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "any", "annotations": annotations},
+            "spec": {
+                "initContainers": [{"name": "gen", "image": "busybox", "volumeMounts": [mount]}],
+                "volumes": [{"name": "shared", "emptyDir": {}}],
+            },
+        }
+
+    async def install(
+        self,
+        *files: Json,
+        pod: Json | str | None = None,
+        after: Json | None = None,
+        name: str = "i",
+    ) -> None:
+        """Create an Instance whose deploy plan runs a Pipe task, and then applies `after`."""
+        version = self.version(f"v-{name}", files, pod=pod, after=after)
+        done = await self.world.apply(version, new_instance(name, f"v-{name}"))
+        assert done.code == 0, done.output
+
+    def version(
+        self,
+        name: str,
+        files: Sequence[Json],
+        *,
+        pod: Json | str | None = None,
+        after: Json | None = None,
+    ) -> Json:
+        templates = {"pod.yaml": template(self.pod() if pod is None else pod)}
+        tasks = [{"name": "pipe", "kind": "Pipe", "spec": {"pod": "pod.yaml", "pipe": [*files]}}]
+        phases = [{"make": ["pipe"]}]
+        if after is not None:
+            templates["after.yaml"] = template(after)
+            tasks.append({"name": "after", "kind": "Apply", "spec": {"resources": ["after.yaml"]}})
+            phases.append({"use": ["after"]})
+        return operator_version(
+            name, templates=templates, tasks=tasks, plans={"deploy": plan(*phases)}
+        )
+
+    async def secret(self, key: str, name: str = "i") -> Json:
+        artifact = f"{name}.deploy.phase1.make.pipe.{key}"
+        return await self.admin.get(SECRETS, artifact, namespace=self.world.namespace)
+
+    async def pods(self) -> list[Json]:
+        """Return the pipe pods that are not on their way out."""
+        found = await self.world.all(PODS)
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+
+async def serve_from(client: Client, port: int) -> None:
+    """Have the API server look for the kubelet of every node where ours listens."""
+    status: Json = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }
+    nodes: list[Json] = []
+
+    async def listed() -> bool:
+        nodes[:] = (await client.list(NODES)).items
+        return bool(nodes)
+
+    await wait_until(listed, lambda: "nodes")
+    for node in nodes:
+        name = node["metadata"]["name"]
+        await client.merge_patch(NODES, name, {"status": status}, subresource="status")
+
+
+def entry_of(path: str, key: str, kind: str = "ConfigMap", *, env: bool = False) -> Json:
+    """Return an entry of `pipe` in the spec of a task."""
+    return {"envFile" if env else "file": path, "kind": kind, "key": key}
+
+
+def decoded(data: Json) -> dict[str, bytes]:
+    return {key: base64.b64decode(text) for key, text in data.items()}

@@ -1,0 +1,180 @@
+"""The pod of a Pipe task: how it looks, how long it stays, and what replaces it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kudo_cluster.ports import free_ports
+from tests.integration.lifecycle.helpers import delete, edit, event_text, reasons, until_event
+from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of, serve_from
+from tests.integration.support import (
+    CONFIG_MAPS,
+    INSTANCES,
+    Json,
+    messages,
+    scheduled,
+    wait_until,
+)
+
+ARTIFACT = "i.deploy.phase1.make.pipe.a"
+SLOW = {"kwok.kudo.dev/ready-delay": "1h"}
+
+
+async def until_pod(pipes: Pipes, condition: Callable[[Json], bool], what: str) -> Json:
+    seen: list[Json] = []
+
+    async def there() -> bool:
+        found = await pipes.world.find(PODS, POD)
+        seen[:] = [found] if found is not None and condition(found) else []
+        return bool(seen)
+
+    await wait_until(there, lambda: f"a pipe pod that {what}")
+    return seen[0]
+
+
+async def waiting_pod(pipes: Pipes, content: bytes = b"x") -> Json:
+    """Install an Instance whose pipe pod does not become ready by itself."""
+    await pipes.install(entry_of(pipes.file("a", content), "a"), pod=pipes.pod(**SLOW))
+    return await until_pod(pipes, bool, "exists")
+
+
+async def set_status(pipes: Pipes, pod: Json, **status: Any) -> None:
+    await pipes.admin.merge_patch(
+        PODS,
+        pod["metadata"]["name"],
+        {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status},
+        namespace=pipes.world.namespace,
+        subresource="status",
+    )
+
+
+async def make_ready(pipes: Pipes, pod: Json) -> None:
+    ready = [{"type": "Ready", "status": "True"}]
+    await set_status(pipes, pod, phase="Running", conditions=ready)
+
+
+async def content(pipes: Pipes) -> bytes:
+    found = await pipes.world.get(CONFIG_MAPS, ARTIFACT)
+    return decoded(found["binaryData"])["a"]
+
+
+async def test_the_pod_belongs_to_the_instance_and_says_which_execution_made_it(
+    pipes: Pipes,
+) -> None:
+    pod = await waiting_pod(pipes)
+    instance = await pipes.world.instance("i")
+    (owner,) = pod["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("Instance", instance["metadata"]["uid"])
+    annotations = pod["metadata"]["annotations"]
+    assert annotations["kudo.dev/pipepod"] == "true"
+    assert annotations["kudo.dev/last-plan-execution-uid"] == scheduled(instance)["uid"]
+    assert pod["metadata"]["labels"]["kudo.dev/instance"] == "i"
+    (waiter,) = pod["spec"]["containers"]
+    assert (waiter["name"], waiter["image"]) == ("waiter", "busybox")
+    assert waiter["args"] == ["sleep infinity"]
+    assert pod["spec"]["restartPolicy"] == "OnFailure"
+
+
+async def test_the_pod_goes_and_the_artifacts_stay_until_their_instance_goes(pipes: Pipes) -> None:
+    pod = await waiting_pod(pipes)
+    await make_ready(pipes, pod)
+    await pipes.world.until_complete("i")
+    await pipes.world.until_gone(PODS, POD)
+    artifact = await pipes.world.get(CONFIG_MAPS, ARTIFACT)
+    annotations = artifact["metadata"]["annotations"]
+    assert annotations["kudo.dev/plan"] == "deploy"
+    assert annotations["kudo.dev/last-plan-execution-uid"]
+    assert await reasons(pipes.world) == ["PlanStarted", "PlanFinished"]
+    await delete(pipes.world)
+    await pipes.world.until_gone(INSTANCES, "i")
+    await pipes.world.until_gone(CONFIG_MAPS, ARTIFACT)
+
+
+async def test_the_step_says_why_the_pod_is_waited_for(pipes: Pipes) -> None:
+    pod = await waiting_pod(pipes)
+    crashed = {
+        "name": "gen",
+        "image": "busybox",
+        "imageID": "",
+        "ready": False,
+        "restartCount": 4,
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}},
+        "lastState": {
+            "terminated": {
+                "exitCode": 3,
+                "reason": "Error",
+                "startedAt": "2026-01-01T00:00:00Z",
+                "finishedAt": "2026-01-01T00:00:01Z",
+            }
+        },
+    }
+    await set_status(pipes, pod, initContainerStatuses=[crashed])
+    text = "init container gen ended with exit code 3 (Error), restarts: 4"
+    await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
+    await make_ready(pipes, pod)
+    await pipes.world.until_complete("i")
+
+
+async def test_a_pod_that_ended_is_replaced_and_its_files_are_made_anew(pipes: Pipes) -> None:
+    pod = await waiting_pod(pipes)
+    await set_status(pipes, pod, phase="Failed", reason="Evicted", message="low on memory")
+    uid = pod["metadata"]["uid"]
+    other = await until_pod(pipes, lambda new: new["metadata"]["uid"] != uid, "is another one")
+    pipes.file("a", b"anew")
+    await make_ready(pipes, other)
+    await pipes.world.until_complete("i")
+    assert await content(pipes) == b"anew"
+    assert await event_text(pipes.world, "PipePodReplaced") == (
+        f"pod {pipes.world.namespace}/{POD} has ended: Failed: Evicted: low on memory; "
+        "it is replaced by a new one"
+    )
+
+
+async def test_a_pod_that_is_deleted_while_it_is_waited_for_is_replaced(pipes: Pipes) -> None:
+    pod = await waiting_pod(pipes)
+    await pipes.admin.delete(PODS, POD, namespace=pipes.world.namespace, grace_period_seconds=0)
+    uid = pod["metadata"]["uid"]
+    other = await until_pod(pipes, lambda new: new["metadata"]["uid"] != uid, "is another one")
+    await make_ready(pipes, other)
+    await pipes.world.until_complete("i")
+    told = await until_event(pipes.world, "PipePodReplaced")
+    assert told["type"] == "Warning"
+
+
+async def test_an_exec_that_cannot_connect_is_tried_again(pipes: Pipes, exec_port: int) -> None:
+    pod = await waiting_pod(pipes)
+    await serve_from(pipes.admin, free_ports(1)[0])
+    try:
+        await make_ready(pipes, pod)
+        text = "A transient error when executing task deploy.phase1.make.pipe. Will retry. stat"
+        await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
+        assert [pod["metadata"]["uid"]] == [one["metadata"]["uid"] for one in await pipes.pods()]
+    finally:
+        await serve_from(pipes.admin, exec_port)
+    await pipes.world.until_complete("i")
+
+
+async def test_a_new_execution_makes_its_files_anew_in_a_pod_of_its_own(pipes: Pipes) -> None:
+    pod = await waiting_pod(pipes, b"old")
+    await edit(
+        pipes.world, "i", {"spec": {"planExecution": {"planName": "deploy", "uid": "other"}}}
+    )
+    uid = pod["metadata"]["uid"]
+    other = await until_pod(pipes, lambda new: new["metadata"]["uid"] != uid, "is another one")
+    pipes.file("a", b"new")
+    await make_ready(pipes, other)
+    await pipes.world.until_complete("i")
+    assert await content(pipes) == b"new"
+
+
+async def test_a_cancelled_run_leaves_no_pod(pipes: Pipes) -> None:
+    await waiting_pod(pipes)
+    await pipes.world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await pipes.world.until_failed("i")
+    await pipes.world.until_gone(PODS, POD)
+
+
+async def test_the_pod_goes_with_its_instance(pipes: Pipes) -> None:
+    await waiting_pod(pipes)
+    await delete(pipes.world)
+    await pipes.world.until_gone(INSTANCES, "i")
+    await pipes.world.until_gone(PODS, POD)
