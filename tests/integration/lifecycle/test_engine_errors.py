@@ -1,9 +1,12 @@
 """Every error that a task or a plan can end in: the event, the words, and the state that stays."""
 
+import json
+
 import pytest
 
 from kubeio.client import Client
 from tests.integration.lifecycle.helpers import (
+    as_admin,
     dummy,
     event_text,
     reason_of,
@@ -350,6 +353,29 @@ async def test_of_two_instances_that_name_one_object_the_first_keeps_it(world: W
     assert after["metadata"] == before["metadata"]
     assert after["metadata"]["ownerReferences"][0]["uid"] == first["metadata"]["uid"]
     assert after["data"] == {"by": "first"}
+
+
+async def test_an_instance_made_anew_waits_for_what_its_predecessor_leaves(world: World) -> None:
+    await world.apply(sharing(), new_instance("first", "faulty-1"))
+    await world.until_complete("first")
+    before = await world.get(CONFIG_MAPS, "shared")
+    await held(world, "shared", ["test.kudo.dev/hold"])
+    await world.kubectl("delete", "instance", "first")
+    await world.apply(new_instance("first", "faulty-1"))
+
+    waiting = "another Instance first that is gone"
+    await world.until("first", lambda i: waiting in messages(i, "deploy"), waiting)
+    await held(world, "shared", [])
+    await world.until_complete("first")
+
+    after = await world.get(CONFIG_MAPS, "shared")
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+
+
+async def held(world: World, name: str, finalizers: list[str]) -> None:
+    """Keep a ConfigMap from going, or let it go."""
+    patch = json.dumps({"metadata": {"finalizers": finalizers}})
+    await as_admin(world, "patch", "configmap", name, "--type=merge", f"--patch={patch}")
 
 
 async def test_an_instance_does_not_delete_what_another_one_owns(world: World) -> None:
