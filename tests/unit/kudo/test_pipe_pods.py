@@ -115,6 +115,7 @@ CONTAINERS = (
 )
 ONE_INIT = "pipe pod should define one init container that generated artifacts defined"
 RESTART = "pipe pod RestartPolicy should be OnFailure"
+ENDLESS = "pipe pod should have an init container that ends: restartPolicy Always never does"
 VOLUME = (
     "pipe pod should define one emptyDir shared volume where the artifacts are temporary stored"
 )
@@ -130,6 +131,7 @@ VOLUME = (
         (lambda spec: spec.update(restartPolicy="Never"), RESTART),
         (lambda spec: spec.update(restartPolicy="Always"), RESTART),
         (lambda spec: spec.update(restartPolicy=["OnFailure"]), RESTART),
+        (lambda spec: spec["initContainers"][0].update(restartPolicy="Always"), ENDLESS),
         (lambda spec: spec["volumes"].append({"name": "more", "emptyDir": {}}), VOLUME),
         (lambda spec: spec["volumes"].pop(), VOLUME),
         (lambda spec: spec.pop("volumes"), VOLUME),

@@ -122,6 +122,7 @@ class Running:
             return None
         live = await self._with_finalizer(live, version)
         await self._announce(key, live)
+        await self.around.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         status = begun(live, version, around.now())
         self._memories[key] = self._memory(live, version, status)
         return live, version

@@ -93,6 +93,8 @@ def validate(pod: JsonObject, files: Iterable[PipeFile]) -> Iterator[str]:
         )
     if len(spec.get("initContainers") or ()) != 1:
         yield "pipe pod should define one init container that generated artifacts defined"
+    if any(one.get("restartPolicy") == "Always" for one in spec.get("initContainers") or ()):
+        yield "pipe pod should have an init container that ends: restartPolicy Always never does"
     if spec.get("restartPolicy") not in (None, "", "OnFailure"):
         yield "pipe pod RestartPolicy should be OnFailure"
     if len(files) > MAX_FILES:
