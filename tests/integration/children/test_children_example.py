@@ -47,7 +47,7 @@ async def test_one_installation_brings_the_whole_tree(world: World) -> None:
     assert [name for name in TREE if name not in shown] == []
     assert "wget -qO- http://paper-newsroom/cgi-bin/page" in await written(world, "paper")
     newsroom = await written(world, "paper-newsroom")
-    assert f"News from Berlin, for paper of {world.namespace}" in newsroom
+    assert "News from Berlin, for paper" in newsroom
     assert "politics\nsport" in newsroom
     assert "The sun shines on Berlin." in await written(world, "paper-newsroom-weather")
 

@@ -1,12 +1,13 @@
 """A reconciler that dies in the middle of a Pipe task: one pod, and what was made is kept."""
 
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from kubeio.resource import Resource
 from tests.integration.lifecycle.helpers import reasons
 from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of
-from tests.integration.support import CONFIG_MAPS, Json, config_map, messages, wait_until
+from tests.integration.support import CONFIG_MAPS, EVENTS, Json, messages, wait_until
 
 QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas", namespaced=True)
 PREFIX = "i.deploy.phase1.make.pipe"
@@ -45,7 +46,6 @@ async def until_refused(pipes: Pipes, artifact: str) -> None:
 async def test_a_crash_between_copy_and_artifacts_makes_no_second_pod(pipes: Pipes) -> None:
     reconciler = pipes.world.installation.reconciler
     first, second = pipes.file("a", b"A"), pipes.file("b", b"B")
-    # The namespace holds the authority's certificates beside; one more is let in.
     held = len(await pipes.world.all(CONFIG_MAPS))
     async with no_more(pipes, "configmaps", held + 1):
         await pipes.install(entry_of(first, "a"), entry_of(second, "b"))
@@ -59,37 +59,44 @@ async def test_a_crash_between_copy_and_artifacts_makes_no_second_pod(pipes: Pip
         assert decoded(found["binaryData"]) == {key: content}
     await pipes.world.until_gone(PODS, POD)
     assert len(before) == 1
-    created = [event for event in await pod_events(pipes) if event["reason"] == "Scheduled"]
-    assert [event["involvedObject"]["uid"] for event in created] == before
+    assert await scheduled_pods(pipes) == before
     assert await reasons(pipes.world) == ["PlanStarted", "PlanFinished"]
 
 
-async def pod_events(pipes: Pipes) -> list[Json]:
-    events = Resource("", "v1", "Event", "events", namespaced=True)
-    found = await pipes.world.all(events)
-    return [event for event in found if event["involvedObject"]["name"] == POD]
+async def scheduled_pods(pipes: Pipes) -> list[str]:
+    """Return the uids of all pipe pods that there have been."""
+    return [
+        event["involvedObject"]["uid"]
+        for event in await pipes.world.all(EVENTS)
+        if event["involvedObject"]["name"] == POD and event["reason"] == "Scheduled"
+    ]
 
 
 async def test_a_crash_after_the_artifacts_copies_nothing_again(pipes: Pipes) -> None:
     """All artifacts carry the uid of the execution: only the pod is left to be deleted."""
     reconciler = pipes.world.installation.reconciler
-    path = pipes.file("a", b"first")
-    await pipes.install(entry_of(path, "a"), after=config_map("after", a="{{ .Pipes.a }}"))
-    made: list[Json] = []
-
-    async def artifact() -> bool:
-        found = await pipes.world.find(CONFIG_MAPS, f"{PREFIX}.a")
-        made[:] = [found] if found else []
-        return bool(made)
-
-    await wait_until(artifact, lambda: "the artifact")
-    reconciler.kill()
-    pipes.file("a", b"second")
+    first, second = pipes.file("a", b"A"), pipes.file("b", b"B")
+    held = len(await pipes.world.all(CONFIG_MAPS))
+    async with no_more(pipes, "configmaps", held + 1):
+        await pipes.install(entry_of(first, "a"), entry_of(second, "b"))
+        await until_refused(pipes, "b")
+        reconciler.kill()
+    made = await pipes.world.get(CONFIG_MAPS, f"{PREFIX}.a")
+    await pipes.admin.create(CONFIG_MAPS, like(made, f"{PREFIX}.b", b=b"applied before the crash"))
+    pipes.file("a", b"another")
     reconciler.start()
     await pipes.world.until_complete("i")
-    found = await pipes.world.get(CONFIG_MAPS, f"{PREFIX}.a")
-    assert decoded(found["binaryData"]) == {"a": b"first"}
-    assert found["metadata"]["uid"] == made[0]["metadata"]["uid"]
+    for key, content in (("a", b"A"), ("b", b"applied before the crash")):
+        found = await pipes.world.get(CONFIG_MAPS, f"{PREFIX}.{key}")
+        assert decoded(found["binaryData"]) == {key: content}
     await pipes.world.until_gone(PODS, POD)
-    created = [event for event in await pod_events(pipes) if event["reason"] == "Scheduled"]
-    assert len(created) == 1
+    assert len(await scheduled_pods(pipes)) == 1
+
+
+def like(made: Json, name: str, **data: bytes) -> Json:
+    """Return an object as the same execution would have applied it."""
+    kept = ("namespace", "labels", "annotations", "ownerReferences")
+    metadata = {key: made["metadata"][key] for key in kept}
+    encoded = {key: base64.b64encode(content).decode() for key, content in data.items()}
+    wire = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "name": name}}
+    return {**wire, "binaryData": encoded}

@@ -4,14 +4,24 @@ from collections.abc import Callable
 from typing import Any
 
 from kudo_cluster.ports import free_ports
-from tests.integration.lifecycle.helpers import delete, edit, event_text, reasons, until_event
+from tests.integration.lifecycle.helpers import (
+    delete,
+    dummy,
+    edit,
+    event_text,
+    reasons,
+    until_event,
+)
 from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of, serve_from
 from tests.integration.support import (
     CONFIG_MAPS,
     INSTANCES,
     Json,
     messages,
+    new_instance,
+    plan,
     scheduled,
+    status_of,
     wait_until,
 )
 
@@ -178,3 +188,38 @@ async def test_the_pod_goes_with_its_instance(pipes: Pipes) -> None:
     await delete(pipes.world)
     await pipes.world.until_gone(INSTANCES, "i")
     await pipes.world.until_gone(PODS, POD)
+
+
+async def test_an_instance_that_comes_back_waits_until_the_old_pod_is_gone(pipes: Pipes) -> None:
+    pod = await waiting_pod(pipes)
+    await pipes.admin.merge_patch(
+        PODS,
+        POD,
+        {"metadata": {"finalizers": ["example.org/hold"]}},
+        namespace=pipes.world.namespace,
+    )
+    await delete(pipes.world)
+    await pipes.world.until_gone(INSTANCES, "i")
+    await pipes.install(entry_of(pipes.file("a", b"new"), "a"))
+    text = f"pod {pipes.world.namespace}/{POD} belongs to an earlier Instance of this name"
+    await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
+    await pipes.admin.merge_patch(
+        PODS, POD, {"metadata": {"finalizers": None}}, namespace=pipes.world.namespace
+    )
+    await pipes.world.until_complete("i")
+    assert await content(pipes) == b"new"
+    assert pod["metadata"]["uid"] not in {one["metadata"]["uid"] for one in await pipes.pods()}
+
+
+async def test_a_cleanup_that_takes_over_leaves_no_pod_of_the_run_before(pipes: Pipes) -> None:
+    version = pipes.version("v", [entry_of(pipes.path("a"), "a")], pod=pipes.pod(**SLOW))
+    version["spec"]["tasks"].append(dummy("wait", done=False))
+    version["spec"]["plans"]["cleanup"] = plan({"wait": ["wait"]})
+    await pipes.world.apply(version, new_instance("i", "v"))
+    await until_pod(pipes, bool, "exists")
+    await delete(pipes.world)
+    await pipes.world.until_gone(PODS, POD)
+    instance = await pipes.world.instance("i")
+    assert status_of(instance, "cleanup") == "IN_PROGRESS"
+    await pipes.world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await pipes.world.until_gone(INSTANCES, "i")
