@@ -58,7 +58,7 @@ async def test_a_missing_right_may_be_granted(cluster: Cluster, namespace: str) 
     assert error is not None
     fatal, told = verdict(config_map(), error)
     assert not fatal
-    assert told.startswith("grant KUDO's reconciler the right to patch configmaps;")
+    assert told.startswith("grant KUDO's reconciler the right to patch configmaps, or all")
 
 
 async def test_a_full_quota_may_be_freed(admin: Client, namespace: str) -> None:

@@ -6,6 +6,11 @@ from kudo.advice import advice
 
 Refused = tuple[str, int, str]
 
+ALL_RIGHTS = (
+    "or all that a plan needs (get, list, watch, create, patch, delete), by a ClusterRole with the "
+    'label rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then goes on by itself'
+)
+
 
 def forbidden(kind: str, message: str) -> Refused:
     return kind, 403, message
@@ -26,10 +31,7 @@ CASES: dict[str, tuple[Refused, str]] = {
             'deployments.apps "z" is forbidden: User "kudo-reconciler" cannot create resource '
             '"deployments" in API group "apps" in the namespace "default"',
         ),
-        (
-            "grant KUDO's reconciler the right to create deployments.apps; the plan then goes on "
-            "by itself"
-        ),
+        f"grant KUDO's reconciler the right to create deployments.apps, {ALL_RIGHTS}",
     ),
     "a missing right of the core group": (
         forbidden(
@@ -37,7 +39,7 @@ CASES: dict[str, tuple[Refused, str]] = {
             'configmaps "z" is forbidden: User "kudo-user" cannot patch resource "configmaps" in '
             'API group "" in the namespace "default"',
         ),
-        "grant KUDO's reconciler the right to patch configmaps; the plan then goes on by itself",
+        f"grant KUDO's reconciler the right to patch configmaps, {ALL_RIGHTS}",
     ),
     "rights that are granted": (
         forbidden(
