@@ -161,8 +161,8 @@ def _no_right(refusal: _Refusal) -> str:
         return ""
     resource = f"{match['resource']}.{match['group']}" if match["group"] else match["resource"]
     return (
-        f"grant KUDO's reconciler the right to {match['verb']} {resource}, or all that a plan needs "
-        "(get, list, watch, create, patch, delete), by a ClusterRole with the label "
+        f"grant KUDO's reconciler the right to {match['verb']} {resource}, or all that a plan "
+        "needs (get, list, watch, create, patch, delete), by a ClusterRole with the label "
         'rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then goes on by itself'
     )
 
