@@ -238,6 +238,26 @@ async def test_a_cleanup_survives_a_crash_of_the_reconciler(world: World) -> Non
     assert await ends_of(world, uid) == [f"{CLEANUP_FINISHED}FATAL_ERROR"]
 
 
+async def test_a_cleanup_that_has_ended_is_not_run_again_because_its_record_was_cleared(
+    world: World, admin: Client
+) -> None:
+    await deployed(world, cleaned(STUCK))
+    await delete(world)
+    uid = await cleaning(world)
+    # The state in which a reconciler leaves it that dies after the first of the last writes.
+    world.installation.reconciler.kill()
+    ended = {"status": {"planStatus": {"cleanup": {"status": "COMPLETE"}}}}
+    await admin.merge_patch(INSTANCES, "i", ended, namespace=world.namespace, subresource="status")
+    await world.patch("i", {"planExecution": None})
+
+    world.installation.reconciler.start()
+
+    await world.until_gone(INSTANCES, "i")
+    assert await ends_of(world, uid) == [f"{CLEANUP_FINISHED}COMPLETE"]
+    started = [event["message"] for event in await world.events("PlanStarted")]
+    assert len([text for text in started if "cleanup" in text]) == 1
+
+
 async def test_while_the_cleanup_runs_nothing_else_may_be_asked_for(world: World) -> None:
     await deployed(world, cleaned(STUCK))
     await delete(world)

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
 from kudo.execution import status_of
 from kudo.names import PLAN_CLEANUP
+from kudo.plans import active_run
 from kudo.run_status import running
+from kudo.stored import ended_cleanup
 
 S = ExecutionStatus
 _RANK = {S.NEVER_RUN: 0, S.PENDING: 1, S.IN_PROGRESS: 2, S.ERROR: 2}
@@ -103,16 +105,24 @@ def no_run_is_taken_over_by_another_plan(write: Write) -> None:
 
 
 def nothing_but_cleanup_is_asked_for_while_deleting(write: Write) -> None:
-    """While the Instance is being deleted, users schedule cleanup or clear other plans."""
+    """While the Instance is being deleted, users schedule cleanup or clear what is none at work."""
     if write.by != "user" or not write.before.metadata.deleting:
         return
     before, after = (one.scheduled.plan_name or "" for one in (write.before, write.after))
-    allowed = {before, PLAN_CLEANUP} | ({""} if before != PLAN_CLEANUP else set())
+    cleaning = before == PLAN_CLEANUP and active_run(write.before) is not None
+    allowed = {before, PLAN_CLEANUP} | (set() if cleaning else {""})
     assert after in allowed, f"{after or 'nothing'} is asked for while deleting"
     version = write.versions[1]
     for name in () if version is None else (p.name for p in version.parameters):
         values = write.before.parameters.get(name), write.after.parameters.get(name)
         assert values[0] == values[1], f"parameter {name} is changed while deleting"
+
+
+def cleanup_that_has_ended_is_not_scheduled_again(write: Write) -> None:
+    """Only a user who names it runs a cleanup a second time."""
+    before, after = write.before.scheduled, write.after.scheduled
+    if write.by != "user" and ended_cleanup(write.before) is not None and before != after:
+        assert after.plan_name != PLAN_CLEANUP, "a cleanup that has ended is scheduled again"
 
 
 def cleanup_runs_only_while_deleting(write: Write) -> None:
@@ -218,6 +228,7 @@ PROMISES: tuple[Callable[[Write], None], ...] = (
     no_run_is_taken_over_by_another_plan,
     nothing_but_cleanup_is_asked_for_while_deleting,
     cleanup_runs_only_while_deleting,
+    cleanup_that_has_ended_is_not_scheduled_again,
     immutable_parameters_stay,
     runs_use_the_immutable_parameters_of_the_runs_before,
     no_admitted_trigger_is_lost,

@@ -33,7 +33,13 @@ from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.plans import active_run
 from kudo.problems import Problem
 from kudo.run_status import begun, failure_text, running, settled, with_conditions, with_entry
-from kudo.stored import Verdict, judge_idle, judge_scheduled, run_in_progress
+from kudo.stored import (
+    Verdict,
+    ended_cleanup,
+    judge_idle,
+    judge_scheduled,
+    run_in_progress,
+)
 from tests.unit.kudo.lifecycle_model import Cluster, Outdated
 
 S = ExecutionStatus
@@ -112,6 +118,9 @@ class Reconciler:
             return "deleting"
         if instance.scheduled.plan_name == PLAN_CLEANUP:
             return (yield from self._proceed(instance, version))
+        ended = ended_cleanup(instance)
+        if ended is not None:
+            return (yield from self._end(instance, version, ended))
         self.memory = None
         entries = dict(instance.plan_status)
         for name, entry in running(entries).items():

@@ -69,6 +69,9 @@ IDLE = instance()
 WAITING = instance("deploy/A")
 RUNNING = instance("deploy/A", entry("deploy", "A", "IN_PROGRESS"))
 FINISHED = entry("deploy", "A", "IN_PROGRESS", a="COMPLETE", b="IN_PROGRESS")
+CLEANED_ENTRY = [entry("cleanup", "A", "COMPLETE")]
+CLEANED_BEFORE: dict[str, Any] = {"deleting": True, "last": "x", "ran": "cleanup"}
+CLEANED = instance("", *CLEANED_ENTRY, **CLEANED_BEFORE)
 Promise = Callable[[Write], None]
 BROKEN: list[tuple[Promise, Write]] = [
     (
@@ -117,6 +120,10 @@ BROKEN: list[tuple[Promise, Write]] = [
     (
         promises.cleanup_runs_only_while_deleting,
         write(IDLE, instance("", entry("cleanup", "C", "COMPLETE")), "reconciler"),
+    ),
+    (
+        promises.cleanup_that_has_ended_is_not_scheduled_again,
+        write(CLEANED, instance("cleanup/B", *CLEANED_ENTRY, **CLEANED_BEFORE), "reconciler"),
     ),
     (promises.cleanup_runs_only_while_deleting, write(IDLE, instance("cleanup/A"), "user")),
     (promises.cleanup_runs_only_while_deleting, write(IDLE, instance("cleanup/A"), "reconciler")),

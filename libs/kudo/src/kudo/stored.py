@@ -8,7 +8,7 @@ no webhook would have let pass; then the last good run stays in force.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kudo.api import ExecutionStatus, Instance, LastRun, OperatorVersion
+from kudo.api import ExecutionStatus, Instance, LastRun, OperatorVersion, PlanStatus
 from kudo.execution import status_of
 from kudo.fingerprints import fingerprint
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
@@ -71,6 +71,17 @@ def run_in_progress(instance: Instance) -> str | None:
     if last is None or entry is None or entry.uid != last.uid:
         return None
     return last.plan if status_of(entry).running else None
+
+
+def ended_cleanup(instance: Instance) -> PlanStatus | None:
+    """Return the entry of the cleanup that was begun last, if it has ended.
+
+    It has run because the Instance goes, and is not run again because its record was cleared.
+    """
+    last, entry = instance.status.last_run, instance.plan_status.get(PLAN_CLEANUP)
+    if last is None or entry is None or (last.plan, last.uid) != (PLAN_CLEANUP, entry.uid):
+        return None
+    return entry if status_of(entry).terminal else None
 
 
 def violations(instance: Instance, version: OperatorVersion) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from kudo.api import Instance, OperatorVersion
 from kudo.execution import fail
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.run_status import running
+from kudo.stored import ended_cleanup
 from kudo_reconciler.running import Running
 from kudo_reconciler.surroundings import (
     AGAIN_SECONDS,
@@ -44,6 +45,9 @@ class Deletion:
             return Result("deleting")
         if instance.scheduled.plan_name == PLAN_CLEANUP:
             return await self.running.proceed(instance, version)
+        ended = ended_cleanup(instance)
+        if ended is not None:
+            return await self.running.end(instance, version, ended)
         instance = await self.stop(instance)
         await self.around.instances.schedule(instance, PLAN_CLEANUP, self.around.fresh_uid())
         return Result("scheduled", requeue_after=AGAIN_SECONDS)

@@ -83,7 +83,7 @@ class Running:
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         entry = instance.plan_status.get(name)
         if entry is not None and entry.uid == uid and status_of(entry).terminal:
-            return await self._end(instance, version, entry)
+            return await self.end(instance, version, entry)
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
             return await self._cancel(key, instance, version)
         memory = self._memories.get(key)
@@ -321,10 +321,14 @@ class Running:
         self.around.metrics.run_finished(entry, reason)
         fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
         log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))
-        return await self._end(written, version, entry)
+        return await self.end(written, version, entry)
 
-    async def _end(self, instance: Instance, version: OperatorVersion, entry: PlanStatus) -> Result:
-        """Write the end event and clear the run; a newer one that came in stays."""
+    async def end(self, instance: Instance, version: OperatorVersion, entry: PlanStatus) -> Result:
+        """Write the end event and clear the run; a newer one that came in stays.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+        """
         uid = entry.uid or ""
         await self.around.events.finished(instance, entry.name, uid, status_of(entry))
         # Not before the end is on record: under this uid no pod is made again.
