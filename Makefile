@@ -64,7 +64,7 @@ crds: $(STAMP) ## write crds/ from the models
 	@$(BIN)/python -m kudo.api.crds crds
 
 golden: $(STAMP) ## compare the golden data with real Go (needs Go)
-	@$(BIN)/python tests/golden/generate.py --check
+	@$(BIN)/python -m tests.golden.generate --check
 
 lock: $(STAMP) ## write requirements/dev.txt with the hashes of every file
 	@$(BIN)/python -m pip install --quiet uv
@@ -79,7 +79,17 @@ bench: $(STAMP) ## measure speed and memory against the figures to reach
 	@$(BIN)/kudo-cluster build
 	@$(BIN)/python -m tests.bench
 
-e2e chart docs: ## not there yet: each says so and fails
+chart: $(STAMP) ## check the Helm chart: renders, values, alerts, and a release on a real API server
+	@command -v promtool >/dev/null || { echo "promtool is missing: apt-get install prometheus" >&2; exit 1; }
+	@$(BIN)/kudo-cluster build
+	@$(BIN)/python -m tools.chart.helm >/dev/null
+	@$(PYTEST) tests/chart $(PYTEST_ARGS)
+
+e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local-cluster.md)
+	@$(BIN)/kudo-cluster build --profile node
+	@$(BIN)/python -m pytest tests/e2e --numprocesses=0 --durations=5 $(PYTEST_ARGS)
+
+docs: ## not there yet: says so and fails
 	@echo "make $@: not there yet. What there is: make demo, make test, make lint." >&2
 	@exit 1
 

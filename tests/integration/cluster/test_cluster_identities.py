@@ -10,7 +10,7 @@ import pytest
 from kudo_cluster.kubeconfig import Role
 
 if TYPE_CHECKING:
-    from tests.integration.cluster.conftest import Kubectl
+    from tests.integration.cluster.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster
 
@@ -102,6 +102,7 @@ _ALLOWED: dict[Role, set[Right]] = {
     | _each(("get", "update", "patch"), ("instances.kudo.dev/status",))
     | _each(("update", "patch"), ("instances.kudo.dev/finalizers",))
     | _each((*_READ, *_WRITE), _WORKLOADS)
+    | _each(("get", "create"), ("pods/exec",))
     | _each(("create", "patch"), ("events", "events.events.k8s.io"))
     | _each((*_READ, "create", "update", "patch"), ("leases.coordination.k8s.io",))
     | _each(("get",), ("namespaces", _CRDS)),
@@ -146,7 +147,8 @@ def test_an_identity_has_its_rights_and_no_others(kubectl: "Kubectl", role: Role
         ("user", ("get", "secrets"), "no"),
         ("webhook", ("get", "configmaps"), "no"),
         ("reconciler", ("create", "secrets"), "yes"),
-        ("reconciler", ("get", "pods", "--subresource=exec"), "no"),
+        ("reconciler", ("create", "pods", "--subresource=exec"), "yes"),
+        ("user", ("create", "pods", "--subresource=exec"), "no"),
         ("reconciler", ("create", "clusterrolebindings.rbac.authorization.k8s.io"), "no"),
     ],
 )

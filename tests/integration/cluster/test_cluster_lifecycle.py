@@ -21,11 +21,12 @@ import pytest
 from kudo_cluster import Cluster, ClusterError, StartError, components, state
 from kudo_cluster.components import Component, Ports
 from kudo_cluster.layout import Layout
+from kudo_cluster.network import Network
 from kudo_cluster.processes import wait_until_gone
 from kudo_cluster.progress import silent
 
 if TYPE_CHECKING:
-    from tests.integration.cluster.conftest import Kubectl
+    from tests.integration.cluster.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster
 
@@ -179,8 +180,8 @@ def test_a_component_that_dies_while_starting_is_named_with_its_log(
 ) -> None:
     describe = components.apiserver
 
-    def broken(layout: Layout, ports: Ports) -> Component:
-        good = describe(layout, ports)
+    def broken(layout: Layout, ports: Ports, network: Network, extra: tuple[str, ...]) -> Component:
+        good = describe(layout, ports, network, extra)
         return dataclasses.replace(good, arguments=(*good.arguments, "--no-such-flag"))
 
     monkeypatch.setattr(components, "apiserver", broken)

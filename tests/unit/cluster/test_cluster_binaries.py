@@ -11,6 +11,7 @@ from kudo_cluster.errors import BuildError
 from kudo_cluster.progress import Progress
 
 _ALL = [program.name for program in binaries.PROGRAMS]
+_NODE = [program.name for program in binaries.NODE_PROGRAMS]
 
 
 class FakeGo:
@@ -101,6 +102,28 @@ def test_every_program_is_built_once(go: FakeGo) -> None:
     assert go.built == _ALL
     assert first.paths == second.paths
     assert first.path("etcd").read_text() == "go.etcd.io/etcd/server/v3"
+
+
+def test_the_programs_of_a_real_node_are_built_for_those_who_ask(go: FakeGo) -> None:
+    assert "kubelet" not in binaries.obtain().paths
+    found = binaries.obtain(node=True)
+    assert go.built == [*_ALL, *_NODE]
+    assert found.path("kubelet").parent == binaries.cache_directory(binaries.NODE)
+    assert found.path("etcd").parent == binaries.cache_directory()
+
+
+def test_the_programs_of_a_real_node_change_no_other_directory() -> None:
+    assert binaries.cache_key(binaries.NODE) != binaries.cache_key()
+
+
+def test_both_modules_pin_the_same_kubernetes() -> None:
+    pinned = [
+        line.split("//")[0].strip()
+        for suite in (binaries.CONTROL_PLANE, binaries.NODE)
+        for line in (gobuild.MODULE / suite.module / "go.mod").read_text().splitlines()
+        if line.strip().startswith("k8s.io/kubernetes v")
+    ]
+    assert pinned == [f"k8s.io/kubernetes {gobuild.module_version('k8s.io/kubernetes')}"] * 2
 
 
 def test_the_stock_stages_are_copied_with_their_license(go: FakeGo) -> None:

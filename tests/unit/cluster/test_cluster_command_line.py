@@ -1,5 +1,6 @@
 """The command line, as far as it needs no cluster."""
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from kudo_cluster.cluster import Cluster
 from kudo_cluster.components import Ports, apiserver, controller_manager, kwok, scheduler, storage
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
+from kudo_cluster.network import LoopbackNetwork
 from kudo_cluster.processes import Process
 from kudo_cluster.state import Running, State
 
@@ -39,7 +41,9 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     assert "usage: kudo-cluster" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["sideways"], ["up", "--name", "../elsewhere"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["sideways"], ["up", "--name", "../elsewhere"], ["up", "--profile", "moon"]]
+)
 def test_a_wrong_command_line_is_code_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as end:
         _run(*arguments)
@@ -114,8 +118,9 @@ def test_unknown_identities_and_programs_are_refused(tmp_path: Path) -> None:
 
 def test_every_component_listens_on_the_loopback_interface_only(tmp_path: Path) -> None:
     layout, ports = Layout(tmp_path), Ports.pick()
-    for describe in (storage, apiserver, controller_manager, scheduler, kwok):
-        component = describe(layout, ports)
+    described = [describe(layout, ports) for describe in (storage, controller_manager, scheduler)]
+    described += [apiserver(layout, ports, LoopbackNetwork()), kwok(layout, ports)]
+    for component in described:
         listening = [
             argument
             for argument in component.arguments
@@ -124,3 +129,34 @@ def test_every_component_listens_on_the_loopback_interface_only(tmp_path: Path) 
         assert listening
         assert all("127.0.0.1" in argument for argument in listening)
         assert "0.0.0.0" not in " ".join(component.arguments)
+
+
+def test_a_real_node_needs_root(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert _run("up", "--profile", "node", "--dir", str(tmp_path)) == 1
+    assert "kudo-cluster: a real node needs root" in capsys.readouterr().err
+
+
+def test_the_status_tells_a_real_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here = Process.of(os.getpid())
+    found = dataclasses.replace(_pretend(tmp_path, here), sandbox=here)
+    found.write(tmp_path)
+    assert _run("status", "--dir", str(tmp_path)) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("cluster demo (node) at ")
+    assert lines[3].split() == ["sandbox", str(os.getpid()), "-", "running"]
+
+
+def test_simulated_nodes_take_no_image(tmp_path: Path) -> None:
+    _pretend(tmp_path, Process.of(os.getpid()))
+    with pytest.raises(ClusterError, match="are simulated: they run no image"):
+        Cluster.attach(tmp_path).import_image(tmp_path / "image.tar")
+
+
+def test_a_real_node_stays_alone(tmp_path: Path) -> None:
+    here = Process.of(os.getpid())
+    dataclasses.replace(_pretend(tmp_path, here), sandbox=here).write(tmp_path)
+    with pytest.raises(ClusterError, match="has one real node"):
+        Cluster.attach(tmp_path).add_node("node-2")

@@ -106,11 +106,13 @@ def test_a_long_build_gives_signs_of_life(
 
     def keep(line: str) -> None:
         lines.append(line)
-        if len(lines) == 5:
+        # The many lines are for a broken build, which must end too.
+        if line.endswith("s, 1 packages compiled") or len(lines) > 2000:
             done.touch()
 
     gobuild.build(_ETCD, tmp_path / "etcd", tmp_path / "log", title="etcd", progress=keep)
-    assert lines[3].endswith("s, 1 packages compiled")
+    assert len(lines) <= 2000
+    assert [line for line in lines if line.endswith("s, 1 packages compiled")]
 
 
 def test_an_interrupted_build_leaves_no_compiler_behind(

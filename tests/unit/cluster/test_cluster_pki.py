@@ -12,7 +12,8 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kudo_cluster.components import SERVER_HOSTS
+from kudo_cluster.components import server_hosts
+from kudo_cluster.network import LoopbackNetwork, NodeNetwork
 from kudo_cluster.pki import LIFETIME, Authority, Pair, signing_key
 
 
@@ -30,7 +31,7 @@ def _usages(certificate: x509.Certificate) -> list[x509.ObjectIdentifier]:
 
 
 def test_a_server_certificate_names_addresses_as_addresses(authority: Authority) -> None:
-    pair = authority.server("kube-apiserver", SERVER_HOSTS)
+    pair = authority.server("kube-apiserver", server_hosts(LoopbackNetwork()))
     names = _parse(pair).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.IPAddress) == [
         ipaddress.ip_address("127.0.0.1"),
@@ -39,6 +40,11 @@ def test_a_server_certificate_names_addresses_as_addresses(authority: Authority)
     ]
     assert "kubernetes.default.svc" in names.get_values_for_type(x509.DNSName)
     assert _usages(_parse(pair)) == [ExtendedKeyUsageOID.SERVER_AUTH]
+
+
+def test_beside_a_real_node_the_server_is_called_on_the_cable_too() -> None:
+    hosts = server_hosts(NodeNetwork(3))
+    assert {"127.0.0.1", "10.245.3.1", "10.96.3.1"} < set(hosts)
 
 
 def test_a_client_certificate_names_the_user_and_the_groups(authority: Authority) -> None:

@@ -38,6 +38,21 @@ def test_what_is_written_is_read_again(written: State, tmp_path: Path) -> None:
     assert state.read(tmp_path) == written
 
 
+def test_a_real_node_is_written_and_read_again(
+    written: State, here: Process, tmp_path: Path
+) -> None:
+    node = dataclasses.replace(written, sandbox=here)
+    node.write(tmp_path)
+    assert state.read(tmp_path) == node
+    assert (written.profile, node.profile) == ("control-plane", "node")
+    assert node.processes == (*written.processes, here)
+
+
+def test_a_real_node_that_died_takes_the_cluster_along(written: State, here: Process) -> None:
+    gone = dataclasses.replace(here, started=1)
+    assert not dataclasses.replace(written, sandbox=gone).alive
+
+
 def test_nothing_else_is_left_by_writing(written: State, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [_FILE]
 

@@ -35,6 +35,17 @@ def test_stopping_ends_the_supervisor_and_its_children(tmp_path: Path) -> None:
     assert (tmp_path / "supervisor.log").read_text() == ""
 
 
+def test_stopping_ends_what_a_child_started_and_left_behind(tmp_path: Path) -> None:
+    supervised = Supervision(tmp_path / "supervisor.log", remove=None)
+    # A session of its own: neither a signal to the child nor one to its group reaches it.
+    command = f"setsid sleep 1000 & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid"
+    child = _start(supervised, tmp_path, "/bin/sh", "-c", command)
+    assert wait_until_gone([child], timeout=60) == []
+    orphan = Process.of(int((tmp_path / "pid").read_text()))
+    supervised.stop()
+    assert not orphan.alive
+
+
 def test_stopping_removes_the_directory_it_was_told_to(tmp_path: Path) -> None:
     directory = tmp_path / "throw-away"
     directory.mkdir()

@@ -1,4 +1,4 @@
-"""The command ``kudo-cluster``: a local Kubernetes control plane from the command line.
+"""The command ``kudo-cluster``: a local Kubernetes cluster from the command line.
 
 Results go to standard output, signs of progress and errors to standard error. Exit code 0 means
 done (or, for ``status``, everything is well), 1 that it is not, 2 a wrong command line.
@@ -11,15 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kudo_cluster import binaries, health, kubeconfig, progress, startup, state
-from kudo_cluster.cluster import Cluster, kill
+from kudo_cluster.cluster import PROFILES, Cluster, kill
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
+from kudo_cluster.processes import Process
 from kudo_cluster.state import Running
 
 _DESCRIPTION = """\
-A local Kubernetes control plane without containers and without root: etcd, kube-apiserver,
-kube-controller-manager, kube-scheduler, and kwok, which simulates the nodes.
-Pods are scheduled and become ready, but no container runs.
+A local Kubernetes cluster without Docker: etcd, kube-apiserver, kube-controller-manager and
+kube-scheduler as plain processes, and one of two kinds of nodes:
+
+  control-plane  needs no root: kwok simulates the nodes. Pods are scheduled and become ready, but
+                 no container runs.
+  node           needs root and a few Debian packages: containerd, kubelet and kube-proxy in
+                 namespaces of their own. Containers run; nothing outlives the cluster.
 """
 _EPILOG = """\
 The programs are built with Go once, which takes minutes, and are cached in
@@ -49,7 +54,7 @@ Print the path of a kubeconfig of a running cluster. The identities:
   reconciler  the reconciler: writes KUDO's objects and the kinds that operators consist of
 """
 _BUILD = """\
-Build the programs, if they are not cached yet, and print the directory they are in.
+Build the programs of a profile, if they are not cached yet, and print the directories they are in.
 """
 
 
@@ -78,9 +83,11 @@ def up(options: argparse.Namespace) -> int:
     directory = _directory(options)
     found = state.read(directory)
     if found is not None and found.alive:
-        print(f"cluster {found.name} runs already at {found.server}")
+        print(f"cluster {found.name} ({found.profile}) runs already at {found.server}")
     else:
-        cluster = Cluster.start(directory, name=options.name, progress=progress.default())
+        cluster = Cluster.start(
+            directory, name=options.name, profile=options.profile, progress=progress.default()
+        )
         cluster.detach()
         print(f"cluster {cluster.name} runs at {cluster.server}")
     print(f"export KUBECONFIG={kubeconfig.path_of(directory, 'admin')}")
@@ -110,13 +117,14 @@ def status(options: argparse.Namespace) -> int:
     if found is None:
         print(f"no cluster in {directory}")
         return 1
-    print(f"cluster {found.name} at {found.server}, in {directory}")
-    supervised = "running" if found.supervisor.alive else "dead"
-    rows = [("supervisor", str(found.supervisor.pid), "-", supervised)]
+    print(f"cluster {found.name} ({found.profile}) at {found.server}, in {directory}")
+    rows = [_silent_row("supervisor", found.supervisor)]
+    if found.sandbox is not None:
+        rows.append(_silent_row("sandbox", found.sandbox))
     rows += [_row(directory, running) for running in found.components]
     for row in [("COMPONENT", "PID", "PORT", "HEALTH"), *rows]:
         print(f"{row[0]:<24} {row[1]:>8} {row[2]:>6}  {row[3]}")
-    return 0 if found.supervisor.alive and all(row[3] == "healthy" for row in rows[1:]) else 1
+    return 0 if all(row[3] in {"healthy", "running"} for row in rows) else 1
 
 
 def show_kubeconfig(options: argparse.Namespace) -> int:
@@ -125,12 +133,16 @@ def show_kubeconfig(options: argparse.Namespace) -> int:
     return 0
 
 
-def build(options: argparse.Namespace) -> int:  # noqa: ARG001 - every command takes the options
+def build(options: argparse.Namespace) -> int:
     """Build what is not cached and print where everything is."""
-    found = binaries.obtain(progress.default())
+    found = binaries.obtain(progress.default(), node=options.profile == "node")
     for directory in dict.fromkeys(path.parent for path in found.paths.values()):
         print(directory)
     return 0
+
+
+def _silent_row(name: str, process: Process) -> tuple[str, str, str, str]:
+    return name, str(process.pid), "-", "running" if process.alive else "dead"
 
 
 def _row(directory: Path, running: Running) -> tuple[str, str, str, str]:
@@ -160,14 +172,19 @@ def _parser() -> argparse.ArgumentParser:
             name, help=summary, description=text, formatter_class=raw, parents=parents
         )
 
-    add("up", "start a cluster and leave it running", _UP)
+    def add_profile(command: argparse.ArgumentParser) -> None:
+        command.add_argument(
+            "--profile", choices=PROFILES, default="control-plane", help="default: %(default)s"
+        )
+
+    add_profile(add("up", "start a cluster and leave it running", _UP))
     add("down", "stop a cluster and delete its data", _DOWN)
     add("status", "show each process and its health", _STATUS)
     show = add("kubeconfig", "print the path of a kubeconfig", _KUBECONFIG)
     show.add_argument(
         "--user", choices=kubeconfig.ROLES, default="admin", help="default: %(default)s"
     )
-    add("build", "build the programs, if they are not cached yet", _BUILD)
+    add_profile(add("build", "build the programs, if they are not cached yet", _BUILD))
     return parser
 
 

@@ -1,9 +1,10 @@
-"""The programs of the control plane: found, or built once and cached.
+"""The programs of a cluster: found, or built once and cached.
 
 Where ``KUBEBUILDER_ASSETS`` names a directory with kube-apiserver, etcd and kubectl, the programs
-in it win. Everything else is built from the pinned Go module into
+in it win. Everything else is built from the pinned Go modules into
 ``${XDG_CACHE_HOME:-~/.cache}/kudo/bin/KEY``. KEY is a hash of all that decides what comes out, so
-a changed pin leads to a new directory and never to a mixture.
+a changed pin leads to a new directory and never to a mixture. What only a real node needs has a
+module and a directory of its own: nobody builds it who runs the control plane alone.
 
 A file in the cache is always whole: it is built under another name and renamed. One process builds
 at a time; the others wait for it and then find its work. An interrupted build goes on where it was.
@@ -23,6 +24,25 @@ from kudo_cluster.errors import BuildError
 from kudo_cluster.gobuild import Program
 from kudo_cluster.progress import Progress, silent
 
+_STAGES = "kwok-stages"
+_STAGE_SOURCES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Programs that one module pins and one directory holds.
+
+    Attributes:
+        programs: in the order in which they are built.
+        module: the folder of the module, below gobuild.MODULE.
+        stages: the stages of kwok to copy beside them, as folders in kwok's module.
+    """
+
+    programs: tuple[Program, ...]
+    module: str = ""
+    stages: tuple[str, ...] = ()
+
+
 PROGRAMS = (
     # The largest comes first: what it compiles, the others find compiled.
     Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
@@ -32,11 +52,15 @@ PROGRAMS = (
     Program("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
     Program("kwok", "sigs.k8s.io/kwok/cmd/kwok"),
 )
+NODE_PROGRAMS = (
+    Program("kubelet", "k8s.io/kubernetes/cmd/kubelet", "node"),
+    Program("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", "node"),
+)
+CONTROL_PLANE = Suite(PROGRAMS, stages=_STAGE_SOURCES)
+NODE = Suite(NODE_PROGRAMS, module="node")
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 _ASSETS_NEEDED = ("kube-apiserver", "etcd", "kubectl")
 _KWOK = "sigs.k8s.io/kwok"
-_STAGES = "kwok-stages"
-_STAGE_SOURCES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +70,50 @@ class Binaries:
     paths: Mapping[str, Path]
     stock_stages: Path
 
+    def with_paths(self, more: Mapping[str, Path]) -> "Binaries":
+        """Return these and more, such as programs that the machine has installed."""
+        return Binaries({**self.paths, **more}, self.stock_stages)
+
     def path(self, name: str) -> Path:
         """Return the path of a program; raises KeyError for one that does not exist here."""
         return self.paths[name]
 
 
-def obtain(progress: Progress = silent) -> Binaries:
-    """Find every program, building those that are missing; raises BuildError."""
-    assets = ready_made(progress)
-    cache = cache_directory()
-    needed = tuple(program for program in PROGRAMS if program.name not in assets)
-    if not _complete(cache, needed):
-        _fill(cache, needed, progress)
-    built = {program.name: cache / program.name for program in needed}
-    return Binaries(paths={**built, **assets}, stock_stages=cache / _STAGES)
+def obtain(progress: Progress = silent, *, node: bool = False) -> Binaries:
+    """Find every program, building those that are missing.
+
+    Args:
+        progress: receives a line for each step.
+        node: also the programs of a real node.
+
+    Raises:
+        BuildError: a program could not be built.
+    """
+    paths = ready_made(progress)
+    for suite in (CONTROL_PLANE, NODE) if node else (CONTROL_PLANE,):
+        cache = cache_directory(suite)
+        needed = tuple(program for program in suite.programs if program.name not in paths)
+        if not _complete(cache, suite, needed):
+            _fill(cache, suite, needed, progress)
+        paths |= {program.name: cache / program.name for program in needed}
+    return Binaries(paths, stock_stages=cache_directory() / _STAGES)
 
 
-def cache_key() -> str:
+def cache_key(suite: Suite = CONTROL_PLANE) -> str:
     """Hash all that decides what the programs are: pins, flags, packages and platform."""
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum"):
-        digest.update((gobuild.MODULE / name).read_bytes())
-    decisive = [gobuild.linker_flags(), *gobuild.target(), *_STAGE_SOURCES]
-    decisive += [f"{program.name}={program.package}" for program in PROGRAMS]
+        digest.update((gobuild.MODULE / suite.module / name).read_bytes())
+    decisive = [gobuild.linker_flags(), *gobuild.target(), *suite.stages]
+    decisive += [f"{program.name}={program.package}" for program in suite.programs]
     digest.update("\0".join(decisive).encode())
     return digest.hexdigest()[:16]
 
 
-def cache_directory() -> Path:
-    """Say where the programs of this version of the module are cached."""
+def cache_directory(suite: Suite = CONTROL_PLANE) -> Path:
+    """Say where the programs of this version of a module are cached."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "kudo" / "bin" / cache_key()
+    return Path(home) / "kudo" / "bin" / cache_key(suite)
 
 
 def ready_made(progress: Progress = silent) -> dict[str, Path]:
@@ -101,11 +138,15 @@ def _missing(cache: Path, programs: Iterable[Program]) -> list[Program]:
     return [program for program in programs if not _is_program(cache / program.name)]
 
 
-def _complete(cache: Path, programs: Iterable[Program]) -> bool:
-    return not _missing(cache, programs) and (cache / _STAGES).is_dir()
+def _complete(cache: Path, suite: Suite, programs: Iterable[Program]) -> bool:
+    return not _missing(cache, programs) and _has_stages(cache, suite)
 
 
-def _fill(cache: Path, programs: Iterable[Program], progress: Progress) -> None:
+def _has_stages(cache: Path, suite: Suite) -> bool:
+    return not suite.stages or (cache / _STAGES).is_dir()
+
+
+def _fill(cache: Path, suite: Suite, programs: Iterable[Program], progress: Progress) -> None:
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache.with_suffix(".lock"), progress), _scratch(cache) as scratch:
         gobuild.check_go()
@@ -118,7 +159,7 @@ def _fill(cache: Path, programs: Iterable[Program], progress: Progress) -> None:
             log = cache / f"{program.name}.log"
             gobuild.build(program, output, log, title=title, progress=progress)
             output.rename(cache / program.name)
-        if not (cache / _STAGES).is_dir():
+        if not _has_stages(cache, suite):
             _copy_stages(scratch / _STAGES)
             (scratch / _STAGES).rename(cache / _STAGES)
 

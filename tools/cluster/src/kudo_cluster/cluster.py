@@ -1,9 +1,11 @@
-"""A local Kubernetes control plane with simulated nodes: start it, use it, stop it.
+"""A local Kubernetes cluster: start it, use it, stop it.
 
-etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok run as plain processes of the
-caller, on the loopback interface and on free ports, without containers and without root. Nodes are
-simulated: pods are scheduled and become ready, but no container runs (stages.py says how to make
-them slow, or fail).
+etcd, kube-apiserver, kube-controller-manager and kube-scheduler run as plain processes of the
+caller, on free ports. The nodes come in two profiles:
+
+* ``control-plane``, without root: kwok simulates them. Pods are scheduled and become ready, but no
+  container runs (stages.py says how to make them slow, or fail).
+* ``node``, with root: one real node, on which containers run (realnode.py).
 
 A cluster started here dies with the process that started it, unless it was detached; then
 ``attach`` finds it again.
@@ -15,9 +17,19 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self, get_args
 
-from kudo_cluster import binaries, kubeconfig, startup, state
+from kudo_cluster import (
+    binaries,
+    cgroups,
+    images,
+    kubeconfig,
+    needs,
+    realnode,
+    simulated,
+    startup,
+    state,
+)
 from kudo_cluster.components import Ports
 from kudo_cluster.errors import ClusterError, PortTakenError
 from kudo_cluster.kubeconfig import Role
@@ -25,10 +37,15 @@ from kudo_cluster.layout import Layout
 from kudo_cluster.pki import Authority
 from kudo_cluster.processes import wait_until_gone
 from kudo_cluster.progress import Progress, announce
-from kudo_cluster.startup import Startup
+from kudo_cluster.realnode import RealNode
+from kudo_cluster.sandbox import Sandbox
+from kudo_cluster.simulated import SimulatedNodes
+from kudo_cluster.startup import Nodes, Startup
 from kudo_cluster.state import State
 from kudo_cluster.supervision import Supervision
 
+Profile = Literal["control-plane", "node"]
+PROFILES: tuple[Profile, ...] = get_args(Profile)
 _ATTEMPTS = 3
 _STOP_TIMEOUT = 20.0
 _NODE_TIMEOUT = 30.0
@@ -50,7 +67,12 @@ class Cluster:
 
     @classmethod
     def start(
-        cls, directory: Path | None = None, *, name: str = "test", progress: Progress = announce
+        cls,
+        directory: Path | None = None,
+        *,
+        name: str = "test",
+        profile: Profile = "control-plane",
+        progress: Progress = announce,
     ) -> Self:
         """Start a cluster and return when pods can run in it.
 
@@ -58,28 +80,35 @@ class Cluster:
             directory: keeps the cluster's files, and its logs after the end; without one they lie
                 in a temporary directory that disappears with the cluster.
             name: appears in the kubeconfigs, as ``kudo-NAME``.
+            profile: what the nodes are: simulated, or one real node, which needs root and the
+                packages that needs.py lists.
             progress: receives a line for each step, by default on standard error. The first build
                 of the programs takes minutes.
 
         Raises:
-            ClusterError: if a program cannot be built, a component dies or is not ready in time,
-                or a cluster runs in the directory already.
+            ClusterError: if the machine lacks something, a program cannot be built, a component
+                dies or is not ready in time, or a cluster runs in the directory already.
         """
         if sys.platform != "linux":
             raise ClusterError("a local cluster needs Linux: /proc and signals on a parent's death")
-        found = binaries.obtain(progress)
-        for attempt in range(1, _ATTEMPTS + 1):
+        found = obtain(profile, progress)
+        for number in range(1, _ATTEMPTS + 1):
             try:
-                return cls._start_once(directory, name, found, progress)
+                return cls._start_once(directory, name, profile, found, progress)
             except PortTakenError as error:
-                if attempt == _ATTEMPTS:
+                if number == _ATTEMPTS:
                     raise
                 progress(f"{error.component} found its port taken: trying others")
         raise AssertionError
 
     @classmethod
     def _start_once(
-        cls, directory: Path | None, name: str, found: binaries.Binaries, progress: Progress
+        cls,
+        directory: Path | None,
+        name: str,
+        profile: Profile,
+        found: binaries.Binaries,
+        progress: Progress,
     ) -> Self:
         temporary = directory is None
         if directory is None:
@@ -92,9 +121,9 @@ class Cluster:
                 layout.log("supervisor"), remove=layout.root if temporary else None
             )
             try:
-                ports = Ports.pick()
-                server = startup.prepare(layout, ports, name=name, stock_stages=found.stock_stages)
-                running = Startup(layout, ports, found, supervision).run(name, server, progress)
+                nodes: Nodes = RealNode(found) if profile == "node" else SimulatedNodes(found)
+                attempt = Startup(layout, Ports.pick(), found, supervision, nodes)
+                running = attempt.run(name, progress)
             except BaseException:
                 supervision.stop()
                 raise
@@ -166,10 +195,28 @@ class Cluster:
         certificate, key = pair.write(directory, "tls")
         return certificate, key, authority.pair.certificate
 
+    def import_image(self, archive: Path) -> None:
+        """Give a real node an image; a pod then asks for it by the name in the archive.
+
+        Args:
+            archive: a file in Docker's format, as ``buildah push IMAGE docker-archive:FILE:NAME``
+                writes it. A name without a host is completed as it is for a pod, so a pod finds
+                ``NAME`` by this name, with the imagePullPolicy IfNotPresent or Never.
+
+        Raises:
+            ClusterError: the nodes are simulated, or the archive cannot be read.
+        """
+        if self._state.sandbox is None:
+            raise ClusterError(f"the nodes of cluster {self.name} are simulated: they run no image")
+        sandbox = Sandbox.read(self._layout)
+        images.load(archive, entrance=sandbox.entrance, snapshotter=sandbox.snapshotter)
+
     def add_node(self, name: str = "node-1") -> None:
         """Add a simulated node and wait until pods can be scheduled to it."""
+        if self._state.sandbox is not None:
+            raise ClusterError(f"cluster {self.name} has one real node: no other can be added")
         api = startup.setup_api(self._layout, self.server)
-        api.apply(startup.node(name))
+        api.apply(simulated.manifest(name))
         deadline = time.monotonic() + _NODE_TIMEOUT
         while (problem := startup.node_problem(api, name)) is not None:
             if time.monotonic() > deadline:
@@ -207,6 +254,14 @@ class Cluster:
             self.stop()
 
 
+def obtain(profile: Profile, progress: Progress) -> binaries.Binaries:
+    """Find or build the programs of a profile; raises ClusterError if the machine lacks any."""
+    if profile == "control-plane":
+        return binaries.obtain(progress)
+    needs.check()
+    return binaries.obtain(progress, node=True).with_paths(realnode.installed())
+
+
 def kill(found: State) -> None:
     """End the processes of a cluster and wait for that; raises ClusterError if one stays."""
     found.supervisor.signal(signal.SIGTERM)
@@ -216,6 +271,8 @@ def kill(found: State) -> None:
     if left := wait_until_gone(left, _STOP_TIMEOUT):
         pids = ", ".join(str(process.pid) for process in left)
         raise ClusterError(f"these processes of cluster {found.name} do not end: {pids}")
+    if found.sandbox is not None:
+        cgroups.sweep()
 
 
 def _make_room(layout: Layout, progress: Progress) -> None:

@@ -1,7 +1,8 @@
 """The programs of one cluster: their order, their ports and their command lines.
 
-Everything listens on the loopback interface only. The settings suit a cluster that is thrown away:
-etcd does not wait for the disk, nobody elects a leader, and clients are hardly throttled.
+Everything listens on the loopback interface only; beside a real node the API server listens on the
+cable to it instead. The settings suit a cluster that is thrown away: etcd does not wait for the
+disk, nobody elects a leader, and clients are hardly throttled.
 """
 
 from dataclasses import asdict, dataclass, fields
@@ -9,19 +10,8 @@ from pathlib import Path
 
 from kudo_cluster.kubeconfig import path_of
 from kudo_cluster.layout import Layout
+from kudo_cluster.network import Network, service_of_the_server
 from kudo_cluster.ports import LOOPBACK, free_ports
-
-SERVICE_RANGE = "10.96.0.0/16"
-SERVER_HOSTS = (
-    LOOPBACK,
-    "::1",
-    "localhost",
-    "kubernetes",
-    "kubernetes.default",
-    "kubernetes.default.svc",
-    "kubernetes.default.svc.cluster.local",
-    "10.96.0.1",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +37,24 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A program to run: what to execute and where it says that it is well."""
+    """A program to run: what to execute and where it says that it is well.
+
+    Attributes:
+        entrance: what stands before the program so that it runs in other namespaces.
+    """
 
     name: str
     arguments: tuple[str, ...]
     port: int
     health: str
+    entrance: tuple[str, ...] = ()
+
+
+def server_hosts(network: Network) -> tuple[str, ...]:
+    """Return the addresses and names under which the API server is called."""
+    names = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
+    local = (LOOPBACK, "::1", "localhost", network.server, service_of_the_server(network))
+    return (*dict.fromkeys(local), *names, "kubernetes.default.svc.cluster.local")
 
 
 def storage(layout: Layout, ports: Ports) -> Component:
@@ -75,24 +77,25 @@ def storage(layout: Layout, ports: Ports) -> Component:
     )
 
 
-def apiserver(layout: Layout, ports: Ports) -> Component:
-    """Describe kube-apiserver."""
+def apiserver(
+    layout: Layout, ports: Ports, network: Network, extra: tuple[str, ...] = ()
+) -> Component:
+    """Describe kube-apiserver; `extra` are the arguments that the cluster's nodes ask for."""
     pki = layout.pki
     return Component(
         name="kube-apiserver",
         arguments=(
             f"--etcd-servers=http://{LOOPBACK}:{ports.etcd}",
-            f"--bind-address={LOOPBACK}",
+            f"--bind-address={network.server}",
             f"--secure-port={ports.apiserver}",
-            # Nobody but the host reaches it, and a machine without a default route is fine too.
-            f"--advertise-address={LOOPBACK}",
-            "--endpoint-reconciler-type=none",
+            # Said, because a machine without a default route is fine too.
+            f"--advertise-address={network.server}",
             *_serving(pki),
             f"--client-ca-file={pki / 'ca.crt'}",
             f"--service-account-key-file={pki / 'service-account.pub'}",
             f"--service-account-signing-key-file={pki / 'service-account.key'}",
             "--service-account-issuer=https://kubernetes.default.svc",
-            f"--service-cluster-ip-range={SERVICE_RANGE}",
+            f"--service-cluster-ip-range={network.services}",
             "--authorization-mode=RBAC",
             # Off by default, but on in some distributions: whoever makes an object block its
             # owner's deletion needs update on the owner's finalizers. Without it, that right's
@@ -100,9 +103,10 @@ def apiserver(layout: Layout, ports: Ports) -> Component:
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
             "--allow-privileged=true",
             "--profiling=false",
+            *extra,
         ),
         port=ports.apiserver,
-        health=f"https://{LOOPBACK}:{ports.apiserver}/readyz",
+        health=f"https://{network.server}:{ports.apiserver}/readyz",
     )
 
 

@@ -1,7 +1,8 @@
-"""Build programs from the pinned Go module beside this file, with signs of life.
+"""Build programs from the pinned Go modules beside this file, with signs of life.
 
-The module (``gomodule/``) names each program as a tool and pins everything it is made from.
-Building leaves the module as it is, and never depends on the caller's Go workspace or flags.
+A module names each program as a tool and pins everything it is made from: ``gomodule/`` for the
+control plane, ``gomodule/node/`` for a real node. Building leaves both as they are, and never
+depends on the caller's Go workspace or flags.
 """
 
 import json
@@ -27,10 +28,17 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program of the control plane: its name here, and the Go package that holds it."""
+    """A program of a cluster: its name here, the Go package that holds it, and who pins it.
+
+    Attributes:
+        name: what the file is called.
+        package: the Go package to build.
+        module: the folder of the module that pins it, below MODULE.
+    """
 
     name: str
     package: str
+    module: str = ""
 
 
 def module_version(module: str) -> str:
@@ -103,7 +111,8 @@ def build(program: Program, output: Path, log: Path, *, title: str, progress: Pr
     with log.open("wb") as stream:
         # Where go works: when it is interrupted, it leaves everything there.
         environment = {**_environment(), "GOTMPDIR": str(output.parent)}
-        code = _run(command, environment, stream.fileno(), log, title, progress)
+        directory = MODULE / program.module
+        code = _run(command, directory, environment, stream.fileno(), log, title, progress)
     if code != 0:
         raise BuildError(
             f"go build {program.package} failed (exit code {code}); the end of its log {log}:\n"
@@ -130,6 +139,7 @@ def module_directory(module: str) -> Path:
 
 def _run(
     command: list[str],
+    directory: Path,
     environment: dict[str, str],
     stream: int,
     log: Path,
@@ -143,7 +153,7 @@ def _run(
     tether = [sys.executable, "-I", "-S", str(_SUPERVISOR), str(os.getpid()), "--become"]
     building = subprocess.Popen(
         [*tether, *command],
-        cwd=MODULE,
+        cwd=directory,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=stream,

@@ -15,7 +15,7 @@ from pathlib import Path
 from kudo_cluster.errors import ClusterError
 
 _MARK = ".kudo-cluster"
-_DIRECTORIES = ("etcd", "kubeconfigs", "logs", "pki", ".kwok", ".kube")
+_DIRECTORIES = ("etcd", "kubeconfigs", "logs", "node", "pki", ".kwok", ".kube")
 _FILES = ("cluster.json", ".cluster.json.new", "stages.yaml")
 
 
@@ -39,6 +39,11 @@ class Layout:
     def etcd(self) -> Path:
         """The database."""
         return self.root / "etcd"
+
+    @property
+    def node(self) -> Path:
+        """What a real node keeps: its settings, images, containers and volumes."""
+        return self.root / "node"
 
     @property
     def stages(self) -> Path:

@@ -9,23 +9,27 @@ import http.client
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
-from kudo_cluster import components, health, kubeconfig, stages
+from kudo_cluster import components, health, kubeconfig
 from kudo_cluster.api import Api
 from kudo_cluster.binaries import Binaries
 from kudo_cluster.components import Component, Ports
 from kudo_cluster.errors import ApiError, ClusterError, PortTakenError, StartError
 from kudo_cluster.layout import Layout
+from kudo_cluster.network import Network
 from kudo_cluster.pki import Authority, signing_key, write_private
-from kudo_cluster.ports import LOOPBACK
+from kudo_cluster.processes import Process
 from kudo_cluster.progress import Progress
+from kudo_cluster.sandbox import PATH
 from kudo_cluster.state import Running, State
 from kudo_cluster.supervision import Supervision
 
 READY_TIMEOUT = 90.0
+NODE = "node-1"
+"""The name of the node that every cluster has from the start."""
 CA = "ca"
 WEBHOOK_CA = "webhook-ca"
 _POLL = 0.05
@@ -34,20 +38,40 @@ _TEMPORARY = {http.HTTPStatus.TOO_MANY_REQUESTS, http.HTTPStatus.CONFLICT}
 _RBAC = Path(__file__).parent / "rbac.yaml"
 
 
-def prepare(layout: Layout, ports: Ports, *, name: str, stock_stages: Path) -> str:
-    """Write everything the components read, and return the API server's URL."""
+class Nodes(Protocol):
+    """Where the pods of a cluster go; each profile has its own."""
+
+    @property
+    def programs(self) -> str:
+        """Name the programs that play the node, for whoever watches."""
+
+    @property
+    def sandbox(self) -> Process | None:
+        """The process that everything on the node dies with, if there is one."""
+
+    def prepare(self, layout: Layout, supervision: Supervision) -> Network:
+        """Write what the programs read, and say how the API server is reached."""
+
+    def server_arguments(self, layout: Layout) -> tuple[str, ...]:
+        """Return what the API server must be told."""
+
+    def start(self, startup: "Startup", api: Api) -> None:
+        """Start the programs and see to it that the node gets registered."""
+
+
+def prepare(layout: Layout, ports: Ports, network: Network, *, name: str) -> str:
+    """Write everything the control plane reads, and return the API server's URL."""
     layout.pki.mkdir(mode=0o700)
     authority = Authority.create("kudo-cluster")
     authority.pair.write(layout.pki, CA)
     Authority.create("kudo-cluster-webhooks").pair.write(layout.pki, WEBHOOK_CA)
-    authority.server("kube-apiserver", components.SERVER_HOSTS).write(layout.pki, "server")
+    authority.server("kube-apiserver", components.server_hosts(network)).write(layout.pki, "server")
     authority.client("kudo-cluster-setup", "system:masters").write(layout.pki, "setup")
     private, public = signing_key()
     write_private(layout.pki / "service-account.key", private)
     (layout.pki / "service-account.pub").write_bytes(public)
-    server = f"https://{LOOPBACK}:{ports.apiserver}"
+    server = f"https://{network.server}:{ports.apiserver}"
     kubeconfig.write_all(layout.root, cluster=name, server=server, authority=authority)
-    stages.write(stock_stages, layout.stages)
     return server
 
 
@@ -61,31 +85,39 @@ class Startup:
     """One attempt to start a cluster with given ports."""
 
     def __init__(
-        self, layout: Layout, ports: Ports, binaries: Binaries, supervision: Supervision
+        self,
+        layout: Layout,
+        ports: Ports,
+        binaries: Binaries,
+        supervision: Supervision,
+        nodes: Nodes,
     ) -> None:
-        self._layout = layout
-        self._ports = ports
+        self.layout = layout
+        self.ports = ports
         self._binaries = binaries
         self._supervision = supervision
+        self._nodes = nodes
         self._running: list[Running] = []
         self._deadline = time.monotonic() + READY_TIMEOUT
 
-    def run(self, name: str, server: str, progress: Progress) -> State:
+    def run(self, name: str, progress: Progress) -> State:
         """Start every component and wait until pods can be created, scheduled and made ready."""
-        layout, ports = self._layout, self._ports
+        layout, ports, nodes = self.layout, self.ports, self._nodes
+        network = nodes.prepare(layout, self._supervision)
+        server = prepare(layout, ports, network, name=name)
         progress("starting etcd and kube-apiserver")
-        self._start(components.storage(layout, ports))
-        self._start(components.apiserver(layout, ports))
-        self._wait_until_healthy()
-        progress("starting kube-controller-manager, kube-scheduler and kwok")
-        self._start(components.controller_manager(layout, ports))
-        self._start(components.scheduler(layout, ports))
-        self._start(components.kwok(layout, ports))
+        self.start(components.storage(layout, ports))
+        extra = nodes.server_arguments(layout)
+        self.start(components.apiserver(layout, ports, network, extra))
+        self.wait_until_healthy()
+        progress(f"starting kube-controller-manager, kube-scheduler and {nodes.programs}")
+        self.start(components.controller_manager(layout, ports))
+        self.start(components.scheduler(layout, ports))
         api = setup_api(layout, server)
-        self._apply(api, "the access rules", _manifests(_RBAC))
-        self._apply(api, "a node", [node("node-1")])
-        self._wait_until_healthy()
-        self._wait("the first node", lambda: node_problem(api, "node-1"))
+        self.apply(api, "the access rules", _manifests(_RBAC))
+        nodes.start(self, api)
+        self.wait_until_healthy()
+        self._wait("the first node", lambda: node_problem(api, NODE))
         self._wait("a service account", lambda: _service_account_problem(api))
         # A foreign program on one of our ports may have answered in place of ours.
         self._check_alive()
@@ -95,28 +127,32 @@ class Startup:
             supervisor=self._supervision.process,
             components=tuple(self._running),
             binaries={program: str(path) for program, path in self._binaries.paths.items()},
+            sandbox=nodes.sandbox,
         )
         started.write(layout.root)
         return started
 
-    def _start(self, component: Component) -> None:
+    def start(self, component: Component) -> None:
+        """Start a component without waiting."""
         program = self._binaries.path(component.name)
         process = self._supervision.start(
-            [str(program), *component.arguments],
-            self._layout.log(component.name),
+            [*component.entrance, str(program), *component.arguments],
+            self.layout.log(component.name),
             # HOME, because kwok looks there for settings that are none of this cluster's business.
-            {"PATH": "/usr/bin:/bin", "HOME": str(self._layout.root)},
+            {"PATH": PATH, "HOME": str(self.layout.root)},
         )
         self._running.append(
             Running(component.name, port=component.port, health=component.health, process=process)
         )
 
-    def _apply(self, api: Api, what: str, manifests: Iterable[dict[str, Any]]) -> None:
+    def apply(self, api: Api, what: str, manifests: Iterable[dict[str, Any]]) -> None:
+        """Write objects, as soon as the API server takes them; `what` names them in errors."""
         for manifest in manifests:
             self._wait(what, functools.partial(api.apply, manifest))
 
-    def _wait_until_healthy(self) -> None:
-        ca = self._layout.pki / f"{CA}.crt"
+    def wait_until_healthy(self) -> None:
+        """Wait until every component that was started says that it is well."""
+        ca = self.layout.pki / f"{CA}.crt"
         for running in self._running:
             self._wait(running.name, functools.partial(health.problem, running.health, ca))
 
@@ -131,14 +167,14 @@ class Startup:
     def _check_alive(self) -> None:
         for running in self._running:
             if not running.process.alive:
-                log = self._layout.log(running.name)
+                log = self.layout.log(running.name)
                 tail = _tail(log)
                 kind = PortTakenError if "address already in use" in tail else StartError
                 raise kind(running.name, log, "died while starting", tail)
 
     def _late(self, what: str, problem: str) -> ClusterError:
         reason = f"is not ready after {READY_TIMEOUT:.0f} s ({problem})"
-        log = self._layout.log(what)
+        log = self.layout.log(what)
         if not log.exists():
             return ClusterError(f"{what} {reason}")
         return StartError(what, log, reason, _tail(log))
@@ -154,25 +190,6 @@ def _problem(attempt: Callable[[], str | None]) -> str | None:
         if error.status not in _TEMPORARY and error.status < http.HTTPStatus.INTERNAL_SERVER_ERROR:
             raise
         return str(error)
-
-
-def node(name: str) -> dict[str, Any]:
-    """Return the manifest of a simulated node."""
-    resources = {"cpu": "64", "memory": "512Gi", "pods": "5000"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "annotations": {"kwok.x-k8s.io/node": "fake"},
-            "labels": {
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-                "type": "kwok",
-            },
-        },
-        "status": {"allocatable": resources, "capacity": resources},
-    }
 
 
 def node_problem(api: Api, name: str) -> str | None:

@@ -29,18 +29,30 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A cluster that was started: its processes, and the programs that belong to it."""
+    """A cluster that was started: its processes, and the programs that belong to it.
+
+    Attributes:
+        sandbox: the first process in the namespaces of a real node, which everything on the node
+            dies with; None if the nodes are simulated.
+    """
 
     name: str
     server: str
     supervisor: Process
     components: tuple[Running, ...]
     binaries: dict[str, str]
+    sandbox: Process | None = None
 
     @property
     def processes(self) -> tuple[Process, ...]:
         """Every process, the supervisor first."""
-        return (self.supervisor, *(component.process for component in self.components))
+        sandbox = () if self.sandbox is None else (self.sandbox,)
+        return (self.supervisor, *(component.process for component in self.components), *sandbox)
+
+    @property
+    def profile(self) -> str:
+        """What the nodes are: `node` for a real one, else `control-plane`."""
+        return "control-plane" if self.sandbox is None else "node"
 
     @property
     def alive(self) -> bool:
@@ -75,6 +87,7 @@ def read(directory: Path) -> State | None:
                 for component in document["components"]
             ),
             binaries=dict(document["binaries"]),
+            sandbox=Process(**sandbox) if (sandbox := document.get("sandbox")) else None,
         )
     except (KeyError, TypeError) as error:
         raise ClusterError(f"{path} is damaged: {error!r}") from error

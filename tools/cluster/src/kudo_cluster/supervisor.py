@@ -13,7 +13,8 @@ Requests come as JSON lines on standard input, answers leave on standard output:
 
 Everything is killed, and the directory of ``--remove`` deleted, when standard input ends, when the
 parent is another process than at the start (somebody forked with the pipe's other end would keep it
-open) or on SIGTERM or SIGINT. If the supervisor itself is killed, the kernel kills its children.
+open) or on SIGTERM or SIGINT. What the children started comes to the supervisor when they end, and
+is killed as well. If the supervisor itself is killed, the kernel kills its children.
 
 With ``--become COMMAND ...`` it supervises nothing but turns into that command, which the kernel
 then kills when the parent dies.
@@ -34,6 +35,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 _PARENT_CHECK = 0.5
 
 
@@ -51,6 +53,25 @@ def die_with_parent(parent: int) -> Callable[[], None]:
             os._exit(127)
 
     return prepare
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what children leave behind when they end."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children() -> list[int]:
+    """Return the pids of the children of this process, adopted ones included."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            stat = path.read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        # The command's name stands in parentheses and may itself hold some.
+        if int(stat.rpartition(")")[2].split()[1]) == os.getpid():
+            found.append(int(path.parent.name))
+    return found
 
 
 class Supervisor:
@@ -79,11 +100,15 @@ class Supervisor:
                     answer(self._handle(json.loads(line)))
 
     def kill_all(self) -> None:
-        """Kill every child and wait until the kernel has let go of it."""
+        """Kill every child and all that it started; wait until the kernel has let go of them."""
         for child in self._children:
             child.kill()
         for child in self._children:
             child.wait()
+        while orphans := children():
+            for pid in orphans:
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)
 
     def _handle(self, request: dict[str, Any]) -> dict[str, Any]:
         if "detach" in request:
@@ -141,6 +166,7 @@ def main() -> int:
         become(arguments.become, arguments.parent)
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    adopt_orphans()
     supervisor = Supervisor(arguments.parent)
     try:
         supervisor.serve()

@@ -1,0 +1,91 @@
+"""Trees of Instances with real containers: the example, a child that fails, one changed by hand."""
+
+import urllib.request
+from pathlib import Path
+
+from tests.e2e.objects import job, server
+from tests.integration.children.family import CHILD, child, install, parent, until_runs
+from tests.integration.cluster.kubectl import Kubectl
+from tests.integration.support import (
+    INSTANCES,
+    Json,
+    World,
+    config_map,
+    messages,
+    template,
+    wait_until,
+)
+
+PACKAGE = Path(__file__).resolve().parents[2] / "examples" / "parent-child"
+WAIT = ("--wait", "--wait-time", "120s")
+TREE = ("paper", "paper-newsroom", "paper-newsroom-weather")
+
+
+async def kudo(world: World, *arguments: str) -> None:
+    done = await world.kudo(*arguments)
+    assert done.code == 0, done.output
+
+
+def page(inside: Kubectl, name: str) -> bytes:
+    """Fetch what an Instance of the tree serves, as this machine sees it."""
+    spec = inside.get(f"service/{name}")["spec"]
+    with urllib.request.urlopen(f"http://{spec['clusterIP']}/cgi-bin/page", timeout=5) as answer:
+        return bytes(answer.read())
+
+
+async def until_page(inside: Kubectl, name: str, expected: bytes) -> None:
+    """Wait for a page that begins as expected; without cluster DNS it ends there, too."""
+    seen = b""
+
+    async def served() -> bool:
+        nonlocal seen
+        try:
+            seen = page(inside, name)
+        except OSError as error:
+            seen = str(error).encode()
+        return seen.startswith(expected)
+
+    await wait_until(served, lambda: f"the page {expected!r}; last seen: {seen!r}", 150)
+
+
+async def test_a_tree_of_operators_serves_what_is_handed_down(
+    world: World, inside: Kubectl
+) -> None:
+    await kudo(world, "install", str(PACKAGE), "--instance", "paper", *WAIT)
+    await until_page(inside, "paper", b"The Daily Pod\n")
+    await until_page(
+        inside, "paper-newsroom", b"News from Berlin, for paper\n- politics\n- sport\n"
+    )
+    await until_page(inside, "paper-newsroom-weather", b"The sun shines on Berlin.\n")
+
+    await kudo(world, "update", "--instance", "paper", "-p", "city=Paris", *WAIT)
+    await until_page(inside, "paper-newsroom-weather", b"The sun shines on Paris.\n")
+
+    await kudo(world, "uninstall", "--instance", "paper", *WAIT)
+    for name in TREE:
+        await world.until_gone(INSTANCES, name)
+
+
+async def test_a_container_that_fails_in_a_child_fails_the_parent(world: World) -> None:
+    failing: Json = job("failing", ["sh", "-c", "exit 3"])
+    await install(world, parent(), child(settings=template(failing)))
+
+    failed = await world.until_failed("i")
+
+    assert f"instance {world.namespace}/{CHILD} plan deploy ended with FATAL_ERROR: " in messages(
+        failed, "deploy"
+    )
+    assert 'job "failing" has failed terminally' in messages(failed, "deploy")
+
+
+async def test_what_is_changed_by_hand_in_a_child_is_put_back(world: World) -> None:
+    size = config_map("{{ .Name }}", size="{{ .Params.SIZE }}")
+    slow = server("slow", "hello")
+    slow["spec"]["containers"][0]["readinessProbe"]["initialDelaySeconds"] = 8
+    await install(world, parent(), child(settings=template(size, slow)))
+    await until_runs(world, CHILD)
+
+    await world.patch(CHILD, {"parameters": {"SIZE": "by hand"}})
+    await world.until_complete("i")
+
+    assert (await world.instance(CHILD))["spec"]["parameters"] == {"SIZE": "1"}
