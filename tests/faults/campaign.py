@@ -22,7 +22,7 @@ from tests.faults.matrix import GROUPS, Cell, Group, Result, choose, failure_lin
 from tests.faults.oracle import Outcome, judge
 from tests.faults.proxy import Proxy
 from tests.faults.reconcilers import Reconcilers
-from tests.faults.stages import STAGES, Stage
+from tests.faults.stages import STORIES, Stage, Story
 from tests.faults.strikes import Strikes
 from tests.faults.view import View
 
@@ -69,8 +69,11 @@ class Campaign:
 
     async def record(self) -> None:
         """Lead lives without faults, and take down what all of them had in common."""
-        lives = [await self.lives.new() for _ in range(_RECORDINGS)]
-        for stage in STAGES:
+        await asyncio.gather(*map(self._record, STORIES))
+
+    async def _record(self, story: Story) -> None:
+        lives = [await self.lives.new(story) for _ in range(_RECORDINGS)]
+        for stage in story.stages:
             found = await asyncio.gather(*(life.record(stage) for life in lives))
             for other in found[1:]:
                 assert not judge(found[0], other), (stage.name, judge(found[0], other))
@@ -113,10 +116,11 @@ class Campaign:
     async def _life(self, todo: "_Todo", *, lasting: bool) -> list[Result]:
         """Lead one life as far as there are cells for it and all goes well."""
         results: list[Result] = []
-        life = await self.lives.new()
+        story = next(one for one in STORIES if todo.left_of(one))
+        life = await self.lives.new(story)
         suspect: Result | None = None
-        for stage in STAGES:
-            if not todo and suspect is None:
+        for stage in story.stages:
+            if not todo.left_of(story) and suspect is None:
                 break
             cell = None if suspect is not None else todo.take(stage.name)
             result = await self._stage(life, stage, cell or Cell(stage.name, "", None))
@@ -152,6 +156,9 @@ class _Todo:
 
     def __bool__(self) -> bool:
         return any(self._left.values())
+
+    def left_of(self, story: Story) -> bool:
+        return any(self._left[stage.name] for stage in story.stages)
 
     def take(self, stage: str) -> Cell | None:
         return self._left[stage].popleft() if self._left[stage] else None

@@ -20,7 +20,7 @@ from tests.faults.oracle import (
     judge,
 )
 from tests.faults.reconcilers import WATCH_SILENCE
-from tests.faults.stages import Place, Stage
+from tests.faults.stages import Place, Stage, Story
 from tests.faults.strikes import Strikes
 from tests.faults.view import View, run_uid
 from tests.integration.support import EVENTS, NAMESPACES, Json, entry, idle, ready
@@ -52,8 +52,9 @@ class Lives:
     rules: Rules
     strikes: Strikes
 
-    async def new(self) -> "Life":
+    async def new(self, story: Story) -> "Life":
         name = f"faults-{uuid.uuid4().hex[:10]}"
+        self.view.follow(name, story.instance)
         await self.user.create(
             NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         )

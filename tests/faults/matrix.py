@@ -46,12 +46,13 @@ class Cell:
     @property
     def role(self) -> str:
         """The label without the names of objects and steps."""
-        verb, resource, *rest = self.label.split()
+        label = self.label.partition(" of ")[0]
+        verb, resource, *rest = label.split()
         if verb in {"apply", "delete"}:
             return f"{verb} {resource}"
         if rest[:1] == ["step"]:
             return f"{verb} {resource} step finished"
-        return self.label
+        return label
 
     def __str__(self) -> str:
         return f"{self.stage}: {self.label}: {self.fault}" if self.fault else self.stage
@@ -181,7 +182,7 @@ def matrix_lines(results: Iterable[Result]) -> Iterator[str]:
         cells = ", ".join(
             f"{r.cell.fault or 'no fault'} {'ok' if r.passed else 'FAILED'}" for r in row
         )
-        yield f"{stage:8} {label:62} {cells}"
+        yield f"{stage:12} {label:72} {cells}"
     yield ""
     yield from _count_lines(found)
     yield from (failure_line(result) for result in found if not result.passed)

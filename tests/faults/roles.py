@@ -1,7 +1,8 @@
 """Which write a request is: its verb, its resource, and its role in the protocol.
 
 A role is read from the request alone, so that the same write has the same label in every run, in
-every namespace and by every reconciler. Names of objects belong to the role; uids do not.
+every namespace and by every reconciler. Names of objects belong to the role; uids do not. In a tree
+of Instances each has its own: `run ended of NAME`.
 """
 
 from collections.abc import Callable
@@ -69,7 +70,8 @@ def _verb(method: str, content_type: str) -> str:
 def _role(verb: str, target: Target, content: object) -> str:
     known = _ROLES.get((verb, target.resource, target.subresource))
     if known is not None:
-        return known(content)
+        subject = target.name or str(_at(content, "involvedObject").get("name") or "")
+        return f"{known(content)} of {subject}"
     return "lease" if target.resource == _LEASES else target.name or _name(content)
 
 

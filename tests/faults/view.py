@@ -14,7 +14,6 @@ from kubeio.client import Client
 from kubeio.informer import Informer
 from kubeio.store import Change
 from tests.faults.oracle import execution_of
-from tests.faults.stages import NAME
 from tests.integration.support import INSTANCES, JOBS, Json, entry, scheduled
 
 
@@ -27,6 +26,7 @@ class View:
     _created: defaultdict[tuple[str, str], Counter[str]] = field(
         default_factory=lambda: defaultdict(Counter)
     )
+    _names: dict[str, str] = field(default_factory=dict)
     _last: dict[str, Json] = field(default_factory=dict)
     _waiting: defaultdict[str, asyncio.Event] = field(
         default_factory=lambda: defaultdict(asyncio.Event)
@@ -47,11 +47,15 @@ class View:
             for task in tasks:
                 task.cancel()
 
+    def follow(self, namespace: str, name: str) -> None:
+        """Say which Instance of a namespace is the one that the plans of its life are of."""
+        self._names[namespace] = name
+
     def instance(self, namespace: str) -> Json | None:
-        return self.instances.get(namespace, NAME)
+        return self.instances.get(namespace, self._names[namespace])
 
     def last(self, namespace: str) -> Json:
-        """Return the last that was seen of an Instance, also of one that is gone."""
+        """Return the last that was seen of the Instance, also if it is gone."""
         return self._last.get(namespace, {"metadata": {}, "spec": {}})
 
     def jobs_of(self, namespace: str, uid: str) -> Counter[str]:
@@ -70,9 +74,11 @@ class View:
         return True
 
     def _instance_changed(self, change: Change) -> None:
-        namespace = change.object["metadata"]["namespace"]
-        self._last[namespace] = change.object
-        self._waiting[namespace].set()
+        metadata = change.object["metadata"]
+        namespace = metadata["namespace"]
+        if self._names.get(namespace) == metadata["name"]:
+            self._last[namespace] = change.object
+            self._waiting[namespace].set()
 
     def _job_changed(self, change: Change) -> None:
         metadata = change.object["metadata"]

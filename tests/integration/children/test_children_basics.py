@@ -1,6 +1,6 @@
 """A child as its parent's plan makes it, waits for it, and changes it."""
 
-from tests.integration.children.family import CHILD, bring, child, have, install, parent
+from tests.integration.children.family import CHILD, bring, child, have, install, parent, runs_of
 from tests.integration.lifecycle.helpers import task
 from tests.integration.support import (
     CONFIG_MAPS,
@@ -55,6 +55,18 @@ async def test_the_next_step_waits_for_the_plan_of_the_child(world: World) -> No
 
     await world.until_complete("i")
     assert await world.find(CONFIG_MAPS, "after") is not None
+
+
+async def test_a_parent_goes_on_when_its_child_has_ended(world: World) -> None:
+    """A parent that only looked now and then would be too late for the third step."""
+    names = ("first", "second", "third")
+    needs = {"package": "child", "operatorVersion": "0.1.0"}
+    tasks = [task(name, "KudoOperator", instanceName=name, **needs) for name in names]
+    await install(world, parent(*tasks), child())
+
+    await world.until_complete("i")
+
+    assert [await runs_of(world, name) for name in names] == [["deploy"]] * 3
 
 
 async def test_a_child_gets_what_its_parent_changes(world: World) -> None:

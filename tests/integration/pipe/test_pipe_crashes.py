@@ -14,14 +14,22 @@ PREFIX = "i.deploy.phase1.make.pipe"
 
 
 @asynccontextmanager
-async def no_more(pipes: Pipes, what: str, hard: int) -> AsyncIterator[None]:
-    """Have the API server refuse what goes beyond a number of objects."""
+async def one_more_config_map(pipes: Pipes) -> AsyncIterator[None]:
+    """Have the API server refuse every ConfigMap but one."""
     namespace = pipes.world.namespace
+    held = 0
+
+    async def settled() -> bool:
+        nonlocal held
+        held = len(await pipes.world.all(CONFIG_MAPS))
+        return held > 0
+
+    await wait_until(settled, lambda: "the ConfigMap that every namespace has")
     quota: Json = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": "few", "namespace": namespace},
-        "spec": {"hard": {f"count/{what}": str(hard)}},
+        "spec": {"hard": {"count/configmaps": str(held + 1)}},
     }
     await pipes.admin.create(QUOTAS, quota)
 
@@ -34,10 +42,6 @@ async def no_more(pipes: Pipes, what: str, hard: int) -> AsyncIterator[None]:
     await pipes.admin.delete(QUOTAS, "few", namespace=namespace)
 
 
-async def pod_uids(pipes: Pipes) -> list[str]:
-    return [pod["metadata"]["uid"] for pod in await pipes.pods()]
-
-
 async def until_refused(pipes: Pipes, artifact: str) -> None:
     text = f"failed to apply ConfigMap {PREFIX}.{artifact}"
     await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
@@ -46,11 +50,10 @@ async def until_refused(pipes: Pipes, artifact: str) -> None:
 async def test_a_crash_between_copy_and_artifacts_makes_no_second_pod(pipes: Pipes) -> None:
     reconciler = pipes.world.installation.reconciler
     first, second = pipes.file("a", b"A"), pipes.file("b", b"B")
-    held = len(await pipes.world.all(CONFIG_MAPS))
-    async with no_more(pipes, "configmaps", held + 1):
+    async with one_more_config_map(pipes):
         await pipes.install(entry_of(first, "a"), entry_of(second, "b"))
         await until_refused(pipes, "b")
-        before = await pod_uids(pipes)
+        before = [pod["metadata"]["uid"] for pod in await pipes.pods()]
         reconciler.kill()
     reconciler.start()
     await pipes.world.until_complete("i")
@@ -76,8 +79,7 @@ async def test_a_crash_after_the_artifacts_copies_nothing_again(pipes: Pipes) ->
     """All artifacts carry the uid of the execution: only the pod is left to be deleted."""
     reconciler = pipes.world.installation.reconciler
     first, second = pipes.file("a", b"A"), pipes.file("b", b"B")
-    held = len(await pipes.world.all(CONFIG_MAPS))
-    async with no_more(pipes, "configmaps", held + 1):
+    async with one_more_config_map(pipes):
         await pipes.install(entry_of(first, "a"), entry_of(second, "b"))
         await until_refused(pipes, "b")
         reconciler.kill()

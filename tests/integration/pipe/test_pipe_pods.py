@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from kudo_cluster.ports import free_ports
 from tests.integration.lifecycle.helpers import (
     delete,
@@ -163,8 +165,14 @@ async def test_an_exec_that_cannot_connect_is_tried_again(pipes: Pipes, exec_por
     await pipes.world.until_complete("i")
 
 
-async def test_a_new_execution_makes_its_files_anew_in_a_pod_of_its_own(pipes: Pipes) -> None:
+@pytest.mark.parametrize("annotation", ["true", None])
+async def test_a_new_execution_makes_its_files_anew_in_a_pod_of_its_own(
+    pipes: Pipes, annotation: str | None
+) -> None:
+    """Also where the pod was not swept away when the run was taken over."""
     pod = await waiting_pod(pipes, b"old")
+    marks = {"metadata": {"annotations": {"kudo.dev/pipepod": annotation}}}
+    await pipes.admin.merge_patch(PODS, POD, marks, namespace=pipes.world.namespace)
     await edit(
         pipes.world, "i", {"spec": {"planExecution": {"planName": "deploy", "uid": "other"}}}
     )

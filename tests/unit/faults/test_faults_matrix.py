@@ -28,13 +28,13 @@ GROUP = Group("g", (Fault.CONFLICT, Fault.ERROR), full=99, part=4, workers=1)
     [
         ("apply services book", "apply services"),
         ("delete jobs.batch book-backup", "delete jobs.batch"),
-        ("create events started", "create events started"),
+        ("create events started of book", "create events started"),
         (
-            "update instances.kudo.dev/status run ended",
+            "update instances.kudo.dev/status run ended of book",
             "update instances.kudo.dev/status run ended",
         ),
         (
-            "update instances.kudo.dev/status step serve.store finished",
+            "update instances.kudo.dev/status step serve.store finished of book",
             "update instances.kudo.dev/status step finished",
         ),
         ("patch instances.kudo.dev finalizer off", "patch instances.kudo.dev finalizer off"),

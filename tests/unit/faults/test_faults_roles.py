@@ -13,6 +13,7 @@ INSTANCES = "/apis/kudo.dev/v1beta1/namespaces/ns/instances"
 PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
 JSON = "application/json"
+ABOUT = {"involvedObject": {"kind": "Instance", "name": "book"}}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_a_status_tells_how_far_the_run_is(body: dict[str, Any], role: str) -> N
 
     assert write is not None
     assert write.namespace == "ns"
-    assert write.label == f"update instances.kudo.dev/status {role}"
+    assert write.label == f"update instances.kudo.dev/status {role} of i"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_a_patch_of_an_instance_is_named_by_what_it_sets(path: str, value: Any, 
     write = write_of("PATCH", f"{INSTANCES}/i", PATCH, orjson.dumps(operations))
 
     assert write is not None
-    assert write.label == f"patch instances.kudo.dev {role}"
+    assert write.label == f"patch instances.kudo.dev {role} of i"
 
 
 @pytest.mark.parametrize(
@@ -95,20 +96,21 @@ def test_a_patch_of_an_instance_is_named_by_what_it_sets(path: str, value: Any, 
     [
         ("PATCH", "/api/v1/namespaces/ns/services/s", APPLY, {}, "apply services s"),
         ("PATCH", "/api/v1/namespaces/ns/services/s", PATCH, [], "patch services s"),
+        ("PATCH", f"{INSTANCES}/book-db", APPLY, {}, "apply instances.kudo.dev book-db"),
         ("DELETE", "/apis/batch/v1/namespaces/ns/jobs/j", JSON, {}, "delete jobs.batch j"),
         (
             "POST",
             "/api/v1/namespaces/ns/events",
             JSON,
-            {"metadata": {"name": "book.12-34.started"}},
-            "create events started",
+            {**ABOUT, "metadata": {"name": "book.12-34.started"}},
+            "create events started of book",
         ),
         (
             "POST",
             "/api/v1/namespaces/ns/events",
             JSON,
-            {"metadata": {"name": "book.12-34.taskapplyerror"}},
-            "create events warning taskapplyerror",
+            {**ABOUT, "metadata": {"name": "book.12-34.taskapplyerror"}},
+            "create events warning taskapplyerror of book",
         ),
         (
             "PUT",

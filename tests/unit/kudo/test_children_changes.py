@@ -141,6 +141,12 @@ def test_what_was_immutable_or_is_as_wanted_goes_with_the_upgrade(immutable_befo
     assert found == Change(NEW, {"KEPT": "1"}, last=True)
 
 
+def test_what_was_immutable_already_is_left_to_the_rules() -> None:
+    before, after = (version(key, "KEPT", immutable=["KEPT"]) for key in (OLD, NEW))
+    found = changed(child(KEPT="2"), {"KEPT": "1"}, before=before, after=after)
+    assert found == Change(NEW, {"KEPT": "1"}, last=False)
+
+
 def test_a_file_that_sets_what_the_new_version_dropped_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(FatalTaskError) as caught:
         changed(child(GONE="g", KEPT="1"), {"GONE": "g"})

@@ -107,3 +107,13 @@ def test_a_missing_version_is_named_with_who_needs_it_and_what_to_do() -> None:
 def test_what_another_plan_needs_may_be_missing() -> None:
     root = version("a-1", "b-1", plan=["noop"])
     check_dependencies(root, "deploy", found(root))
+
+
+def test_a_version_is_looked_at_once_however_many_ways_lead_to_it() -> None:
+    """There are two to the sixtieth of them."""
+    ladder = [
+        version(f"{side}-{level}", f"a-{level + 1}", f"b-{level + 1}")
+        for level in range(60)
+        for side in "ab"
+    ]
+    check_dependencies(ladder[0], "deploy", found(*ladder, version("a-60"), version("b-60")))

@@ -35,6 +35,7 @@ CHILD = Child("have", "ns", "child", "op", ("ns", "op-1"), {})
         ([owner("parent", "earlier"), owner("other", "other")], Kin.FOREIGN),
         ([owner("parent", "a", kind="Deployment", api_version="apps/v1")], Kin.FOREIGN),
         ([owner("parent", "a", api_version="example.org/v1")], Kin.FOREIGN),
+        ([owner("parent", "a", kind="Operator")], Kin.FOREIGN),
     ],
 )
 def test_only_the_uid_of_an_owner_makes_a_child_ours(owners: list[JsonObject], kin: Kin) -> None:

@@ -27,6 +27,7 @@ from kudo_reconciler.applier import Applier
 from kudo_reconciler.apply_task import ApplyTask
 from kudo_reconciler.child_store import ChildStore
 from kudo_reconciler.child_task import ChildTask
+from kudo_reconciler.child_versions import ChildVersions
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.cluster_objects import ClusterObjects
 from kudo_reconciler.controller import Controller
@@ -238,7 +239,9 @@ class App:
                 waiter_image=self._settings.pipe_waiter_image,
             ),
             child=ChildTask(
-                ChildStore(self._client, self._instances), self._versions, self.metrics
+                ChildStore(self._client, self._instances),
+                ChildVersions(self._versions),
+                self.metrics,
             ),
         )
         idle = Idle(around)

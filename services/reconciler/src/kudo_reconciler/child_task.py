@@ -15,22 +15,20 @@ from kubeio import jsonpatch
 from kubeio.errors import ApiError, Conflict, ConnectionLost
 from kudo import children
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.children import Change, Child, Kin, VersionKey
+from kudo.children import Change, Child, Kin
 from kudo.health import Health, State, failed_plan, judge
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.applier import Superseded
 from kudo_reconciler.child_store import ChildStore
+from kudo_reconciler.child_versions import ChildVersions
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.queue import Key
 from kudo_reconciler.refused import Refusal, stays_refused, task_error, told
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.task_context import AppliedObject, TaskContext, TaskResult
-from kudo_reconciler.versions import VersionStore
 
 _ATTEMPTS = 5
-
-Tree = dict[VersionKey, OperatorVersion | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class ChildTask:
     """Runs KudoOperator tasks."""
 
     store: ChildStore
-    versions: VersionStore
+    versions: ChildVersions
     metrics: Metrics
 
     async def run(self, context: TaskContext) -> TaskResult:
@@ -95,20 +93,10 @@ class ChildTask:
 
     async def _version(self, child: Child, context: TaskContext) -> OperatorVersion:
         """Return the OperatorVersion of the child, once the whole tree below the plan is there."""
-        tree: Tree = {}
-        waiting = [*children.dependencies_of(context.version, context.path.plan)]
-        while waiting:
-            key = waiting.pop().version
-            if key not in tree:
-                tree[key] = found = await self._find_version(key)
-                waiting += () if found is None else children.dependencies_of(found)
-        children.check_dependencies(context.version, context.path.plan, tree)
+        tree = await self.versions.tree(context.version, context.path.plan)
         after = tree[child.version]
         assert after is not None
         return after
-
-    async def _find_version(self, key: VersionKey) -> OperatorVersion | None:
-        return await self.versions.get(key) if children.is_name(key[1]) else None
 
     async def _attempt(
         self, child: Child, after: OperatorVersion, seen: JsonObject | None, context: TaskContext
@@ -122,7 +110,7 @@ class ChildTask:
         health = judge(seen)
         if existing.metadata.deleting or (_is_of_this_run(seen, context) and not health.healthy):
             return _result(child, health)
-        before = await self.versions.get(existing.operator_version_key)
+        before = await self.versions.find(existing.operator_version_key)
         seen = await self._with_our_fields(child, seen, before, context)
         owned = children.owned_parameters(seen["metadata"])
         change = children.next_change(child, existing, owned, before, after)

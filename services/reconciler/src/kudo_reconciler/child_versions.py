@@ -27,10 +27,15 @@ class ChildVersions:
         while waiting:
             key = waiting.pop().version
             if key not in found:
-                found[key] = below = await self._find(key)
+                found[key] = below = await self.find(key)
                 waiting += () if below is None else dependencies_of(below)
         check_dependencies(version, plan, found)
         return found
 
-    async def _find(self, key: VersionKey) -> OperatorVersion | None:
+    async def find(self, key: VersionKey) -> OperatorVersion | None:
+        """Return an OperatorVersion; None if there is none.
+
+        Raises:
+            KubeError: the API server could not be asked.
+        """
         return await self.versions.get(key) if is_name(key[1]) else None
