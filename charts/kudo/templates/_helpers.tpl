@@ -1,0 +1,177 @@
+{{/* Names are fixed: CRDs, webhook configurations and the certificate's DNS name allow one KUDO in a
+cluster. */}}
+
+{{- define "kudo.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/name: kudo
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: kudo
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Labels of one component. Arguments: root, component. */}}
+{{- define "kudo.componentLabels" -}}
+{{ include "kudo.labels" (index . 0) }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* What selects the pods of one component; never changes. Arguments: root, component. */}}
+{{- define "kudo.selector" -}}
+app.kubernetes.io/name: kudo
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Reference of an image, without a host unless image.registry gives one. Arguments: root, image. */}}
+{{- define "kudo.image" -}}
+{{- $root := index . 0 -}}
+{{- $image := index . 1 -}}
+{{- $name := $image.repository -}}
+{{- with $root.Values.image.registry }}{{- $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{- end -}}
+{{- if $image.digest -}}
+{{ $name }}@{{ $image.digest }}
+{{- else -}}
+{{ $name }}:{{ default $root.Chart.AppVersion $root.Values.image.tag }}
+{{- end -}}
+{{- end }}
+
+{{/* The user as which the reconciler speaks to the API server. */}}
+{{- define "kudo.reconcilerUser" -}}
+system:serviceaccount:{{ .Release.Namespace }}:kudo-reconciler
+{{- end }}
+
+{{/* The Secret with the webhook's certificate, where it is mounted as files. */}}
+{{- define "kudo.certificateSecret" -}}
+{{- if eq .Values.tls.mode "certManager" -}}
+kudo-webhook-tls
+{{- else -}}
+{{ .Values.tls.provided.secretName }}
+{{- end -}}
+{{- end }}
+
+{{- define "kudo.podSecurity" -}}
+runAsNonRoot: true
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "kudo.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Metadata of the pods of one service. Arguments: root, component, its values, metrics port. */}}
+{{- define "kudo.podMetadata" -}}
+{{- $root := index . 0 }}{{ $component := index . 1 }}{{ $values := index . 2 -}}
+labels:
+  {{- include "kudo.componentLabels" (list $root $component) | nindent 2 }}
+  {{- with $values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+annotations:
+  kubectl.kubernetes.io/default-container: {{ $component }}
+  {{- if $root.Values.monitoring.scrapeAnnotations }}
+  prometheus.io/scrape: "true"
+  prometheus.io/path: /metrics
+  prometheus.io/port: {{ index . 3 | quote }}
+  {{- end }}
+  {{- with $values.podAnnotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* What the pods of both services share. Arguments: root, component, its values. */}}
+{{- define "kudo.podScheduling" -}}
+{{- $root := index . 0 }}{{ $component := index . 1 }}{{ $values := index . 2 -}}
+serviceAccountName: kudo-{{ $component }}
+enableServiceLinks: false
+securityContext:
+  {{- include "kudo.podSecurity" . | nindent 2 }}
+{{- include "kudo.pullSecrets" $root }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if kindIs "invalid" $values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "kudo.selector" (list $root $component) | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+  {{- end }}
+{{- else if $values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- toYaml $values.topologySpreadConstraints | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "kudo.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Probes on the port named probes. */}}
+{{- define "kudo.probes" -}}
+# A cold start is slow on a busy node; liveness begins after it.
+startupProbe:
+  httpGet: {path: /healthz, port: probes}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: {path: /healthz, port: probes}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /readyz, port: probes}
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 2
+{{- end }}
+
+{{/* Egress of both services: DNS and the API server. */}}
+{{- define "kudo.egress" -}}
+egress:
+  - ports:
+      - {port: 53, protocol: UDP}
+      - {port: 53, protocol: TCP}
+  - ports:
+      {{- range .Values.networkPolicy.egress.apiServerPorts }}
+      - {port: {{ . }}, protocol: TCP}
+      {{- end }}
+{{- end }}
+
+{{/* Ingress to probes and metrics. Argument: list of root, port. */}}
+{{- define "kudo.metricsIngress" -}}
+- ports:
+    - {port: {{ index . 1 }}, protocol: TCP}
+  {{- with (index . 0).Values.networkPolicy.metricsFrom }}
+  from:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,210 @@
+"""What holds for everything that the chart renders, whatever the values."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from kudo_reconciler.settings import Settings as ReconcilerSettings
+from kudo_webhook.settings import Settings as WebhookSettings
+from tests.chart.objects import named, of_set, pod_and_container, pods
+from tests.chart.value_sets import VALUE_SETS
+from tools.chart.helm import CHART, NAMESPACE, Json, render
+
+ROOT = CHART.parents[1]
+EVERY_SET = pytest.mark.parametrize("name", VALUE_SETS)
+
+
+@EVERY_SET
+def test_every_pod_is_hardened(name: str) -> None:
+    for where, pod in pods(of_set(name)):
+        assert pod["securityContext"] == {
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }, where
+        for container in pod["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }, where
+            assert container["resources"]["requests"], where
+            assert container["resources"]["limits"]["memory"], where
+
+
+@EVERY_SET
+def test_every_object_says_whose_it_is(name: str) -> None:
+    for obj in of_set(name):
+        labels = obj["metadata"]["labels"]
+        assert labels["app.kubernetes.io/name"] == "kudo"
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
+        assert labels["helm.sh/chart"].startswith("kudo-")
+
+
+def test_images_have_no_host_unless_a_registry_is_given() -> None:
+    assert _images({}) == {"kudo-webhook:0.1.0", "kudo-reconciler:0.1.0", "kudo-cli:0.1.0"}
+    assert _images({"image": {"registry": "r.example.com:5000/kudo/", "tag": "7"}}) == {
+        "r.example.com:5000/kudo/kudo-webhook:7",
+        "r.example.com:5000/kudo/kudo-reconciler:7",
+        "r.example.com:5000/kudo/kudo-cli:7",
+    }
+
+
+def test_a_digest_wins_over_the_tag() -> None:
+    digest = "sha256:" + "ab" * 32
+
+    images = _images({"image": {"tag": "7"}, "webhook": {"image": {"digest": digest}}})
+
+    assert f"kudo-webhook@{digest}" in images
+
+
+@EVERY_SET
+def test_the_webhook_takes_the_options_that_it_is_given(name: str) -> None:
+    deployment = named(of_set(name), "Deployment", "kudo-webhook")
+    pod, container = pod_and_container(deployment)
+    configuration = named(of_set(name), "ValidatingWebhookConfiguration", "kudo-instance-admission")
+    timeout = configuration["webhooks"][0]["timeoutSeconds"]
+
+    settings = WebhookSettings.read(container["args"], {})
+
+    assert settings.request_deadline < timeout
+    needed = settings.drain_seconds + settings.request_deadline
+    assert pod["terminationGracePeriodSeconds"] > needed
+    assert _ports(container) == {"admission": settings.port, "probes": settings.probe_port}
+    if settings.built_in is not None:
+        assert settings.built_in.service == "kudo-webhook"
+        assert settings.built_in.configuration == configuration["metadata"]["name"]
+
+
+@EVERY_SET
+def test_the_reconciler_takes_the_options_that_it_is_given(name: str) -> None:
+    deployment = named(of_set(name), "Deployment", "kudo-reconciler")
+    pod, container = pod_and_container(deployment)
+
+    settings = ReconcilerSettings.read(container["args"], {})
+
+    assert settings.lease_name == "kudo-reconciler"
+    assert settings.workers == VALUE_SETS[name].get("reconciler", {}).get("workers", 16)
+    assert settings.pipe_waiter_image.endswith("busybox")
+    assert pod["terminationGracePeriodSeconds"] > settings.grace
+    assert _ports(container) == {"probes": settings.probe_port}
+
+
+@EVERY_SET
+def test_services_budgets_and_policies_select_the_pods_of_their_component(name: str) -> None:
+    objects = of_set(name)
+    for component in ("webhook", "reconciler"):
+        deployment = named(objects, "Deployment", f"kudo-{component}")
+        labels = deployment["spec"]["template"]["metadata"]["labels"]
+        selectors = [deployment["spec"]["selector"]["matchLabels"]]
+        selectors += [
+            _selector(obj)
+            for obj in objects
+            if obj["metadata"]["name"] == f"kudo-{component}"
+            and obj["kind"] in {"Service", "PodDisruptionBudget", "NetworkPolicy"}
+        ]
+        for selector in selectors:
+            assert selector["app.kubernetes.io/component"] == component
+            assert selector.items() <= labels.items()
+
+
+@EVERY_SET
+def test_every_named_port_of_a_service_exists(name: str) -> None:
+    objects = of_set(name)
+    for component in ("webhook", "reconciler"):
+        _, container = pod_and_container(named(objects, "Deployment", f"kudo-{component}"))
+        service = named(objects, "Service", f"kudo-{component}")
+        targets = {port["targetPort"] for port in service["spec"]["ports"]}
+        assert targets <= set(_ports(container))
+
+
+def test_one_replica_has_no_budget_that_would_hold_up_a_drain() -> None:
+    kinds = {
+        obj["kind"] for obj in render({"webhook": {"replicas": 1}, "reconciler": {"replicas": 1}})
+    }
+
+    assert "PodDisruptionBudget" not in kinds
+
+
+def test_both_webhook_configurations_say_what_those_of_the_local_cluster_say() -> None:
+    source = ROOT / "tools" / "cluster" / "src" / "kudo_cluster" / "webhooks.yaml"
+    user = f"system:serviceaccount:{NAMESPACE}:kudo-reconciler"
+    local = yaml.safe_load_all(source.read_text(encoding="utf-8").replace("${RECONCILER}", user))
+    for expected in local:
+        [ours] = named(of_set("default"), expected["kind"], "kudo-instance-admission")["webhooks"]
+        [theirs] = expected["webhooks"]
+        service = ours.pop("clientConfig")["service"]
+        path = theirs.pop("clientConfig")["url"].removeprefix("${URL}")
+
+        assert ours == theirs
+        assert service == {
+            "name": "kudo-webhook",
+            "namespace": NAMESPACE,
+            "path": path,
+            "port": 443,
+        }
+
+
+def test_the_ca_bundle_is_left_to_its_keeper_unless_the_certificate_is_provided() -> None:
+    def bundles(name: str) -> list[str]:
+        return [
+            webhook["clientConfig"].get("caBundle", "")
+            for obj in of_set(name)
+            for webhook in obj.get("webhooks", [])
+        ]
+
+    assert bundles("default") == bundles("cert-manager") == ["", ""]
+    assert all(bundles("provided"))
+
+
+def test_only_cert_manager_is_asked_to_inject_an_authority() -> None:
+    def annotations(name: str) -> list[Json]:
+        objects = (obj for obj in of_set(name) if "webhooks" in obj)
+        return [obj["metadata"].get("annotations", {}) for obj in objects]
+
+    asked = {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/kudo-webhook"}
+    assert annotations("cert-manager") == [asked, asked]
+    assert annotations("default") == annotations("provided") == [{}, {}]
+
+
+def test_egress_is_limited_to_dns_and_the_api_server_where_wanted() -> None:
+    objects = render({"networkPolicy": {"egress": {"enabled": True, "apiServerPorts": [16443]}}})
+    policy = named(objects, "NetworkPolicy", "kudo-reconciler")["spec"]
+    ports = {port["port"] for rule in policy["egress"] for port in rule["ports"]}
+
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert ports == {53, 16443}
+
+
+def test_values_documented_as_commands_are_in_the_scripts() -> None:
+    script = (CHART / "files" / "hooks.py").read_text(encoding="utf-8")
+    commands = {
+        container["command"][-1]
+        for _, pod in pods(of_set("take-over"))
+        for container in pod["containers"]
+        if "command" in container
+    }
+
+    assert commands == {"verify", "take-over"}
+    assert all(f'"{command}"' in script for command in commands)
+
+
+def _images(values: dict[str, Any]) -> set[str]:
+    return {
+        container["image"] for _, pod in pods(render(values)) for container in pod["containers"]
+    }
+
+
+def _ports(container: Json) -> dict[str, int]:
+    return {port["name"]: port["containerPort"] for port in container["ports"]}
+
+
+def _selector(obj: Json) -> dict[str, str]:
+    spec = obj["spec"]
+    found: dict[str, str] = (
+        spec["selector"]
+        if obj["kind"] == "Service"
+        else spec.get("podSelector") or spec["selector"]
+    )
+    nested: Any = found.get("matchLabels")
+    return nested or found

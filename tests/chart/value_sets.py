@@ -1,0 +1,97 @@
+"""The main sets of values: what people install, each rendered into golden/."""
+
+from typing import Any
+
+_AUTHORITY = """\
+-----BEGIN CERTIFICATE-----
+MIIBdTCCARugAwIBAgIUKcqAK8Jk3ctrkMJFk0PBo0VBmvUwCgYIKoZIzj0EAwIw
+-----END CERTIFICATE-----
+"""
+
+VALUE_SETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "cert-manager": {"tls": {"mode": "certManager"}},
+    "cert-manager-issuer": {
+        "tls": {
+            "mode": "certManager",
+            "certManager": {
+                "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": "ours"}
+            },
+        }
+    },
+    "provided": {
+        "tls": {
+            "mode": "provided",
+            "provided": {"secretName": "webhook-from-vault", "caBundle": _AUTHORITY},
+        }
+    },
+    "minimal": {
+        "webhook": {"replicas": 1, "topologySpreadConstraints": []},
+        "reconciler": {"replicas": 1, "topologySpreadConstraints": []},
+        "networkPolicy": {"enabled": False},
+        "monitoring": {"scrapeAnnotations": False},
+        "rbac": {"aggregateToUserRoles": False},
+    },
+    "monitoring": {
+        "monitoring": {
+            "scrapeAnnotations": False,
+            "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+            "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
+            "dashboard": {"enabled": True, "annotations": {"folder": "Operators"}},
+        }
+    },
+    "cluster-admin": {"rbac": {"clusterAdmin": True}},
+    "take-over": {"takeOver": True},
+    "everything-set": {
+        "image": {
+            "registry": "registry.example.com/team",
+            "tag": "1.2.3",
+            "pullPolicy": "Always",
+            "pullSecrets": ["registry"],
+        },
+        "commonLabels": {"team": "platform"},
+        "rbac": {
+            "extraRules": [
+                {
+                    "apiGroups": ["kafka.example.com"],
+                    "resources": ["topics"],
+                    "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+                }
+            ]
+        },
+        "webhook": {
+            "image": {"repository": "hook", "digest": "sha256:" + "0123456789abcdef" * 4},
+            "replicas": 3,
+            "failurePolicy": "Ignore",
+            "timeoutSeconds": 5,
+            "drainSeconds": 8,
+            "log": {"level": "debug", "style": "text"},
+            "extraArgs": ["--tls-poll=1"],
+            "affinity": {"nodeAffinity": {}},
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "tolerations": [{"key": "infra", "operator": "Exists"}],
+            "priorityClassName": "system-cluster-critical",
+            "podAnnotations": {"note": "webhook"},
+            "podLabels": {"zone": "infra"},
+            "serviceAccount": {"annotations": {"note": "account"}},
+        },
+        "reconciler": {
+            "workers": 4,
+            "pipeWaiterImage": "registry.example.com/busybox",
+            "leaderElection": {"leaseDuration": 30, "renewDeadline": 20, "retryPeriod": 2.5},
+            "podDisruptionBudget": {"enabled": False},
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 2,
+                    "topologyKey": "topology.kubernetes.io/zone",
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "kudo"}},
+                }
+            ],
+        },
+        "networkPolicy": {
+            "metricsFrom": [{"namespaceSelector": {"matchLabels": {"metrics": "yes"}}}],
+            "egress": {"enabled": True, "apiServerPorts": [6443]},
+        },
+    },
+}

@@ -1,0 +1,167 @@
+"""The manifests that `kubectl kudo init` applies, rendered from the chart by Helm.
+
+    python -m tools.chart.manifests [--check]
+
+writes them to the package of the CLI; with `--check` it only says which are stale. One file holds
+the CRDs, and one each way of TLS the rest, in the order in which it is applied. What the command
+line decides stands as ${NAMESPACE}, ${SERVICE_ACCOUNT} (of the reconciler), ${WEBHOOK_IMAGE},
+${RECONCILER_IMAGE} and ${PULL_POLICY}. Hooks and labels of Helm are left out.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import yaml
+
+from tools.chart.helm import CHART, HelmError, Json, template
+
+FOLDER: Final = CHART.parents[1] / "cli" / "src" / "kubectl_kudo" / "manifests"
+MANAGED_BY: Final = "kubectl-kudo"
+_MODES: Final = {"built-in": "builtIn", "cert-manager": "certManager"}
+_HEADER: Final = "# Rendered from charts/kudo by `make manifests`; do not edit.\n"
+
+_ACCOUNT: Final = "kudo-reconciler"
+# Helm refuses texts with a dollar as names; these stand for the marks while it renders.
+_NAMESPACE, _WEBHOOK, _RECONCILER, _TAG = (
+    f"place-of-the-{what}" for what in ("namespace", "webhook", "reconciler", "tag")
+)
+_MARKS: Final = {
+    f"system:serviceaccount:{_NAMESPACE}:{_ACCOUNT}": (
+        "system:serviceaccount:${NAMESPACE}:${SERVICE_ACCOUNT}"
+    ),
+    f"{_WEBHOOK}:{_TAG}": "${WEBHOOK_IMAGE}",
+    f"{_RECONCILER}:{_TAG}": "${RECONCILER_IMAGE}",
+    _NAMESPACE: "${NAMESPACE}",
+}
+_VALUES: Final = {
+    "image": {"tag": _TAG},
+    "webhook": {"image": {"repository": _WEBHOOK}},
+    "reconciler": {"image": {"repository": _RECONCILER}},
+}
+_ORDER: Final = (
+    *("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    *("Issuer", "Certificate", "Service", "NetworkPolicy", "PodDisruptionBudget", "Deployment"),
+    *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+)
+_FIRST_OF_COMPONENTS: Final = _ORDER.index("Issuer")
+_CRD: Final = "CustomResourceDefinition"
+
+
+def files() -> dict[str, str]:
+    """Return the text of each file by its name.
+
+    Raises:
+        HelmError: Helm cannot be had, or refuses the chart.
+    """
+    found: dict[str, str] = {}
+    for name, mode in _MODES.items():
+        objects = _rendered({**_VALUES, "tls": {"mode": mode}})
+        crds = [obj for obj in objects if obj["kind"] == _CRD]
+        rest = [_namespace(objects), *(obj for obj in objects if obj["kind"] != _CRD)]
+        found["crds.yaml"] = _text(sorted(crds, key=_name))
+        found[f"{name}.yaml"] = _text(sorted(rest, key=_place))
+    return found
+
+
+def _rendered(values: Mapping[str, Any]) -> list[Json]:
+    text = template(values, options=[f"--namespace={_NAMESPACE}", "--no-hooks", "--skip-tests"])
+    return [_marked(_without_helm(obj)) for obj in yaml.safe_load_all(text) if obj]
+
+
+def _namespace(objects: Iterable[Json]) -> Json:
+    """Return the namespace, which Helm makes by itself; with the labels that all objects share."""
+    shared = set.intersection(*(set(obj["metadata"]["labels"].items()) for obj in objects))
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "${NAMESPACE}", "labels": dict(sorted(shared))},
+    }
+
+
+def _without_helm(obj: Json) -> Json:
+    """Return the object without the labels and annotations that Helm is to find."""
+    kept: dict[str, Any] = {}
+    for key, value in obj.items():
+        if key == "labels":
+            chart = "helm.sh/chart"
+            kept[key] = {name: text for name, text in value.items() if name != chart}
+            if "app.kubernetes.io/managed-by" in value:
+                kept[key]["app.kubernetes.io/managed-by"] = MANAGED_BY
+        elif key == "annotations" and "helm.sh/resource-policy" in value:
+            continue
+        else:
+            kept[key] = _without_helm(value) if isinstance(value, dict) else value
+    return kept
+
+
+def _marked(obj: Json) -> Json:
+    """Return the object with the marks in their places."""
+    if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == _ACCOUNT:
+        obj["metadata"]["name"] = "${SERVICE_ACCOUNT}"
+    for subject in obj.get("subjects", []):
+        if subject["name"] == _ACCOUNT:
+            subject["name"] = "${SERVICE_ACCOUNT}"
+    if obj["kind"] == "Deployment":
+        pod = obj["spec"]["template"]["spec"]
+        if pod["serviceAccountName"] == _ACCOUNT:
+            pod["serviceAccountName"] = "${SERVICE_ACCOUNT}"
+        for container in pod["containers"]:
+            container["imagePullPolicy"] = "${PULL_POLICY}"
+    marked: Json = _replaced(obj)
+    return marked
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_replaced(one) for one in value]
+    if isinstance(value, str):
+        for stand_in, mark in _MARKS.items():
+            value = value.replace(stand_in, mark)
+    return value
+
+
+def _place(obj: Json) -> tuple[bool, bool, int, str]:
+    """Sort accounts and rights first, then the webhook with its configurations, then the rest."""
+    rank = _ORDER.index(obj["kind"])
+    later = rank >= _FIRST_OF_COMPONENTS
+    component = obj["metadata"]["labels"].get("app.kubernetes.io/component")
+    return later, later and component != "webhook", rank, _name(obj)
+
+
+def _name(obj: Json) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def _text(objects: Iterable[Json]) -> str:
+    return _HEADER + yaml.safe_dump_all(
+        objects, explicit_start=True, sort_keys=False, allow_unicode=True, width=2**20
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.chart.manifests", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; say what is stale")
+    check = parser.parse_args().check
+    try:
+        wanted = files()
+    except HelmError as error:
+        sys.exit(f"error: {error}")
+    found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.yaml")}
+    stale = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
+    for name in stale:
+        if check:
+            print(f"stale: {FOLDER / name}; `make manifests` writes it anew", file=sys.stderr)
+        elif name in wanted:
+            FOLDER.mkdir(exist_ok=True)
+            (FOLDER / name).write_text(wanted[name], encoding="utf-8")
+        else:
+            (FOLDER / name).unlink()
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
