@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import json
 
 from tests.chart.value_sets import VALUE_SETS
 from tools.chart.helm import Json, render
@@ -34,4 +35,10 @@ def pod_and_container(deployment: Json) -> tuple[Json, Json]:
 
 def named(objects: list[Json], kind: str, name: str) -> Json:
     [found] = [obj for obj in objects if (obj["kind"], obj["metadata"]["name"]) == (kind, name)]
+    return found
+
+
+def webhooks(objects: list[Json]) -> Json:
+    """Return what the replicas register, as `mutating` and `validating`."""
+    found: Json = json.loads(named(objects, "ConfigMap", "kudo-webhook")["data"]["webhooks.json"])
     return found

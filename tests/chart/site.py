@@ -1,10 +1,10 @@
 """A cluster of its own for the chart: without what the local cluster installs in its place."""
 
-import base64
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +13,10 @@ from typing import Any
 import yaml
 
 from kudo_cluster import Cluster
+from kudo_cluster.cluster import Profile
 from kudo_cluster.installation import Service
 from kudo_cluster.ports import free_ports
-from kudo_cluster.progress import silent
+from kudo_cluster.progress import Progress, silent
 from kudo_cluster.supervision import Supervision
 from tools.chart.helm import CHART, NAMESPACE, RELEASE, Json, helm
 
@@ -23,6 +24,10 @@ CONFIGURATION = "kudo-instance-admission"
 CRDS = ("instances.kudo.dev", "operators.kudo.dev", "operatorversions.kudo.dev")
 CONFIGURATION_KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 _KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+
+
+_SECONDS = 60.0
+_POLL = 0.1
 
 
 class KubectlError(Exception):
@@ -114,30 +119,47 @@ class Site:
     def webhook(self) -> Iterator[Service]:
         """Run the webhook of the release beside the cluster, as its service account.
 
-        Both configurations are pointed to it; everything else in them stays as it was rendered.
+        It registers what the release says, under an address where it can be called.
         """
-        folder = self.cluster.directory / "serving"
-        folder.mkdir(exist_ok=True)
-        certificate, key, authority = self.cluster.serving_certificate(folder, "127.0.0.1")
-        [port] = free_ports(1)
-        service = self.service(
-            "webhook", "--host=127.0.0.1", f"--port={port}", f"--tls-cert={certificate}",
-            f"--tls-key={key}", "--drain-seconds=0",
-        )  # fmt: skip
+        service = self.new_webhook()
         service.start()
         try:
-            self._point_to(f"https://127.0.0.1:{port}", authority)
+            wait_until(self.registered, "the webhook to register")
             yield service
         finally:
             service.kill()
 
-    def _point_to(self, url: str, authority: bytes) -> None:
-        for kind in CONFIGURATION_KINDS:
-            [found] = self.get(kind, CONFIGURATION)["webhooks"]
-            path = found["clientConfig"]["service"]["path"]
-            config = {"url": url + path, "caBundle": base64.b64encode(authority).decode()}
-            ops = [{"op": "replace", "path": "/webhooks/0/clientConfig", "value": config}]
-            self.kubectl("patch", kind, CONFIGURATION, "--type=json", f"--patch={json.dumps(ops)}")
+    def new_webhook(self, *, built_in: bool = False) -> Service:
+        """Return the webhook of the release, not started yet.
+
+        With built-in certificates nobody can call it: they are for the name of its Service.
+        """
+        folder = self.cluster.directory / "serving"
+        folder.mkdir(exist_ok=True)
+        certificate, key, authority = self.cluster.serving_certificate(folder, "127.0.0.1")
+        (folder / "ca.crt").write_bytes(authority)
+        [port] = free_ports(1)
+        webhooks = self.webhooks()
+        for webhook in webhooks["mutating"] + webhooks["validating"]:
+            path = webhook["clientConfig"]["service"]["path"]
+            webhook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}"}
+        (folder / "webhooks.json").write_text(json.dumps(webhooks), encoding="utf-8")
+        files = (f"--tls-cert={certificate}", f"--tls-key={key}", f"--tls-ca={folder / 'ca.crt'}")
+        secret = ("--certificate-secret=kudo-webhook-certificate",)
+        return self.service(
+            "webhook", "--host=127.0.0.1", f"--port={port}", "--drain-seconds=0",
+            f"--register={folder / 'webhooks.json'}", *(secret if built_in else files),
+        )  # fmt: skip
+
+    def webhooks(self) -> Json:
+        """Return what the release has its webhooks register."""
+        data = self.get("configmap", "kudo-webhook", f"--namespace={NAMESPACE}")["data"]
+        found: Json = json.loads(data["webhooks.json"])
+        return found
+
+    def registered(self) -> bool:
+        """Whether both configurations are filled in."""
+        return all(self.get(kind, CONFIGURATION).get("webhooks") for kind in CONFIGURATION_KINDS)
 
     def _kubeconfig(self, account: Path) -> Path:
         server = {"server": self.cluster.server, "certificate-authority": str(account / "ca.crt")}
@@ -156,10 +178,20 @@ class Site:
         return path
 
 
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Wait until a condition holds; raises AssertionError if it never does."""
+    deadline = time.monotonic() + _SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {_SECONDS:.0f} s in vain for {what}"
+        time.sleep(_POLL)
+
+
 @contextmanager
-def new_site() -> Iterator[Site]:
+def new_site(
+    name: str = "chart", profile: Profile = "control-plane", progress: Progress = silent
+) -> Iterator[Site]:
     """Start a cluster without the rights that it makes for the services, and stop it."""
-    with Cluster.start(name="chart", progress=silent) as cluster:
+    with Cluster.start(name=name, profile=profile, progress=progress) as cluster:
         supervision = Supervision(cluster.directory / "services.log", remove=None)
         site = Site(cluster, supervision)
         try:

@@ -7,7 +7,7 @@ import yaml
 
 from kudo_reconciler.settings import Settings as ReconcilerSettings
 from kudo_webhook.settings import Settings as WebhookSettings
-from tests.chart.objects import named, of_set, pod_and_container, pods
+from tests.chart.objects import named, of_set, pod_and_container, pods, webhooks
 from tests.chart.value_sets import VALUE_SETS
 from tools.chart.helm import CHART, NAMESPACE, Json, render
 
@@ -63,7 +63,7 @@ def test_the_webhook_takes_the_options_that_it_is_given(name: str) -> None:
     deployment = named(of_set(name), "Deployment", "kudo-webhook")
     pod, container = pod_and_container(deployment)
     configuration = named(of_set(name), "ValidatingWebhookConfiguration", "kudo-instance-admission")
-    timeout = configuration["webhooks"][0]["timeoutSeconds"]
+    timeout = webhooks(of_set(name))["validating"][0]["timeoutSeconds"]
 
     settings = WebhookSettings.read(container["args"], {})
 
@@ -71,9 +71,11 @@ def test_the_webhook_takes_the_options_that_it_is_given(name: str) -> None:
     needed = settings.drain_seconds + settings.request_deadline
     assert pod["terminationGracePeriodSeconds"] > needed
     assert _ports(container) == {"admission": settings.port, "probes": settings.probe_port}
-    if settings.built_in is not None:
-        assert settings.built_in.service == "kudo-webhook"
-        assert settings.built_in.configuration == configuration["metadata"]["name"]
+    assert settings.service_name == "kudo-webhook"
+    assert settings.webhook_configuration == configuration["metadata"]["name"]
+    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+    files = {settings.register, settings.tls_ca, *(settings.tls_files or ())} - {None}
+    assert {str(file.parent) for file in files if file} == mounts
 
 
 @EVERY_SET
@@ -126,12 +128,13 @@ def test_one_replica_has_no_budget_that_would_hold_up_a_drain() -> None:
     assert "PodDisruptionBudget" not in kinds
 
 
-def test_both_webhook_configurations_say_what_those_of_the_local_cluster_say() -> None:
+def test_what_is_registered_is_what_the_local_cluster_registers() -> None:
     source = ROOT / "tools" / "cluster" / "src" / "kudo_cluster" / "webhooks.yaml"
     user = f"system:serviceaccount:{NAMESPACE}:kudo-reconciler"
     local = yaml.safe_load_all(source.read_text(encoding="utf-8").replace("${RECONCILER}", user))
-    for expected in local:
-        [ours] = named(of_set("default"), expected["kind"], "kudo-instance-admission")["webhooks"]
+    registered = webhooks(of_set("default"))
+    for expected, kind in zip(local, ("mutating", "validating"), strict=True):
+        [ours] = registered[kind]
         [theirs] = expected["webhooks"]
         service = ours.pop("clientConfig")["service"]
         path = theirs.pop("clientConfig")["url"].removeprefix("${URL}")
@@ -145,21 +148,37 @@ def test_both_webhook_configurations_say_what_those_of_the_local_cluster_say() -
         }
 
 
+@EVERY_SET
+def test_configurations_are_empty_until_somebody_answers(name: str) -> None:
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        assert "webhooks" not in named(of_set(name), kind, "kudo-instance-admission")
+
+
 def test_the_ca_bundle_is_left_to_its_keeper_unless_the_certificate_is_provided() -> None:
     def bundles(name: str) -> list[str]:
+        registered = webhooks(of_set(name))
         return [
             webhook["clientConfig"].get("caBundle", "")
-            for obj in of_set(name)
-            for webhook in obj.get("webhooks", [])
+            for webhook in registered["mutating"] + registered["validating"]
         ]
 
     assert bundles("default") == bundles("cert-manager") == ["", ""]
     assert all(bundles("provided"))
 
 
+def test_other_webhooks_replace_the_pods_that_register_them() -> None:
+    def mark(values: dict[str, Any]) -> str:
+        deployment = named(render(values), "Deployment", "kudo-webhook")
+        annotations = deployment["spec"]["template"]["metadata"]["annotations"]
+        return str(annotations["kudo.dev/webhooks"])
+
+    assert mark({}) == mark({"reconciler": {"workers": 3}})
+    assert mark({}) != mark({"webhook": {"failurePolicy": "Ignore"}})
+
+
 def test_only_cert_manager_is_asked_to_inject_an_authority() -> None:
     def annotations(name: str) -> list[Json]:
-        objects = (obj for obj in of_set(name) if "webhooks" in obj)
+        objects = (obj for obj in of_set(name) if obj["kind"].endswith("WebhookConfiguration"))
         return [obj["metadata"].get("annotations", {}) for obj in objects]
 
     asked = {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/kudo-webhook"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.site import KubectlError, Site
+from tests.chart.site import CONFIGURATION_KINDS, KubectlError, Site
 from tests.integration.support import (
     messages,
     new_instance,
@@ -224,7 +224,7 @@ async def test_bookkeeping_of_the_reconciler_passes_a_dead_webhook_and_users_cha
     change = '--patch={"spec":{"planExecution":{"planName":"deploy","uid":"x"}}}'
     patch = ("patch", "instances.kudo.dev", "it", "--type=merge", change, "--dry-run=server")
     where = f"--namespace={namespace}"
-    for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+    for kind in CONFIGURATION_KINDS:
         ops = [{"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": _NOBODY}]
         running.kubectl(
             "patch", kind, "kudo-instance-admission", "--type=json", f"--patch={json.dumps(ops)}"

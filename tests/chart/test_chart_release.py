@@ -4,7 +4,6 @@ Nodes are simulated, so pods get ready without running anything: what is judged 
 the API server do with the objects.
 """
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.chart.site import CONFIGURATION, CONFIGURATION_KINDS, CRDS, KubectlError, Site
+from tests.chart.site import (
+    CONFIGURATION,
+    CONFIGURATION_KINDS,
+    CRDS,
+    KubectlError,
+    Site,
+    wait_until,
+)
 from tools.chart.helm import CHART, NAMESPACE, HelmError, Json, helm
 
 pytestmark = pytest.mark.cluster
@@ -43,39 +49,69 @@ def test_a_release_becomes_available(site: Site) -> None:
     assert {*CRDS} <= site.names("crds")
 
 
-def test_changes_are_refused_until_the_webhook_answers(site: Site) -> None:
+def test_nothing_is_asked_before_a_replica_is_there_to_answer(site: Site) -> None:
+    site.helm("install", webhook__replicas=0)
+    site.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crds", "--all")
+    webhook = site.new_webhook()
+    webhook.start()
+
+    site.kubectl("create", "--dry-run=server", "--filename=-", text=_INSTANCE)
+    assert not site.registered()
+    site.kubectl("scale", "deployment/kudo-webhook", "--replicas=1", f"--namespace={NAMESPACE}")
+    wait_until(site.registered, "the webhook to register")
+
+    webhook.kill()
+    wait_until(lambda: _refused(site), "the API server to ask a webhook that is not there")
+
+
+def test_built_in_certificates_are_trusted_from_the_first_moment(site: Site) -> None:
     site.helm("install", *_WAIT)
+    webhook = site.new_webhook(built_in=True)
+    webhook.start()
+    wait_until(site.registered, "the webhook to register")
 
-    with pytest.raises(KubectlError, match=r"failed calling webhook.*kudo\.dev"):
-        site.kubectl("create", "--filename=-", text=_INSTANCE)
+    serving = site.get("secret", "kudo-webhook-certificate", f"--namespace={NAMESPACE}")
+    authority = serving["data"]["ca.crt"]
+    assert [
+        registered["clientConfig"]["caBundle"]
+        for configuration in _configurations(site)
+        for registered in configuration["webhooks"]
+    ] == [authority, authority]
+    webhook.kill()
 
 
-def test_an_upgrade_leaves_the_configurations_and_their_ca_bundles_in_place(site: Site) -> None:
+@pytest.mark.parametrize("change", ["upgrade", "rollback"])
+def test_the_webhooks_stay_registered_while_the_release_changes(site: Site, change: str) -> None:
     site.helm("install", *_WAIT)
-    _keep_ca_bundles(site)
-    before = _configurations(site)
+    with site.webhook():
+        before = _configurations(site)
 
-    site.helm("upgrade", *_WAIT, webhook__timeoutSeconds=7, webhook__replicas=3)
+        site.helm("upgrade", *_WAIT, webhook__timeoutSeconds=7)
+        if change == "rollback":
+            site.helm("rollback", "1", *_WAIT)
 
-    after = _configurations(site)
-    assert [one["metadata"]["uid"] for one in after] == [one["metadata"]["uid"] for one in before]
-    assert [_only_webhook(one)["clientConfig"] for one in after] == [
-        _only_webhook(one)["clientConfig"] for one in before
-    ]
-    assert [_only_webhook(one)["timeoutSeconds"] for one in after] == [7, 7]
-
-
-def test_a_rollback_leaves_the_configurations_in_place(site: Site) -> None:
-    site.helm("install", *_WAIT)
-    _keep_ca_bundles(site)
-    before = _configurations(site)
-    site.helm("upgrade", *_WAIT, webhook__timeoutSeconds=7)
-
-    site.helm("rollback", "1", *_WAIT)
-
-    after = _configurations(site)
+        after = _configurations(site)
     assert [one["metadata"]["uid"] for one in after] == [one["metadata"]["uid"] for one in before]
     assert [one["webhooks"] for one in after] == [one["webhooks"] for one in before]
+
+
+def test_a_pod_of_the_new_release_registers_its_own_webhooks(site: Site) -> None:
+    site.helm("install", *_WAIT)
+    with site.webhook():
+        site.helm("upgrade", *_WAIT, webhook__timeoutSeconds=7)
+    with site.webhook():
+        wait_until(lambda: _timeouts(site) == {7}, "the new timeout")
+
+
+def test_a_configuration_that_was_removed_is_filled_in_again_after_its_return(site: Site) -> None:
+    site.helm("install", *_WAIT)
+    with site.webhook() as webhook:
+        site.kubectl("delete", *CONFIGURATION_KINDS[:1], CONFIGURATION)
+        webhook.stop()
+        webhook.start()
+        site.helm("upgrade", *_WAIT)
+
+        wait_until(site.registered, "the webhook to register")
 
 
 def test_the_rights_of_plans_can_be_changed_by_an_upgrade(site: Site) -> None:
@@ -101,11 +137,13 @@ def test_an_upgrade_brings_new_crds(site: Site, tmp_path: Path) -> None:
 
 
 def test_uninstalling_keeps_the_crds_and_the_instances_and_locks_nothing(site: Site) -> None:
-    site.helm("install", *_WAIT, webhook__failurePolicy="Ignore")
+    site.helm("install", *_WAIT)
     site.kubectl("create", "--filename=-", text=_INSTANCE)
-    site.helm("upgrade", *_WAIT)
+    with site.webhook() as webhook:
+        webhook.kill()
+        wait_until(lambda: _refused(site), "the API server to ask a webhook that is not there")
 
-    site.helm("uninstall", "--wait")
+        site.helm("uninstall", "--wait")
 
     assert site.names("instances.kudo.dev", "--namespace=default") == {"kept"}
     assert not {name for kind in CONFIGURATION_KINDS for name in site.names(kind)}
@@ -150,32 +188,24 @@ def test_two_installations_cannot_be(site: Site) -> None:
         )  # fmt: skip
 
 
-def _keep_ca_bundles(site: Site) -> None:
-    """Write the caBundles as the webhook does."""
-    for kind in CONFIGURATION_KINDS:
-        site.kubectl(
-            "patch", kind, CONFIGURATION, "--type=json", "--field-manager=kudo-webhook",
-            f"--patch={json.dumps([{'op': 'add', 'path': _BUNDLE, 'value': _pem(site)}])}",
-        )  # fmt: skip
-
-
-_BUNDLE = "/webhooks/0/clientConfig/caBundle"
-
-
-def _pem(site: Site) -> str:
-    config = yaml.safe_load(site.cluster.kubeconfig("admin").read_text())
-    found: str = config["clusters"][0]["cluster"]["certificate-authority-data"]
-    return found
-
-
 def _configurations(site: Site) -> list[Json]:
     return [site.get(kind, CONFIGURATION) for kind in CONFIGURATION_KINDS]
 
 
-def _only_webhook(configuration: Json) -> Json:
-    [webhook] = configuration["webhooks"]
-    found: Json = webhook
-    return found
+def _timeouts(site: Site) -> set[int]:
+    return {
+        webhook["timeoutSeconds"]
+        for configuration in _configurations(site)
+        for webhook in configuration["webhooks"]
+    }
+
+
+def _refused(site: Site) -> bool:
+    try:
+        site.kubectl("create", "--dry-run=server", "--filename=-", text=_INSTANCE)
+    except KubectlError as error:
+        return "failed calling webhook" in str(error)
+    return False
 
 
 def _with_older_crd(folder: Path) -> Path:

@@ -28,7 +28,7 @@ def test_only_who_asks_for_it_gets_cluster_admin(name: str) -> None:
     assert ("cluster-admin" in bound) is (name == "cluster-admin")
 
 
-def test_the_webhook_touches_secrets_and_configurations_only_with_built_in_certificates() -> None:
+def test_the_webhook_touches_secrets_only_with_built_in_certificates() -> None:
     def resources(name: str) -> set[str]:
         return {
             resource
@@ -38,9 +38,14 @@ def test_the_webhook_touches_secrets_and_configurations_only_with_built_in_certi
             for resource in rule["resources"]
         }
 
-    configurations = {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
-    assert resources("default") == {"operatorversions", "secrets"} | configurations
-    assert resources("cert-manager") == resources("provided") == {"operatorversions"}
+    always = {
+        "operatorversions",
+        "endpointslices",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+    }
+    assert resources("default") == {"secrets"} | always
+    assert resources("cert-manager") == resources("provided") == always
 
 
 def test_more_rules_are_added_to_those_of_workloads() -> None:

@@ -6,6 +6,7 @@ from functools import partial
 
 from kubeio.errors import ConfigError
 from kudo_webhook.app import run
+from kudo_webhook.registration import Unreadable
 from kudo_webhook.settings import Settings
 from serving.logs import configure
 from serving.program import run_service
@@ -16,7 +17,7 @@ def main() -> None:
     """Run the webhook until a signal ends it."""
     settings = Settings.read(sys.argv[1:], os.environ)
     configure(settings.log_level, settings.log_style)
-    sys.exit(run_service(partial(run, settings), ConfigError, ListenError))
+    sys.exit(run_service(partial(run, settings), ConfigError, ListenError, Unreadable))
 
 
 if __name__ == "__main__":

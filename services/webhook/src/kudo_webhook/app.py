@@ -17,8 +17,10 @@ from starlette.routing import Route
 from kubeio.client import Client
 from kubeio.config import load_config
 from kudo_webhook.certificate import Files, Served
+from kudo_webhook.certificates.authority import pem
 from kudo_webhook.certificates.keeper import Keeper
 from kudo_webhook.metrics import Metrics
+from kudo_webhook.registration import Place, Registration, Webhooks
 from kudo_webhook.routes import MUTATE, VALIDATE, Admission
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import InformedVersions, VersionSource
@@ -136,6 +138,8 @@ async def serve_admission(
     async with asyncio.TaskGroup() as group:
         renewing = _renewing(settings, client, certificate, metrics)
         renewal = group.create_task(await renewing, name="certificate")
+        registration = _registering(settings, client, certificate, probes)
+        registering = group.create_task(registration, name="registration")
         group.create_task(
             serve(
                 asgi_app(probes, metrics.registry),
@@ -162,6 +166,7 @@ async def serve_admission(
         await stop.wait()
         probes.draining = True
         admission.drain()
+        registering.cancel()
         log.info("draining", extra={"seconds": settings.drain_seconds})
         await asyncio.sleep(settings.drain_seconds)
         closing.set()
@@ -175,7 +180,7 @@ async def _renewing(
 ) -> Coroutine[None, None, None]:
     """Return what keeps the certificate renewed; one in files is loaded by then."""
     if settings.tls_files is not None:
-        files = Files(served, *settings.tls_files)
+        files = Files(served, *settings.tls_files, authority=settings.tls_ca)
         await asyncio.to_thread(files.refresh)
         return files.watch(settings.tls_poll)
     assert client is not None
@@ -184,11 +189,32 @@ async def _renewing(
         client,
         settings.built_in,
         namespace=client.config.namespace,
-        serve=lambda leaf: served.load_pem(leaf.certificate_pem, leaf.key_pem),
+        serve=lambda leaf: served.load_pem(
+            leaf.certificate_pem, leaf.key_pem, issuer=pem(leaf.issuer)
+        ),
         on_write=metrics.certificate_written,
         on_failure=metrics.certificate_failed,
     )
     return keeper.run()
+
+
+async def _registering(
+    settings: Settings, client: Client | None, certificate: Served, probes: Probes
+) -> None:
+    """Register us for as long as we run, if that is for us to do."""
+    if settings.register is None:
+        return
+    assert client is not None
+    place = Place(client.config.namespace, settings.service_name, settings.webhook_configuration)
+    webhooks = Webhooks.read(settings.register)
+    registration = Registration(
+        client,
+        webhooks,
+        place,
+        ready=lambda: not probes.not_ready(),
+        authority=lambda: certificate.issuer,
+    )
+    await registration.run()
 
 
 def _probes(source: VersionSource, certificate: Served) -> Probes:

@@ -29,11 +29,13 @@ class Served:
         context: The TLS context to listen with; always the same one. Handshakes fail while no
             certificate is loaded.
         not_after: When the loaded certificate expires; None while there is none.
+        issuer: What signed it, in PEM; empty if that is not known.
     """
 
     def __init__(self) -> None:
         self._current: ssl.SSLContext | None = None
         self.not_after: datetime | None = None
+        self.issuer = b""
         self.context = _new_context()
         self.context.sni_callback = self._hand_out  # called without SNI, too
 
@@ -60,7 +62,7 @@ class Served:
         self.not_after = x509.load_pem_x509_certificate(pem).not_valid_after_utc
         self._current = context
 
-    def load_pem(self, certificate: bytes, key: bytes) -> None:
+    def load_pem(self, certificate: bytes, key: bytes, *, issuer: bytes = b"") -> None:
         """Serve another pair from the next handshake on; raises as `load` does."""
         # OpenSSL reads from paths only; this one is in memory, so the key touches no disk.
         descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
@@ -69,6 +71,7 @@ class Served:
             file.flush()
             path = Path(f"/proc/self/fd/{descriptor}")
             self.load(path, path)
+        self.issuer = issuer
 
     def _hand_out(
         self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext
@@ -86,11 +89,14 @@ class Files:
         served: Where it is served.
         certificate: The certificate, and after it those that lead to its authority.
         key: Its key, without a password.
+        authority: What signed it; None if nobody asks for it.
     """
 
-    def __init__(self, served: Served, certificate: Path, key: Path) -> None:
+    def __init__(
+        self, served: Served, certificate: Path, key: Path, *, authority: Path | None = None
+    ) -> None:
         self._served = served
-        self._certificate, self._key = certificate, key
+        self._certificate, self._key, self._authority = certificate, key, authority
         self._tried: _Signature | None = None
 
     def refresh(self) -> bool:
@@ -106,6 +112,7 @@ class Files:
                 return False
             self._tried = signature
             self._served.load(self._certificate, self._key)
+            self._served.issuer = self._issuer()
         except (OSError, ValueError) as error:
             self._refused(error)
             return False
@@ -117,6 +124,12 @@ class Files:
         while True:
             await asyncio.to_thread(self.refresh)
             await asyncio.sleep(interval)
+
+    def _issuer(self) -> bytes:
+        # Not every Secret has it, and then somebody else keeps the caBundles.
+        if self._authority is None or not self._authority.exists():
+            return b""
+        return self._authority.read_bytes()
 
     def _signature(self) -> _Signature:
         stats = (path.stat() for path in (self._certificate, self._key))

@@ -20,6 +20,13 @@ OPTIONS = (
     Option("--tls-cert", _ENV + "TLS_CERT", "serving certificate that you provide, PEM", type=Path),
     Option("--tls-key", _ENV + "TLS_KEY", "key of that certificate, PEM", type=Path),
     Option(
+        "--tls-ca",
+        _ENV + "TLS_CA",
+        "the authority of that certificate, PEM, for the caBundles that --register writes; leave "
+        "it out where something else keeps them",
+        type=Path,
+    ),
+    Option(
         "--tls-poll",
         _ENV + "TLS_POLL",
         "seconds between two looks at the files of the certificate",
@@ -48,6 +55,13 @@ OPTIONS = (
         _ENV + "WEBHOOK_CONFIGURATION",
         "name of both webhook configurations, whose caBundle is kept",
         "kudo-instance-admission",
+    ),
+    Option(
+        "--register",
+        _ENV + "REGISTER",
+        "JSON file with the webhooks of both configurations, which are filled in once we can be "
+        "reached; without it, whoever installs us registers us",
+        type=Path,
     ),
     Option(
         "--leaf-lifetime",
@@ -97,13 +111,19 @@ class Settings:
     Attributes:
         tls_files: The certificate and its key; None with built-in certificates.
         built_in: What built-in certificates need to know; None with files.
+        tls_ca: The authority for caBundles that we write; None with built-in certificates.
+        register: The webhooks to register; None if somebody else does.
     """
 
     host: str
     port: int
     tls_files: tuple[Path, Path] | None
     built_in: BuiltIn | None
+    tls_ca: Path | None
     tls_poll: float
+    service_name: str
+    webhook_configuration: str
+    register: Path | None
     probe_host: str
     probe_port: int
     kubeconfig: Path | None
@@ -149,8 +169,8 @@ def _built_in(values: dict[str, Any]) -> BuiltIn | None:
     found = BuiltIn(
         secret=values.pop("certificate_secret"),
         namespace=values.pop("certificate_namespace"),
-        service=values.pop("service_name"),
-        configuration=values.pop("webhook_configuration"),
+        service=values["service_name"],
+        configuration=values["webhook_configuration"],
         lifetimes=lifetimes,
     )
     return found if found.secret else None

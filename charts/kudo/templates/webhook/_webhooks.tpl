@@ -1,0 +1,63 @@
+{{/* What the replicas fill both configurations in with. */}}
+{{- define "kudo.webhooks" -}}
+{{- $webhook := .Values.webhook -}}
+mutating:
+  - name: mutate.instance-admission.kudo.dev
+    clientConfig:
+      {{- include "kudo.clientConfig" (list . "/mutate-kudo-dev-v1beta1-instance") | nindent 6 }}
+    {{- include "kudo.instanceRules" . | nindent 4 }}
+    {{- include "kudo.matchConditions" . | nindent 4 }}
+    admissionReviewVersions: [v1]
+    failurePolicy: {{ $webhook.failurePolicy }}
+    matchPolicy: Equivalent
+    reinvocationPolicy: Never
+    sideEffects: None
+    timeoutSeconds: {{ $webhook.timeoutSeconds }}
+validating:
+  - name: validate.instance-admission.kudo.dev
+    clientConfig:
+      {{- include "kudo.clientConfig" (list . "/validate-kudo-dev-v1beta1-instance") | nindent 6 }}
+    {{- include "kudo.instanceRules" . | nindent 4 }}
+    {{- include "kudo.matchConditions" . | nindent 4 }}
+    admissionReviewVersions: [v1]
+    failurePolicy: {{ $webhook.failurePolicy }}
+    matchPolicy: Equivalent
+    sideEffects: None
+    timeoutSeconds: {{ $webhook.timeoutSeconds }}
+{{- end }}
+
+{{/* Arguments: root, path. The caBundle is left to whoever keeps it, but for provided certificates. */}}
+{{- define "kudo.clientConfig" -}}
+{{- $root := index . 0 -}}
+service:
+  name: kudo-webhook
+  namespace: {{ $root.Release.Namespace }}
+  path: {{ index . 1 }}
+  port: 443
+{{- if eq $root.Values.tls.mode "provided" }}
+caBundle: {{ $root.Values.tls.provided.caBundle | b64enc }}
+{{- end }}
+{{- end }}
+
+{{- define "kudo.instanceRules" -}}
+rules:
+  - apiGroups: [kudo.dev]
+    apiVersions: [v1beta1]
+    operations: [CREATE, UPDATE]
+    resources: [instances]
+    scope: Namespaced
+{{- end }}
+
+{{- define "kudo.matchConditions" -}}
+# A dead webhook blocks what has to be judged and nothing else: labels, finalizers and the
+# reconciler's own bookkeeping pass.
+matchConditions:
+  - name: spec-changes
+    expression: request.operation == 'CREATE' || object.?spec != oldObject.?spec
+  - name: not-bookkeeping
+    expression: >-
+      request.operation == 'CREATE' ||
+      request.userInfo.username != '{{ include "kudo.reconcilerUser" . }}' ||
+      object.?spec.?parameters != oldObject.?spec.?parameters ||
+      object.?spec.?operatorVersion != oldObject.?spec.?operatorVersion
+{{- end }}

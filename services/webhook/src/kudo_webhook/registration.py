@@ -1,0 +1,220 @@
+"""Fills both webhook configurations in, once the API server can reach us.
+
+A configuration without a backend refuses every change that has to be judged, and one that we made
+would stay when KUDO is uninstalled. So whoever installs KUDO makes both configurations without
+webhooks, and owns them; the replicas fill them in.
+
+Invariants: a configuration is never created, so one that was deleted stays deleted. Its webhooks
+are written all at once, with a caBundle where one is known, and on the state that was read. What
+stands there already is brought up to date once in the life of a process, and filled in anew only
+where it is missing, so that replicas of two versions don't undo each other's work.
+"""
+
+import asyncio
+import base64
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self
+
+from kubeio import jsonpatch
+from kubeio.backoff import Backoff
+from kubeio.client import ListResult
+from kubeio.errors import Conflict, Invalid, KubeError, NotFound
+from kubeio.resource import Resource
+from kubeio.types import Json, JsonObject
+from kudo_webhook.certificates.configurations import MUTATING, VALIDATING, ConfigurationApi
+from kudo_webhook.certificates.store import MANAGER
+
+log = logging.getLogger(__name__)
+
+ENDPOINT_SLICES = Resource(
+    "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", namespaced=True
+)
+_SERVICE = "kubernetes.io/service-name"
+_SOON, _MISSING, _POLL = 1.0, 5.0, 30.0
+_PATIENCE = 30.0
+
+
+class Unreadable(ValueError):
+    """The file does not hold the webhooks of both configurations."""
+
+
+class RegistrationApi(ConfigurationApi, Protocol):
+    """What is needed of a `kubeio.client.Client`."""
+
+    async def list(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+    ) -> ListResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """The webhooks of both configurations, as `webhooks` of either has them."""
+
+    mutating: tuple[JsonObject, ...]
+    validating: tuple[JsonObject, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read them from a JSON file with the lists `mutating` and `validating`.
+
+        Raises:
+            Unreadable: the file is missing, or is none of that kind.
+        """
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            return cls(tuple(found["mutating"]), tuple(found["validating"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Unreadable(f"{path} holds no webhooks: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where we are reached, and what we register in.
+
+    Attributes:
+        namespace: Of the Service.
+        service: Its name.
+        configuration: Name of both configurations.
+    """
+
+    namespace: str
+    service: str
+    configuration: str
+
+
+class Registration:
+    """Registers one replica's webhooks.
+
+    Args:
+        api: Access to the API server.
+        webhooks: What is to be registered.
+        place: Where.
+        ready: Whether we can answer.
+        authority: Returns what signed the served certificate, in PEM; empty if somebody else
+            writes the caBundles.
+    """
+
+    def __init__(
+        self,
+        api: RegistrationApi,
+        webhooks: Webhooks,
+        place: Place,
+        *,
+        ready: Callable[[], bool],
+        authority: Callable[[], bytes],
+    ) -> None:
+        self._api = api
+        self._wanted = {MUTATING: webhooks.mutating, VALIDATING: webhooks.validating}
+        self._place = place
+        self._ready = ready
+        self._authority = authority
+        self._current: set[Resource] = set()
+        self._failures = Backoff(base=_SOON, cap=_POLL)
+        self._complaint = ""
+
+    async def run(self) -> None:
+        """Register once we can be reached, and look now and then that it stays so."""
+        while True:
+            delay = await self._pass()
+            await asyncio.sleep(delay)
+
+    async def _pass(self) -> float:
+        """Do what is due; returns the seconds until the next time."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                if not self._current and not (self._ready() and await self._reachable()):
+                    return _SOON
+                # Mutating first: a change that is only validated is refused for its missing run.
+                for resource in self._wanted:
+                    await self._register(resource)
+        except (Conflict, Invalid):
+            return _SOON
+        except (KubeError, TimeoutError) as error:
+            self._complain(str(error) or "the API server did not answer in time")
+            return self._failures.next(getattr(error, "retry_after", None))
+        self._failures.reset()
+        self._complaint = ""
+        return _POLL if len(self._current) == len(self._wanted) else _MISSING
+
+    async def _reachable(self) -> bool:
+        """Whether the Service leads to a replica that is ready."""
+        slices = await self._api.list(
+            ENDPOINT_SLICES,
+            namespace=self._place.namespace,
+            label_selector=f"{_SERVICE}={self._place.service}",
+        )
+        return any(
+            (endpoint.get("conditions") or {}).get("ready")
+            for one in slices.items
+            for endpoint in one.get("endpoints") or []
+        )
+
+    async def _register(self, resource: Resource) -> None:
+        try:
+            found = await self._api.get(resource, self._place.configuration)
+        except NotFound:
+            return
+        held: Sequence[JsonObject] = found.get("webhooks") or []
+        wanted = _with_bundles(self._wanted[resource], held, self._authority())
+        if resource in self._current and _names(held) >= _names(wanted):
+            return
+        if not _covers(held, wanted):
+            await self._write(resource, found["metadata"]["resourceVersion"], wanted)
+        self._current.add(resource)
+
+    async def _write(self, resource: Resource, version: str, wanted: list[JsonObject]) -> None:
+        await self._api.json_patch(
+            resource,
+            self._place.configuration,
+            [
+                jsonpatch.test("/metadata/resourceVersion", version),
+                jsonpatch.add("/webhooks", wanted),
+            ],
+            field_manager=MANAGER,
+        )
+        log.info("registered", extra={"kind": resource.kind})
+
+    def _complain(self, text: str) -> None:
+        if text != self._complaint:
+            log.warning("cannot register: %s", text)
+        self._complaint = text
+
+
+def _with_bundles(
+    wanted: Sequence[JsonObject], held: Sequence[JsonObject], authority: bytes
+) -> list[JsonObject]:
+    """Return the webhooks with the caBundle that is held, or else with the authority."""
+    bundles = {one["name"]: one["clientConfig"].get("caBundle") for one in held}
+    fresh = base64.b64encode(authority).decode()
+
+    def filled(webhook: JsonObject) -> JsonObject:
+        config = webhook["clientConfig"]
+        bundle = config.get("caBundle") or bundles.get(webhook["name"]) or fresh
+        return {**webhook, "clientConfig": {**config, **({"caBundle": bundle} if bundle else {})}}
+
+    return [filled(webhook) for webhook in wanted]
+
+
+def _names(webhooks: Sequence[JsonObject]) -> set[str]:
+    return {webhook["name"] for webhook in webhooks}
+
+
+def _covers(held: Json, wanted: Json) -> bool:
+    """Whether what is held says all that is wanted, defaults of the API server aside."""
+    if isinstance(wanted, dict):
+        return isinstance(held, dict) and all(
+            name in held and _covers(held[name], value) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(held, list) and len(held) == len(wanted) and all(map(_covers, held, wanted))
+        )
+    return bool(held == wanted)
