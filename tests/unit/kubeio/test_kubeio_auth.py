@@ -132,6 +132,15 @@ async def test_an_expired_token_is_replaced_without_a_refusal(tmp_path: Path) ->
     assert await auth.header() == "Bearer t2"
 
 
+async def test_where_plugins_are_not_installed_the_package_to_install_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "kubernetes_asyncio", None)
+    path = exec_config(tmp_path, "give(token='abc')")
+    with pytest.raises(ConfigError, match=r"through a plugin: install kudo-kubeio\[plugins\]"):
+        await PluginAuth(str(path), "main", None).header()
+
+
 async def test_a_plugin_may_give_a_client_certificate(tmp_path: Path) -> None:
     pair = issued("plugin")
     certificate = orjson.dumps(

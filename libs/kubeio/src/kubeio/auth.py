@@ -114,7 +114,8 @@ class TokenFileAuth:
 class PluginAuth:
     """Credentials from an exec plugin, OIDC or gcloud, obtained through kubernetes_asyncio.
 
-    That library takes a third of a second to import, so it is imported with the first use.
+    That library takes a third of a second to import, so it is imported with the first use. It comes
+    with the extra `plugins` of this package; without it, asking is a ConfigError that says so.
     Tokens are asked for once a minute (the library keeps them until shortly before they
     expire) and obtained anew after a 401. A plugin that answers with a client certificate has
     it loaded into ``context``, which counts for connections made from then on.
@@ -164,6 +165,9 @@ class PluginAuth:
             raise self._problem(problem) from error
         except asyncio.CancelledError:
             raise
+        except ModuleNotFoundError as error:
+            problem = "this kubeconfig obtains its credentials through a plugin"
+            raise self._problem(f"{problem}: install kudo-kubeio[plugins]") from error
         except Exception as error:
             # Whatever a plugin, an identity provider or the library does wrong ends here.
             raise self._problem(f"no credential: {error}") from error
