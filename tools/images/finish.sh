@@ -1,0 +1,10 @@
+#!/bin/sh
+# Leaves in /opt/kudo what a service runs, compiled: an image is read-only, so Python could not keep
+# what it compiles. The bytecode does not depend on the times of files. Runs inside the Dockerfile.
+set -eu
+
+cd /opt/kudo
+find bin -type f ! -name 'kudo-*' ! -name 'kubectl-*' -delete
+rm -rf include lib64/__pycache__ share
+find lib -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
+bin/python -B -m compileall -q -f -j 0 --invalidation-mode unchecked-hash lib

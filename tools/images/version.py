@@ -1,0 +1,41 @@
+"""Which version is delivered: that of the packages, and the commit it was made from."""
+
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_WITHOUT_GIT = 315532800  # 1980-01-01, the earliest time that a ZIP file can hold
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What is delivered.
+
+    Attributes:
+        number: such as 0.1.0.
+        revision: the commit, or `unknown` outside of a checkout.
+        timestamp: the time of that commit, in seconds since 1970, which all files get.
+    """
+
+    number: str
+    revision: str
+    timestamp: int
+
+
+def current() -> Version:
+    """Read the version from the CLI's project file, and the rest from git where there is one."""
+    with (ROOT / "cli" / "pyproject.toml").open("rb") as stream:
+        number = str(tomllib.load(stream)["project"]["version"])
+    revision = _git("rev-parse", "HEAD")
+    timestamp = _git("log", "-1", "--format=%ct")
+    return Version(number, revision or "unknown", int(timestamp or _WITHOUT_GIT))
+
+
+def _git(*arguments: str) -> str:
+    try:
+        asked = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return asked.stdout.strip()
