@@ -1,0 +1,62 @@
+"""The single file works as `kubectl kudo` for somebody who has nothing else of ours."""
+
+import time
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.plugin.conftest import Kubectl
+from tools.images.version import ROOT, current
+
+
+def timed(kubectl: Kubectl, *arguments: str | Path) -> tuple[float, str]:
+    begin = time.monotonic()
+    done = kubectl(*arguments)
+    took = time.monotonic() - begin
+    assert (done.returncode, done.stderr) == (0, "")
+    return took, done.stdout
+
+
+def test_kubectl_finds_the_plugin_and_it_knows_its_version(
+    kubectl: Kubectl, figure: Callable[[str], None]
+) -> None:
+    first, said = timed(kubectl, "kudo", "version")
+    assert f'GitVersion:"{current().number}"' in said
+    later = min(timed(kubectl, "kudo", "version")[0] for _ in range(3))
+    figure(f"kubectl kudo version: first start {first:.2f} s, later ones {later:.2f} s")
+
+
+def test_it_verifies_a_package(kubectl: Kubectl) -> None:
+    _, said = timed(kubectl, "kudo", "package", "verify", ROOT / "examples" / "first-operator")
+    assert said == "package is valid\n"
+
+
+def test_an_error_has_the_exit_code_of_the_plugin(kubectl: Kubectl) -> None:
+    done = kubectl("kudo", "package", "verify", "no-such-package")
+    assert done.returncode == 255
+    assert done.stderr.startswith("Error: ")
+
+
+def test_what_is_imported_only_sometimes_is_there_too(kubectl: Kubectl, tmp_path: Path) -> None:
+    (plugin,) = (tmp_path / "bin").glob("kubectl-kudo")
+    assert kubectl("kudo", "version").returncode == 0
+    (unpacked,) = (tmp_path / "home" / ".shiv").glob(f"{plugin.name}_*/site-packages")
+    assert (unpacked / "kubernetes_asyncio").is_dir()
+
+
+def test_two_first_starts_at_once_get_in_nobodys_way(kubectl: Kubectl) -> None:
+    with ThreadPoolExecutor() as pool:
+        both = list(pool.map(lambda _: kubectl("kudo", "version"), range(2)))
+    assert [(done.returncode, done.stderr) for done in both] == [(0, ""), (0, "")]
+
+
+def test_the_file_has_no_tests_no_installer_and_no_path_of_the_building_machine(
+    single_file: Path,
+) -> None:
+    with zipfile.ZipFile(single_file) as archive:
+        names = archive.namelist()
+        told = archive.read("environment.json").decode()
+    parts = {part for name in names for part in name.split("/")}
+    assert not parts & {"tests", "pip", "setuptools", "direct_url.json"}
+    assert str(ROOT) not in told
