@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit integration lint format crds golden lock e2e faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit integration lint format crds manifests golden lock images cli e2e faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
@@ -55,6 +55,7 @@ lint: $(STAMP) ## check style, types, layers and generated files
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m kudo.api.crds crds --check
+	@$(BIN)/python -m tools.chart.manifests --check
 
 format: $(STAMP) ## format the code
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -63,13 +64,29 @@ format: $(STAMP) ## format the code
 crds: $(STAMP) ## write crds/ from the models
 	@$(BIN)/python -m kudo.api.crds crds
 
+manifests: $(STAMP) ## write the manifests of `kubectl kudo init` from the chart (needs Go)
+	@$(BIN)/python -m tools.chart.manifests
+
 golden: $(STAMP) ## compare the golden data with real Go (needs Go)
 	@$(BIN)/python -m tests.golden.generate --check
 
-lock: $(STAMP) ## write requirements/dev.txt with the hashes of every file
+lock: $(STAMP) ## write requirements/*.txt with the hashes of every file
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 		--python-version 3.11 requirements/dev.in -o requirements/dev.txt
+	@for name in webhook reconciler cli build; do \
+		$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
+			--python-version 3.11 --constraint requirements/dev.txt \
+			requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+	done
+
+images: $(STAMP) ## build the container images, measure and test them (root; INTO=dir BASE=image)
+	@$(BIN)/python -m tools.images --into $(or $(INTO),.kudo/images) $(if $(BASE),--base $(BASE))
+	@KUDO_IMAGES=$(or $(INTO),.kudo/images) $(BIN)/python -m pytest tests/images -q $(PYTEST_ARGS)
+
+cli: $(STAMP) ## write the wheels and the single file of kubectl kudo to dist/, and test them
+	@$(BIN)/python -m tools.images.plugin --into dist
+	@$(BIN)/python -m pytest tests/plugin -q $(PYTEST_ARGS)
 
 faults: $(STAMP) ## break every write and watch of the reconciler, and print the matrix (20 min)
 	@$(BIN)/kudo-cluster build

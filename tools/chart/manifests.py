@@ -40,9 +40,18 @@ _VALUES: Final = {
     "webhook": {"image": {"repository": _WEBHOOK}},
     "reconciler": {"image": {"repository": _RECONCILER}},
 }
+_REGISTERED: Final = "kudo.dev/webhooks"
 _ORDER: Final = (
     *("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
-    *("Issuer", "Certificate", "Service", "NetworkPolicy", "PodDisruptionBudget", "Deployment"),
+    *(
+        "Issuer",
+        "Certificate",
+        "ConfigMap",
+        "Service",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+        "Deployment",
+    ),
     *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
 )
 _FIRST_OF_COMPONENTS: Final = _ORDER.index("Issuer")
@@ -104,6 +113,10 @@ def _marked(obj: Json) -> Json:
         if subject["name"] == _ACCOUNT:
             subject["name"] = "${SERVICE_ACCOUNT}"
     if obj["kind"] == "Deployment":
+        # The hash of what is registered does not know who will be named in it.
+        annotations = obj["spec"]["template"]["metadata"]["annotations"]
+        if _REGISTERED in annotations:
+            annotations[_REGISTERED] += " for ${NAMESPACE}/${SERVICE_ACCOUNT}"
         pod = obj["spec"]["template"]["spec"]
         if pod["serviceAccountName"] == _ACCOUNT:
             pod["serviceAccountName"] = "${SERVICE_ACCOUNT}"
@@ -136,9 +149,29 @@ def _name(obj: Json) -> str:
     return str(obj["metadata"]["name"])
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, and everything out where it stands."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def _block(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _block)
+
+
 def _text(objects: Iterable[Json]) -> str:
-    return _HEADER + yaml.safe_dump_all(
-        objects, explicit_start=True, sort_keys=False, allow_unicode=True, width=2**20
+    return _HEADER + yaml.dump_all(
+        objects,
+        Dumper=_Dumper,
+        explicit_start=True,
+        sort_keys=False,
+        allow_unicode=True,
+        width=2**20,
     )
 
 

@@ -9,6 +9,7 @@ from kubectl_kudo.arguments import (
     WAIT_TIME,
     WRITTEN,
     Flag,
+    seconds,
 )
 from kubectl_kudo.command import Command, Group
 
@@ -21,6 +22,80 @@ _TRYING = (
     "would run, or fails with the reason for which it would be denied."
 )
 
+INIT = Command(
+    "init",
+    "Install KUDO in the cluster: its CRDs, its webhook and its reconciler.",
+    "init",
+    flags=(
+        Flag(("--client-only", "-c"), "accepted for old scripts; does nothing", default=False),
+        Flag(("--crd-only",), "install the CRDs alone", default=False),
+        Flag(("--dry-run",), "ask no cluster; say what would be applied", default=False),
+        Flag(OUTPUT.names, "yaml or json: print the manifests, too", OUTPUT.value),
+        Flag(
+            ("--kudo-image", "-i"),
+            "image of webhook or reconciler; may be repeated",
+            "service=reference",
+            repeat=True,
+        ),
+        Flag(("--version",), "tag of both images (default: version of this plugin)", "tag"),
+        Flag(("--image-registry",), "what stands before the names of the images", "registry"),
+        Flag(
+            ("--kudo-image-pull-policy",),
+            "Always, IfNotPresent or Never (default: IfNotPresent)",
+            "policy",
+            "IfNotPresent",
+        ),
+        Flag(
+            ("--service-account",),
+            "existing account for the reconciler (default: one is made)",
+            "name",
+            "kudo-reconciler",
+        ),
+        Flag(
+            ("--unsafe-self-signed-webhook-ca",),
+            "the webhook makes and renews its certificate; cert-manager is not needed",
+            default=False,
+        ),
+        Flag(("--wait", "-w"), "wait until KUDO works", default=False),
+        Flag(
+            ("--wait-timeout",),
+            "how long to wait, in seconds or as 5m (default: 300s)",
+            "time",
+            0,
+            convert=seconds,
+        ),
+        Flag(("--upgrade",), "change what is installed to this version", default=False),
+        Flag(("--verify",), "change nothing; check what is installed", default=False),
+        Flag(("--take-over",), "replace KUDO 0.19, keeping all Instances", default=False),
+        Flag(("--uninstall",), "remove KUDO; the CRDs and their objects stay", default=False),
+        Flag(
+            ("--delete-crds",),
+            "with --uninstall: remove the CRDs and all objects, too",
+            default=False,
+        ),
+        Flag(("--yes",), "with --uninstall: ask nobody", default=False),
+    ),
+    more="The namespace is kudo-system; another one must exist. The command can be repeated: it "
+    "applies what\nis missing or differs. Without --unsafe-self-signed-webhook-ca, cert-manager "
+    "provides the webhook's\ncertificate.\n\nThe webhook is awaited in any case, so that no change "
+    "of an Instance is refused meanwhile. With --wait\nthe command ends when the API server asks "
+    "the webhook and the reconciler works.",
+    examples=(
+        (
+            "Install without cert-manager, and wait until it works",
+            "init --unsafe-self-signed-webhook-ca --wait",
+        ),
+        ("The manifests, for GitOps; no cluster is asked", "init --dry-run -o yaml"),
+        (
+            "Images from a registry of your own",
+            "init --image-registry registry.example.com/kudo --wait",
+        ),
+        ("Upgrade to the version of this plugin", "init --upgrade --wait"),
+        ("Is everything as it should be?", "init --verify"),
+        ("Replace KUDO 0.19", "init --take-over"),
+        ("Remove it; the CRDs and all Instances stay", "init --uninstall"),
+    ),
+)
 INSTALL = Command(
     "install",
     "Install an operator from a folder or a .tgz file, and create an instance of it.",
@@ -194,6 +269,7 @@ ROOT = Group(
     "",
     "Install operators as KUDO packages, and run the plans of their instances.",
     {
+        "init": INIT,
         "install": INSTALL,
         "update": UPDATE,
         "upgrade": UPGRADE,

@@ -1,0 +1,79 @@
+"""`kubectl kudo init`: installs KUDO in a cluster, checks, upgrades and removes it."""
+
+from typing import TYPE_CHECKING
+
+from kubectl_kudo.arguments import GLOBAL_FLAGS, Args
+from kubectl_kudo.init_options import Options, read_options
+from kubectl_kudo.output import many, say, talk
+
+if TYPE_CHECKING:
+    from kubectl_kudo.output import JsonObject
+    from kubectl_kudo.session import Session
+
+
+def run(args: Args) -> None:
+    options = read_options(args)
+    if args.client_only:
+        say("nothing to do: this plugin keeps no files")
+        return
+    if args.dry_run and not args.uninstall:
+        _show(args, _objects(args, options))
+        return
+    from kubectl_kudo.session import in_session
+
+    in_session(_connection(args, options), lambda session: _work(session, args, options))
+
+
+def _connection(args: Args, options: Options) -> Args:
+    """Return the flags of the connection; that the CRDs are missing is no obstacle here."""
+    flags = {flag.attribute: getattr(args, flag.attribute) for flag in GLOBAL_FLAGS}
+    return Args(**flags | {"namespace": options.namespace, "validate_install": False})
+
+
+async def _work(session: "Session", args: Args, options: Options) -> None:
+    client = session.client
+    if args.uninstall:
+        from kubectl_kudo.init_uninstall import Removal, uninstall
+
+        await uninstall(client, options, Removal(args.yes, args.delete_crds, args.dry_run))
+        return
+    if args.verify:
+        from kubectl_kudo.init_verify import verify
+
+        await verify(client, options, wait=args.wait)
+        return
+    from kubectl_kudo.init_install import install, install_crds
+    from kubectl_kudo.init_manifests import read_crds
+    from kubectl_kudo.report import Report
+
+    report = Report(output=args.output)
+    if args.output:
+        _show(args, _objects(args, options))
+    if args.crd_only:
+        await install_crds(client, options, report, read_crds())
+        return
+    await install(
+        client,
+        options,
+        report,
+        upgrade=args.upgrade,
+        take_over=args.take_over,
+        wait=args.wait,
+    )
+
+
+def _objects(args: Args, options: Options) -> "list[JsonObject]":
+    from kubectl_kudo.init_manifests import read_crds, read_manifests
+
+    return list(read_crds()) if args.crd_only else read_manifests(options).all()
+
+
+def _show(args: Args, objects: "list[JsonObject]") -> None:
+    if args.output:
+        print(many(objects, args.output), end="", flush=True)
+        return
+    from kubectl_kudo.init_kinds import kind_of, named
+
+    for obj in objects:
+        say(f"{named(kind_of(obj), obj['metadata']['name'])} applied (dry run)")
+    talk("with -o yaml or -o json, the manifests are printed")

@@ -1,0 +1,21 @@
+"""A cluster for the tests of `kubectl kudo init`; the others share one where KUDO is installed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.chart.site import Site, new_site
+from tests.integration.cli.initialising import init
+
+
+@pytest.fixture(scope="module")
+def running_site() -> Iterator[Site]:
+    with new_site("init") as site:
+        yield site
+
+
+@pytest.fixture
+def site(running_site: Site) -> Iterator[Site]:
+    """Yield a cluster where KUDO is not installed, and remove what a test installs."""
+    yield running_site
+    init(running_site, "--uninstall", "--yes", "--delete-crds")
