@@ -30,6 +30,7 @@ from kudo.problems import Problem
 from kudo.run_status import begun, failure_text, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
 from kudo.tasks import FatalTaskError
+from kudo_reconciler.child_versions import ChildVersions
 from kudo_reconciler.events import Severity
 from kudo_reconciler.idle import Idle
 from kudo_reconciler.instances import Outdated
@@ -216,6 +217,10 @@ class Running:
         problems = _problems(instance, version, name, plan)
         if problems:
             return await self._fail(instance, version, status, "InvalidPlan", problems)
+        missing = await self._missing_children(self._memories[key])
+        if missing is not None:
+            text = f"Error during execution: fatal error: {missing}"
+            return await self._fail(instance, version, status, missing.reason, text)
         stored = instance
 
         async def store(progress: PlanStatus) -> None:
@@ -246,6 +251,16 @@ class Running:
             return Result("retry", retry=True)
         patience = min(_POLL_SECONDS, self.recheck) if result.polled else self.recheck
         return Result("waiting", requeue_after=patience)
+
+    async def _missing_children(self, memory: RunMemory) -> FatalTaskError | None:
+        """Return what keeps the children of a plan from being, before anything is sent for it."""
+        if memory.finished or memory.applied:
+            return None
+        try:
+            await ChildVersions(self.around.versions).tree(memory.version, memory.plan)
+        except FatalTaskError as error:
+            return error
+        return None
 
     async def _tell(
         self, instance: Instance, memory: RunMemory, severity: Severity, reason: str, message: str
