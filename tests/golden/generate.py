@@ -1,95 +1,117 @@
-"""Ask real Go what the templates of `gotemplate.json` give, and write its answers beside them.
+"""Ask real Go what the templates of `tests/golden/cases` give, and write down its answers.
 
-Usage: python tests/golden/generate.py [--check]
+Usage: python -m tests.golden.generate [--check] [FAMILY ...]
 
-The file holds questions and answers, a case a line. To add a case, add a line with `name`, `text`
-and `data` (the index of a data set at the top; `missingkey` when it is not "error"), and run this.
-Where our engine differs on purpose the line also has `ours`, its answer, and `why`; `v3` is there
-when Sprig 3 answers differently from Sprig 2.22, whose answer is the one that counts.
+A family is a module of `tests/golden/cases`; its answers are `tests/golden/answers/FAMILY.json`,
+a case a line. What counts is what Sprig 2.22 renders, the version that operators were written
+for; where it fails or lacks the function, what Sprig 3.3 says counts. When both know the functions
+and differ, the line has the answer that does not count as `v3` or `v2`.
 
-With `--check` nothing is written and the exit status is 1 when the file would change. Needs `go`;
-the modules come through its ordinary proxy. Without Go the exit status is 2.
+With `--check` nothing is written and the exit status is 1 when a file would change. Needs `go`;
+without it the exit status is 2.
 """
 
+import argparse
+import importlib
 import json
-import shutil
-import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-GOLDEN = HERE / "gotemplate.json"
-_ABOUT = "Templates and what Go's text/template with Sprig gives; see generate.py."
+from tests.golden.case import Case
+from tests.golden.golang import Answer, Oracle, has_go, running_oracle
+
+_HERE = Path(__file__).parent
+_CASES = _HERE / "cases"
+_ANSWERS = _HERE / "answers"
+_ABOUT = "Templates and what Go's text/template with Sprig gives; see tests/golden/generate.py."
 
 _Json = Any
-_Record = dict[str, _Json]
 
 
-def _ask_go(records: list[_Record], data_sets: list[_Json]) -> list[_Record]:
-    questions = [
-        {
-            "name": record["name"],
-            "text": record["text"],
-            "data": data_sets[record["data"]],
-            "missingkey": record.get("missingkey", "error"),
-        }
-        for record in records
-    ]
-    answer = subprocess.run(
-        ["go", "run", "."],
-        cwd=HERE / "oracle",
-        input=json.dumps(questions),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if answer.returncode:
-        raise SystemExit(f"the oracle failed:\n{answer.stderr}")
-    found: list[_Record] = json.loads(answer.stdout)
-    return found
+def families() -> list[str]:
+    """Name the families there are."""
+    return sorted(path.stem for path in _CASES.glob("*.py"))
 
 
-def _answered(record: _Record, go: _Record) -> _Record:
-    """Give a record with its question as it was and its answers as Go gives them now."""
-    kept = ("name", "text", "data", "missingkey")
-    found: _Record = {key: record[key] for key in kept if key in record}
-    found |= go["v2"]
-    if go["v3"] != go["v2"]:
-        found["v3"] = go["v3"]
-    return found | {key: record[key] for key in ("ours", "why") if key in record}
+def cases(family: str) -> Iterator[Case]:
+    """Give the cases of a family."""
+    module = importlib.import_module(f"tests.golden.cases.{family}")
+    for item in module.CASES:
+        yield item if isinstance(item, Case) else Case(item)
 
 
-def _document(old: _Record) -> str:
-    """Write the document with one case a line, so that changes can be read."""
-    records: list[_Record] = old["cases"]
-    answers = _ask_go(records, old["data"])
-    cases = [_answered(record, go) for record, go in zip(records, answers, strict=True)]
+def counts(answers: dict[str, Answer]) -> dict[str, _Json]:
+    """Choose the answer that counts, and keep the other one when it says something."""
+    old, new = answers["v2"], answers["v3"]
+    if "output" in old:
+        return {**old} if old == new else {**old, "v3": new}
+    if old == new or _unknown(old):
+        return {**new}
+    return {**new, "v2": old}
+
+
+def _unknown(answer: Answer) -> bool:
+    return 'function "' in answer["error"] and answer["error"].endswith('" not defined')
+
+
+def document(family: str, oracle: Oracle) -> str:
+    """Write the answers of a family, with one case a line so that changes can be read."""
+    data: dict[str, int] = {}
+    lines = []
+    for case in cases(family):
+        values = _line(case.values)
+        record: dict[str, _Json] = {"text": case.text, "data": data.setdefault(values, len(data))}
+        if case.missing_key != "error":
+            record["missing_key"] = case.missing_key
+        if case.policy != "operator":
+            record["policy"] = case.policy
+        answers = oracle.ask(
+            case.text,
+            case.values,
+            name=family,
+            missing_key=case.missing_key,
+            policy=case.policy,
+        )
+        lines.append(_line({**record, **counts(answers), **case.difference}))
     return (
-        f'{{"about": {json.dumps(_ABOUT)},\n"data": [\n{_lines(old["data"])}\n],\n'
-        f'"cases": [\n{_lines(cases)}\n]}}\n'
+        f'{{"about": {_line(_ABOUT)},\n"data": [\n{_joined(data)}\n],\n'
+        f'"cases": [\n{_joined(lines)}\n]}}\n'
     )
 
 
-def _lines(values: list[_Json]) -> str:
-    return ",\n".join(json.dumps(value, ensure_ascii=False) for value in values)
+def _line(value: _Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
-def main() -> int:
+def _joined(lines: Iterable[str]) -> str:
+    return ",\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> int:
     """Generate or check; give the exit status."""
-    if shutil.which("go") is None:
+    parser = argparse.ArgumentParser(prog="python -m tests.golden.generate")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("families", nargs="*", metavar="FAMILY")
+    options = parser.parse_args(arguments)
+    if not has_go():
         sys.stderr.write("go is not installed\n")
         return 2
-    before = GOLDEN.read_text(encoding="utf-8")
-    document = _document(json.loads(before))
-    if "--check" not in sys.argv[1:]:
-        GOLDEN.write_text(document, encoding="utf-8")
-        return 0
-    if document == before:
-        return 0
-    sys.stderr.write(f"{GOLDEN.name} is not what Go gives; run {Path(__file__).name}\n")
-    return 1
+    status = 0
+    with running_oracle() as oracle:
+        for family in options.families or families():
+            path = _ANSWERS / f"{family}.json"
+            text = document(family, oracle)
+            if path.exists() and path.read_text(encoding="utf-8") == text:
+                continue
+            if options.check:
+                sys.stderr.write(f"{path.name} is not what Go gives; run tests.golden.generate\n")
+                status = 1
+            else:
+                path.write_text(text, encoding="utf-8")
+    return status
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

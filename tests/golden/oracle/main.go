@@ -1,21 +1,26 @@
 // Command oracle renders templates with Go's own text/template and Sprig, so that tests of the
 // Python engine can compare with the original.
 //
-// It reads a JSON list of cases on stdin and writes a JSON list of results in the same order.
-// Every case is rendered twice: with Sprig v2.22.0, the version of the original, and with v3.3.0.
+// It reads cases as JSON lines on stdin and answers each with one JSON line. Every case is
+// rendered twice: with Sprig v2.22.0, the version of the original, and with v3.3.0. The command
+// `oracle bench ROUNDS` measures instead; see bench.go.
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"text/template"
+	"time"
 
 	sprigv2 "github.com/Masterminds/sprig"
 	sprigv3 "github.com/Masterminds/sprig/v3"
 	yaml "gopkg.in/yaml.v2"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 type testCase struct {
@@ -23,6 +28,7 @@ type testCase struct {
 	Text       string          `json:"text"`
 	Data       json.RawMessage `json:"data"`
 	MissingKey string          `json:"missingkey"`
+	Policy     string          `json:"policy"`
 }
 
 type result struct {
@@ -35,32 +41,69 @@ type results struct {
 	V3 result `json:"v3"`
 }
 
-// Functions that reach the machine the template is rendered on.
-var outside = []string{"env", "expandenv", "base", "dir", "clean", "ext", "isAbs", "getHostByName"}
+// Functions that reach the machine the template is rendered on; policy "sprig" has them.
+var outside = []string{
+	"env", "expandenv", "base", "dir", "clean", "ext", "isAbs", "getHostByName",
+	"osBase", "osClean", "osDir", "osExt", "osIsAbs",
+}
+
+// A rendering that writes more, or longer, is given up: templates may loop for hours.
+const (
+	mostBytes = 64 << 20
+	longest   = 5 * time.Second
+)
 
 func main() {
-	var cases []testCase
-	decoder := json.NewDecoder(os.Stdin)
-	if err := decoder.Decode(&cases); err != nil {
-		fail(err)
+	if len(os.Args) > 2 && os.Args[1] == "bench" {
+		bench(os.Args[2])
+		return
 	}
-	all := make([]results, 0, len(cases))
-	for _, c := range cases {
-		all = append(all, results{
+	out := bufio.NewWriter(os.Stdout)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	decoder := json.NewDecoder(bufio.NewReader(os.Stdin))
+	for decoder.More() {
+		var c testCase
+		if err := decoder.Decode(&c); err != nil {
+			fail(err)
+		}
+		answer := results{
 			V2: render(c, sprigv2.TxtFuncMap()),
 			V3: render(c, sprigv3.TxtFuncMap()),
-		})
-	}
-	encoder := json.NewEncoder(os.Stdout)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(all); err != nil {
-		fail(err)
+		}
+		if err := encoder.Encode(answer); err != nil {
+			fail(err)
+		}
+		if err := out.Flush(); err != nil {
+			fail(err)
+		}
 	}
 }
 
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "oracle:", err)
 	os.Exit(1)
+}
+
+// withOurs adds the functions that operators have beside Sprig's.
+func withOurs(functions template.FuncMap, policy string) template.FuncMap {
+	if policy != "sprig" {
+		for _, name := range outside {
+			delete(functions, name)
+		}
+	}
+	functions["toYaml"] = func(value interface{}) (string, error) {
+		text, err := yaml.Marshal(value)
+		return string(text), err
+	}
+	functions["fromYaml"] = func(text string) (interface{}, error) {
+		raw, err := sigsyaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			return nil, err
+		}
+		return decode(raw)
+	}
+	return functions
 }
 
 func render(c testCase, functions template.FuncMap) (r result) {
@@ -73,27 +116,34 @@ func render(c testCase, functions template.FuncMap) (r result) {
 	if err != nil {
 		fail(fmt.Errorf("case %s: %w", c.Name, err))
 	}
-	for _, name := range outside {
-		delete(functions, name)
-	}
-	functions["toYaml"] = func(value interface{}) (string, error) {
-		text, err := yaml.Marshal(value)
-		return string(text), err
-	}
 	missing := c.MissingKey
 	if missing == "" {
 		missing = "error"
 	}
-	parsed, err := template.New(c.Name).Option("missingkey=" + missing).Funcs(functions).Parse(c.Text)
+	parsed, err := template.New(c.Name).Option("missingkey=" + missing).
+		Funcs(withOurs(functions, c.Policy)).Parse(c.Text)
 	if err != nil {
 		return failure(err)
 	}
-	var out bytes.Buffer
+	out := bounded{until: time.Now().Add(longest)}
 	if err := parsed.Execute(&out, data); err != nil {
 		return failure(err)
 	}
-	text := out.String()
+	text := out.text.String()
 	return result{Output: &text}
+}
+
+// bounded collects what a template writes until it is too much.
+type bounded struct {
+	text  bytes.Buffer
+	until time.Time
+}
+
+func (b *bounded) Write(data []byte) (int, error) {
+	if b.text.Len()+len(data) > mostBytes || time.Now().After(b.until) {
+		return 0, errors.New("the oracle gave up")
+	}
+	return b.text.Write(data)
 }
 
 func failure(err error) result {

@@ -299,6 +299,26 @@ def test_templates_are_rendered_by_many_threads_at_once() -> None:
     assert results == {number: {str(number + 1225)} for number in range(8)}
 
 
+def test_errors_of_many_threads_name_the_places_of_their_own_renderings() -> None:
+    template = Environment().parse("t", "{{ (or .a .b).x }}")
+    results: dict[str, set[str]] = {}
+
+    def work(first: str) -> None:
+        found = results[first] = set()
+        for _ in range(200):
+            with pytest.raises(TemplateError) as caught:
+                template.render({"a": first, "b": 1})
+            found.add(caught.value.context)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in ("", "a", "b", "c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert results == {"": {".b"}, "a": {".a"}, "b": {".a"}, "c": {".a"}}
+
+
 def test_limits_are_shared_by_all_templates_of_an_environment() -> None:
     environment = Environment(limits=Limits(output=3))
 

@@ -14,6 +14,7 @@ from gotemplate.environment import Environment, Template
 from gotemplate.errors import FunctionError, LimitError, TemplateError
 from gotemplate.functions import Function
 from gotemplate.limits import Limits
+from gotemplate.sources import Sources
 
 __all__ = [
     "Environment",
@@ -21,6 +22,7 @@ __all__ = [
     "FunctionError",
     "LimitError",
     "Limits",
+    "Sources",
     "Template",
     "TemplateError",
 ]

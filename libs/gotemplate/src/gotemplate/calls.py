@@ -10,11 +10,11 @@ from typing import Final
 from gotemplate.errors import FunctionError
 from gotemplate.functions.comparisons import eq, ne
 from gotemplate.functions.signature import Function
-from gotemplate.limits import Run
-from gotemplate.runtime import Eval, Frame, Located, Unit
-from gotemplate.values import IntList, truth
+from gotemplate.limits import Located, Run
+from gotemplate.runtime import Ending, Eval, Frame, Unit
+from gotemplate.values import TYPED_LISTS, StringMap, truth
 
-_SIZED: Final = frozenset({str, list, dict, tuple, IntList})
+_SIZED: Final = frozenset({str, list, dict, tuple, StringMap, *TYPED_LISTS})
 
 Convert = Callable[[object], object]
 
@@ -140,16 +140,28 @@ def compare_text(unit: Unit, node: Located, name: str, arg: Eval, constant: str)
     return run
 
 
-def short_circuit(args: Sequence[Eval], piped: Eval | None, *, stop_at: bool) -> Eval:
-    """Compile `and` (stops at the first false argument) or `or` (at the first true one)."""
+def short_circuit(
+    args: Sequence[Eval], ends: Sequence[Located], piped: Eval | None, *, stop_at: bool
+) -> Eval:
+    """Compile `and` (stops at the first false argument) or `or` (at the first true one).
+
+    Args:
+        args: the arguments that are written.
+        ends: where the evaluation of each of them ends.
+        piped: the argument from the pipeline, which comes last.
+        stop_at: the truth of the argument it stops at.
+    """
+    marks = [None if isinstance(end, Ending) else end for end in ends]
     if piped is None and len(args) == 2:
-        return _either(args[0], args[1], stop_at)
+        return _either(args[0], args[1], marks[0], marks[1], stop_at)
 
     def run(frame: Frame, dot: object) -> object:
         last = None if piped is None else piped(frame, dot)
         value: object = None
-        for arg in args:
+        for arg, mark in zip(args, marks, strict=True):
             value = arg(frame, dot)
+            if mark is not None:
+                frame.run.stopped_at = mark
             if truth(value) is stop_at:
                 return value
         return value if piped is None else last
@@ -157,9 +169,17 @@ def short_circuit(args: Sequence[Eval], piped: Eval | None, *, stop_at: bool) ->
     return run
 
 
-def _either(one: Eval, two: Eval, stop_at: bool) -> Eval:
+def _either(
+    one: Eval, two: Eval, first: Located | None, second: Located | None, stop_at: bool
+) -> Eval:
     def run(frame: Frame, dot: object) -> object:
         value = one(frame, dot)
-        return value if truth(value) is stop_at else two(frame, dot)
+        mark = first
+        if truth(value) is not stop_at:
+            value = two(frame, dot)
+            mark = second
+        if mark is not None:
+            frame.run.stopped_at = mark
+        return value
 
     return run

@@ -16,7 +16,17 @@ from gotemplate.functions.signature import Function
 from gotemplate.gofmt import plain_text
 from gotemplate.loops import Loop, compile_loop
 from gotemplate.quoting import quote
-from gotemplate.runtime import BreakLoop, Code, ContinueLoop, Eval, Exec, Frame, Unit
+from gotemplate.runtime import (
+    BreakLoop,
+    Code,
+    ContinueLoop,
+    Eval,
+    Exec,
+    Frame,
+    Unit,
+    always,
+    in_loop,
+)
 from gotemplate.scope import Scope
 from gotemplate.values import NO_VALUE
 
@@ -122,7 +132,7 @@ class _BodyCompiler:
         mark = self._scope.mark()
         value = self._exprs.pipe(node.pipe)
         typed = self._exprs.typed_dot
-        self._exprs.typed_dot = True
+        self._exprs.typed_dot = always
         body = self._scoped_body(node.body)
         self._exprs.typed_dot = typed
         otherwise = self._scoped_body(node.otherwise) if node.otherwise is not None else None
@@ -143,7 +153,7 @@ class _BodyCompiler:
         value = exprs.pipe(node.pipe)
         slots = self._loop_slots(node.pipe)
         typed, jumps, cost = exprs.typed_dot, self._jumps, exprs.cost
-        exprs.typed_dot, self._jumps, exprs.cost = None, False, 1
+        exprs.typed_dot, self._jumps, exprs.cost = in_loop, False, 1
         body = self._scoped_body(node.body)
         loop = Loop(self._unit, last_at(node.pipe), body, exprs.cost, slots, self._jumps)
         exprs.typed_dot, self._jumps, exprs.cost = typed, jumps, cost

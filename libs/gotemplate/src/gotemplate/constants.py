@@ -22,10 +22,10 @@ def number(token: Token) -> nodes.Number:
     Raises:
         ValueError: Go's complaint about it.
     """
-    if token.kind is T.CHARACTER:
+    if token.kind == T.CHARACTER:
         code = character(token.text)
         return nodes.Number(token.pos, token.text, code, code, float(code))
-    if token.kind is T.COMPLEX or token.text.endswith("i"):
+    if token.kind == T.COMPLEX or token.text.endswith("i"):
         return _complex(token)
     whole = parse_integer(token.text)
     if whole is not None and whole <= UINT_MAX and whole >= INT_MIN:
@@ -50,7 +50,7 @@ def _float(token: Token) -> nodes.Number:
 
 def _complex(token: Token) -> nodes.Number:
     text = token.text.removesuffix("i")
-    split = max(text.rfind(mark) for mark in "+-") if token.kind is T.COMPLEX else 0
+    split = max(text.rfind(mark) for mark in "+-") if token.kind == T.COMPLEX else 0
     while split > 0 and text[split - 1] in "eEpP":
         split = max(text.rfind(mark, 0, split) for mark in "+-")
     split = max(split, 0)

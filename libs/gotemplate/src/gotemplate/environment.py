@@ -4,6 +4,7 @@ An `Environment` is immutable after it was made and may be shared between thread
 `Template`. Parsing is cached by name and text, because it costs as much as many renderings.
 """
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -13,25 +14,33 @@ from gotemplate import nodes
 from gotemplate.compiler import Rules, compile_tree
 from gotemplate.errors import LimitError, TemplateError
 from gotemplate.fields import MissingKey
-from gotemplate.functions import Function, Policy, from_callable, table
+from gotemplate.functions import CHANGING, Function, Policy, from_callable, table
+from gotemplate.functions.dicts import snapshot
 from gotemplate.limits import Limits, Run
 from gotemplate.parser import parse
-from gotemplate.runtime import Code, Frame
+from gotemplate.runtime import Code, Frame, UnplacedError
+from gotemplate.sources import Sources
 from gotemplate.values import NO_VALUE, clean
 
 _POLICIES: Final = ("operator", "sprig")
 _MISSING: Final = ("error", "zero", "default")
+# A template that names one of these may change maps, so it gets a copy of its data.
+_CHANGING: Final = re.compile(rf"\b(?:{'|'.join(sorted(CHANGING))})\b", re.ASCII)
 
 
 class Template:
     """A compiled template; made by `Environment.parse`."""
 
-    __slots__ = ("_codes", "_limits", "tree")
+    __slots__ = ("_changes_data", "_codes", "_limits", "_sources", "tree")
 
-    def __init__(self, tree: nodes.Tree, codes: Mapping[str, Code], limits: Limits) -> None:
+    def __init__(
+        self, tree: nodes.Tree, codes: Mapping[str, Code], limits: Limits, sources: Sources
+    ) -> None:
         self.tree = tree
         self._codes = codes
         self._limits = limits
+        self._sources = sources
+        self._changes_data = _CHANGING.search(tree.source) is not None
 
     @property
     def name(self) -> str:
@@ -54,20 +63,35 @@ class Template:
         Raises:
             TemplateError: the template failed or exceeded a limit; nothing else is raised.
         """
-        run = Run(self._limits, expired)
+        run = Run(self._limits, expired, self._sources)
         out: list[str] = []
         code = self._codes[self.tree.name]
         slots: list[object] = [NO_VALUE] * code.slots
-        slots[0] = data
         try:
             run.charge(code.cost)
-            code.run(Frame(run, slots, out.append), data)
-            run.check("output", sum(map(len, out)))
+            slots[0] = snapshot(run, data) if self._changes_data else data
+            code.run(Frame(run, slots, out.append), slots[0])
+            return self._output(run, out)
+        except UnplacedError as error:
+            raise error.at(run.stopped_at) from error
         except LimitError as error:
             raise TemplateError(self.tree.name, str(error), limit=error.limit) from error
         except RecursionError as error:
             raise _too_deep(self.tree.name) from error
-        return clean("".join(out))
+        except TemplateError:
+            raise
+        except Exception as error:
+            # A fault of ours; a template that finds it must not stop whoever renders.
+            reason = f"internal error: {type(error).__name__}: {error}"
+            raise TemplateError(self.tree.name, reason) from error
+
+    def _output(self, run: Run, parts: list[str]) -> str:
+        """Join what was written, unless it is too long."""
+        run.check("output", sum(map(len, parts)))
+        text = clean("".join(parts))
+        if not text.isascii():
+            run.check("output", len(text.encode()))
+        return text
 
 
 class Environment:
@@ -79,6 +103,8 @@ class Environment:
         missing_key: MissingKey = "error",
         functions: Mapping[str, Callable[..., object] | Function] | None = None,
         limits: Limits | None = None,
+        *,
+        sources: Sources | None = None,
         cache_chars: int = 1 << 20,
     ) -> None:
         """Make an environment.
@@ -90,6 +116,8 @@ class Environment:
                 ("default"); Go's option of the same name.
             functions: more functions, by name; they replace those of the policy.
             limits: what parsing and rendering may cost.
+            sources: where functions get time and chance; the clock and the random numbers of the
+                process by default.
             cache_chars: parsed templates are kept, the last used ones, up to this many characters
                 of source together; 0 keeps none.
 
@@ -101,6 +129,7 @@ class Environment:
         if missing_key not in _MISSING:
             raise ValueError(f"unknown missing_key {missing_key!r}")
         self.limits = limits or Limits()
+        self._sources = sources or Sources()
         self._functions = dict(table(policy))
         for name, call in (functions or {}).items():
             known = call if isinstance(call, Function) else from_callable(name, call)
@@ -143,7 +172,7 @@ class Environment:
     def _compile(self, name: str, text: str) -> Template:
         try:
             tree = parse(name, text, self._functions, self.limits)
-            return Template(tree, compile_tree(tree, self._rules), self.limits)
+            return Template(tree, compile_tree(tree, self._rules), self.limits, self._sources)
         except RecursionError as error:
             raise _too_deep(name) from error
 

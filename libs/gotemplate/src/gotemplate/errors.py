@@ -20,7 +20,7 @@ class FunctionError(Exception):
 class LimitError(FunctionError):
     """Say which limit was exceeded; `limit` is the name of the field of `Limits`."""
 
-    def __init__(self, limit: str, maximum: int, what: str = "") -> None:
+    def __init__(self, limit: str, maximum: float, what: str = "") -> None:
         self.limit = limit
         super().__init__(f"{limit} limit exceeded: at most {maximum}{what}")
 

@@ -6,19 +6,26 @@ at after an expression. The other thing known in advance is whether a value has 
 or is an interface in Go, which only the words of an error show.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from gotemplate import nodes
 from gotemplate.calls import Convert, compare_text, compile_call, short_circuit
 from gotemplate.errors import FunctionError
 from gotemplate.fields import MissingKey, Reader, of_dot, of_slot, of_value
+from gotemplate.functions.builtins import special
 from gotemplate.functions.signature import ANY, VALUE, Function, Param
-from gotemplate.runtime import Eval, Frame, Located, Unit
+from gotemplate.limits import Located
+from gotemplate.runtime import Ending, Eval, Frame, Typed, Unit, always, never
 from gotemplate.scope import Scope
 from gotemplate.values import NO_VALUE, type_name
 
+_STOPPING: Final = ("and", "or")
 _Constant = nodes.Bool | nodes.Number | nodes.String
+_CONSTANTS: Final = (nodes.Bool, nodes.Number, nodes.String)
+
+LateEval = Callable[[Frame, object, Param], object]
 
 
 @dataclass(slots=True)
@@ -30,7 +37,7 @@ class Expressions:
         functions: the functions it may call.
         missing: what a missing key gives.
         scope: the variables in sight where the compiler is.
-        typed_dot: whether the dot there has a type of its own; None inside a loop.
+        typed_dot: whether the dot there has a type of its own.
         cost: steps of what was compiled since the owner set it to 0.
     """
 
@@ -38,7 +45,7 @@ class Expressions:
     functions: Mapping[str, Function]
     missing: MissingKey
     scope: Scope
-    typed_dot: bool | None = True
+    typed_dot: Typed = always
     cost: int = field(default=0)
 
     # Pipelines
@@ -69,7 +76,7 @@ class Expressions:
         slots: list[int] = []
         for variable in pipe.declared:
             if not pipe.is_assign:
-                slots.append(self.scope.declare(variable.name, typed=True))
+                slots.append(self.scope.declare(variable.name, typed=always))
             elif (known := self.scope.find(variable.name)) is not None:
                 slots.append(known.slot)
             else:
@@ -143,7 +150,7 @@ class Expressions:
             case _:
                 return self._literal(node, ANY)
 
-    def _reader(self, node: Located, names: tuple[str, ...], typed: bool | None) -> Reader:
+    def _reader(self, node: Located, names: tuple[str, ...], typed: Typed) -> Reader:
         return Reader(self.unit, node, names, self.missing, typed)
 
     def _variable(self, node: nodes.Variable) -> Eval:
@@ -160,7 +167,7 @@ class Expressions:
         return run
 
     def _chain(self, node: nodes.Chain) -> tuple[Eval, Reader]:
-        typed = isinstance(node.node, nodes.Pipe)
+        typed = always if isinstance(node.node, nodes.Pipe) else never
         return self._operand(node.node), self._reader(last_at(node), node.fields, typed)
 
     def _method(
@@ -171,7 +178,8 @@ class Expressions:
     ) -> Eval:
         """Compile a field with arguments, which only values with methods have."""
         receiver, reader = self._receiver(first)
-        values = [self._argument(arg, ANY) for arg in args]
+        values = [self._late_argument(arg) for arg in args]
+        end = last_at(args[-1]) if args else reader.node
         name = reader.names[-1]
         path = Reader(reader.unit, reader.node, reader.names[:-1], self.missing, reader.typed)
         direct = len(reader.names) == 1
@@ -181,9 +189,11 @@ class Expressions:
             value = path.read(frame, receiver(frame, dot))
             if value is NO_VALUE:
                 return reader.absent(name)
-            typed = frame.typed_dot if reader.typed is None else reader.typed
-            method = reader.method(value, name, typed and direct)
-            return reader.call(method, name, [arg(frame, dot) for arg in values] + last)
+            method = reader.method(value, name, direct and reader.typed(frame))
+            reader.check_arity(method, len(values), len(values) + len(last))
+            given = [arg(frame, dot, method.param(index)) for index, arg in enumerate(values)]
+            given += [self._converter(method.param(len(values)), end)(item) for item in last]
+            return reader.call(method, given)
 
         return run
 
@@ -194,7 +204,7 @@ class Expressions:
             return self._chain(first)
         known = self.scope.find(first.name)
         bare = nodes.Variable(first.pos, first.name)
-        typed = known is None or known.typed
+        typed = always if known is None else known.typed
         return self._variable(bare), self._reader(first, first.fields, typed)
 
     # Calls
@@ -211,9 +221,10 @@ class Expressions:
         if problem := function.arity_error(len(operands), given):
             return self._failing(identifier, problem, piped)
         args = [self._argument(arg, function.param(i)) for i, arg in enumerate(operands)]
-        if function.name in ("and", "or"):
-            return short_circuit(args, piped, stop_at=function.name == "or")
-        if function.name == "call":
+        if function.call is special and function.name != "call":
+            ends = [last_at(operand) for operand in operands]
+            return short_circuit(args, ends, piped, stop_at=function.name == "or")
+        if function.call is special:
             return self._call_value(node, operands, args, piped)
         if function.name in ("eq", "ne") and len(operands) == 2 and piped is None:
             constant = operands[1]
@@ -265,6 +276,18 @@ class Expressions:
 
         def run(frame: Frame, dot: object) -> object:
             return convert(value(frame, dot))
+
+        return run
+
+    def _late_argument(self, node: nodes.Operand) -> LateEval:
+        """Compile an argument of a method, whose parameters are known when it is called."""
+        value = None if isinstance(node, (nodes.Nil, *_CONSTANTS)) else self._operand(node)
+        at = last_at(node)
+
+        def run(frame: Frame, dot: object, param: Param) -> object:
+            if value is None:
+                return self._argument(node, param)(frame, dot)
+            return self._converter(param, at)(value(frame, dot))
 
         return run
 
@@ -323,6 +346,8 @@ def last_at(node: nodes.Operand | nodes.Command) -> Located:
         match node:
             case nodes.Pipe():
                 node = node.commands[-1]
+            case nodes.Command(args=(nodes.Identifier(name=name), _, _, *_)) if name in _STOPPING:
+                return Ending(last_at(node.args[-1]))
             case nodes.Command():
                 node = node.args[-1] if isinstance(node.args[0], nodes.Identifier) else node.args[0]
             case nodes.Chain():

@@ -5,16 +5,17 @@ fields. The compiled reader tries plain dicts first and falls back to `Reader`, 
 case and Go's words for it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from gotemplate.errors import FunctionError
+from gotemplate.functions.signature import Function, from_callable
+from gotemplate.limits import Located
 from gotemplate.quoting import quote
-from gotemplate.runtime import Eval, Frame, Located, Unit
-from gotemplate.values import NO_VALUE, MethodValue, type_name
+from gotemplate.runtime import Eval, Frame, Typed, Unit
+from gotemplate.values import NO_VALUE, MethodValue, StringMap, type_name
 
-Method = Callable[..., object]
 MissingKey = Literal["error", "zero", "default"]
 
 
@@ -27,15 +28,14 @@ class Reader:
         node: the expression, for errors.
         names: the path.
         missing: what a missing key gives: an error, nil (zero), or no value (default).
-        typed: whether the first receiver has a type of its own, else Go calls it interface {};
-            None when the loop around knows.
+        typed: whether the first receiver has a type of its own, else Go calls it interface {}.
     """
 
     unit: Unit
     node: Located
     names: tuple[str, ...]
     missing: MissingKey
-    typed: bool | None
+    typed: Typed
 
     def read(self, frame: Frame, value: object) -> object:
         """Follow the path from a value.
@@ -43,10 +43,11 @@ class Reader:
         Raises:
             TemplateError: a key is missing, or a value on the way has no fields.
         """
-        typed = frame.typed_dot if self.typed is None else self.typed
+        typed = self.typed(frame)
         for name in self.names:
+            typed_next = not isinstance(value, Mapping) or isinstance(value, StringMap)
             value = self._step(value, name, typed)
-            typed = False
+            typed = typed_next
         return value
 
     def _step(self, value: object, name: str, typed: bool) -> object:
@@ -54,10 +55,13 @@ class Reader:
             if name in value:
                 found: object = value[name]
                 return found
-            return self._missing(f"map has no entry for key {quote(name)}")
+            zero = "" if isinstance(value, StringMap) else None
+            return self._missing(f"map has no entry for key {quote(name)}", zero)
         if value is NO_VALUE:
             return self.absent(name)
-        return self.call(self.method(value, name, typed), name, ())
+        method = self.method(value, name, typed)
+        self.check_arity(method, 0, 0)
+        return self.call(method, ())
 
     def absent(self, name: str) -> object:
         """Give the field of what is not there.
@@ -67,7 +71,7 @@ class Reader:
         """
         return self._missing(f"nil data; no entry for key {quote(name)}", NO_VALUE)
 
-    def method(self, value: object, name: str, typed: bool) -> Method:
+    def method(self, value: object, name: str, typed: bool) -> Function:
         """Find a method; of a value that has none, say so before its arguments are evaluated.
 
         Raises:
@@ -81,18 +85,30 @@ class Reader:
         if method is None:
             go_type = type_name(value) if typed else "interface {}"
             raise self.unit.error(self.node, f"can't evaluate field {name} in type {go_type}")
-        return method
+        if isinstance(method, Function):
+            return method
+        assert callable(method)
+        return from_callable(name, method)
 
-    def call(self, method: Method, name: str, args: Sequence[object]) -> object:
-        """Call a method.
+    def check_arity(self, method: Function, written: int, given: int) -> None:
+        """Complain about the number of a method's arguments.
+
+        Raises:
+            TemplateError: it is wrong.
+        """
+        if problem := method.arity_error(written, given):
+            raise self.unit.error(self.node, problem)
+
+    def call(self, method: Function, args: Sequence[object]) -> object:
+        """Call a method with checked arguments.
 
         Raises:
             TemplateError: it failed.
         """
         try:
-            return method(*args)
+            return method.call(*args)
         except FunctionError as error:
-            raise self.unit.call_error(self.node, name, error) from error
+            raise self.unit.call_error(self.node, method.name, error) from error
 
     def _missing(self, message: str, otherwise: object = None) -> object:
         if self.missing == "error":

@@ -16,7 +16,7 @@ from gotemplate.gofloat import sharpen, shortest, with_verb
 from gotemplate.limits import Limits, Run
 from gotemplate.literals import INT_MAX, INT_MIN
 from gotemplate.quoting import can_backquote, quote, quote_rune
-from gotemplate.values import Kind, MethodValue, kind_of, to_bytes, type_name
+from gotemplate.values import Kind, Uint8, Uint64, kind_of, own_text, to_bytes, type_name
 
 _SHORT: Final = Limits(string=500, steps=500)
 _INTEGER_VERBS: Final = frozenset("vdboOxXcqU")
@@ -87,8 +87,10 @@ class Printer:
             self._nil(verb, depth)
         elif verb == "T" and depth == 0:
             self.pad(self._cut(type_name(value)))
-        elif verb == "w":
+        elif verb == "w" or (verb == "p" and depth == 0):
             self._bad_verb(value, verb)
+        elif verb in _STRING_VERBS and (text := own_text(value)) is not None:
+            self.string(text, verb)
         else:
             self._known(kind, value, verb, depth)
 
@@ -109,7 +111,7 @@ class Printer:
             case Kind.LIST:
                 self._list(value, verb, depth)
             case _:
-                self._struct(value, verb)
+                self.put("{}")
 
     def _nil(self, verb: str, depth: int) -> None:
         if depth:
@@ -140,6 +142,10 @@ class Printer:
             self.pad(quote_rune(value, ascii_only=self.spec.plus))
         elif verb == "U":
             self._unicode(value)
+        elif verb == "v" and self.spec.sharp_v and isinstance(value, (Uint8, Uint64)):
+            self.spec.sharp, sharp = True, self.spec.sharp
+            self._digits(value, "x")
+            self.spec.sharp = sharp
         else:
             self._digits(value, verb)
 
@@ -265,12 +271,6 @@ class Printer:
             self.value(item, verb, depth + 1)
         self.put("}" if sharp else "]")
 
-    def _struct(self, value: object, verb: str) -> None:
-        if isinstance(value, MethodValue) and verb in _STRING_VERBS:
-            self.string(value.go_text(), verb)
-        else:
-            self.put("{}")
-
     def _open(self, size: int, depth: int) -> None:
         self._run.check("value_depth", depth + 1)
         self._run.charge(2 * size + 1)
@@ -311,7 +311,7 @@ def plain_text(run: Run, value: object) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case int():
+        case int() if own_text(value) is None:
             return integer_text(run, value)
         case float():
             return shortest(value)
@@ -357,12 +357,11 @@ def short_text(value: object, verb: str = "v") -> str:
 
 
 def _prefix(digits: str, verb: str, *, sharp: bool) -> str:
-    if verb == "O":
-        return "0o"
+    octal = "0o" if verb == "O" else ""
     if not sharp:
-        return ""
-    if verb == "o":
-        return "" if digits[0] == "0" else "0"
+        return octal
+    if verb in "oO":
+        return octal if digits[0] == "0" else octal + "0"
     return {"b": "0b", "x": "0x", "X": "0X"}.get(verb, "")
 
 

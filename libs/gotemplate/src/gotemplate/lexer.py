@@ -5,7 +5,6 @@ whether space stood before it, so spaces are no tokens of their own. What cannot
 final token of kind ERROR: the parser reports it only when it gets there, as Go does.
 """
 
-import enum
 import re
 from typing import Final, NamedTuple
 
@@ -15,38 +14,38 @@ from gotemplate.quoting import quote
 _SPACE: Final = " \t\r\n"
 
 
-class T(enum.IntEnum):
-    """Kinds of tokens."""
+class T:
+    """Kinds of tokens, as numbers: a member of an enum takes longer to read than a token."""
 
-    EOF = 0
-    CLOSE = 1
-    FIELD = 2
-    IDENTIFIER = 3
-    STRING = 4
-    VARIABLE = 5
-    PIPE = 6
-    LEFT = 7
-    RIGHT = 8
-    DECLARE = 9
-    ASSIGN = 10
-    COMMA = 11
-    NUMBER = 12
-    DOT = 13
-    CHARACTER = 14
-    TEXT = 15
-    OPEN = 16
-    KEYWORD = 17
-    NIL = 18
-    BOOL = 19
-    COMPLEX = 20
-    OTHER = 21
-    ERROR = 22
+    EOF: Final = 0
+    CLOSE: Final = 1
+    FIELD: Final = 2
+    IDENTIFIER: Final = 3
+    STRING: Final = 4
+    VARIABLE: Final = 5
+    PIPE: Final = 6
+    LEFT: Final = 7
+    RIGHT: Final = 8
+    DECLARE: Final = 9
+    ASSIGN: Final = 10
+    COMMA: Final = 11
+    NUMBER: Final = 12
+    DOT: Final = 13
+    CHARACTER: Final = 14
+    TEXT: Final = 15
+    OPEN: Final = 16
+    KEYWORD: Final = 17
+    NIL: Final = 18
+    BOOL: Final = 19
+    COMPLEX: Final = 20
+    OTHER: Final = 21
+    ERROR: Final = 22
 
 
 class Token(NamedTuple):
     """A token: its kind, its text, where it starts, and whether space stands before it."""
 
-    kind: T
+    kind: int
     text: str
     pos: int
     spaced: bool
@@ -74,7 +73,10 @@ _TOKEN: Final = re.compile(
     r")"
 )
 _BARE_NUMBER: Final = re.compile(_NUMBER)
-_KINDS: Final = tuple(T)
+_MARKS: Final = frozenset({T.CLOSE, T.LEFT, T.RIGHT, T.ERROR})
+_DEPTHS: Final = {T.LEFT: 1, T.RIGHT: -1}
+# What Token() does, without the cost of a call: there are thousands of tokens.
+_new: Final = tuple.__new__
 _WORDS: Final = {
     "true": T.BOOL,
     "false": T.BOOL,
@@ -151,46 +153,49 @@ def _skip_space(source: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _action(source: str, start: int, tokens: list[Token], words: dict[str, T], maximum: int) -> int:
+def _action(
+    source: str, start: int, tokens: list[Token], words: dict[str, int], maximum: int
+) -> int:
     """Read one action up to its closing delimiter; give the position after it, or -1."""
     position, depth = start, 0
-    while True:
-        token = _next_token(source, position, words)
+    read, append = _TOKEN.match, tokens.append
+    while len(tokens) <= maximum:
+        token = _token(source, position, read(source, position), words)
         kind = token.kind
-        if kind is T.CLOSE:
-            if depth:
-                token = Token(T.ERROR, "unclosed left paren", token.pos, False)
-            tokens.append(token)
+        if kind not in _MARKS:
+            append(token)
+            position = token.pos + len(token.text)
+            continue
+        if kind == T.CLOSE and not depth:
+            append(token)
             end = token.pos + len(token.text)
-            return -1 if depth else end if token.text == "}}" else _skip_space(source, end)
-        if kind is T.LEFT:
-            depth += 1
-        elif kind is T.RIGHT:
-            depth -= 1
-            if depth < 0:
-                token = Token(T.ERROR, "unexpected right paren", token.pos, False)
-        tokens.append(token)
-        if token.kind is T.ERROR:
+            return end if token.text == "}}" else _skip_space(source, end)
+        depth += _DEPTHS.get(kind, 0)
+        if kind == T.CLOSE:
+            token = Token(T.ERROR, "unclosed left paren", token.pos, False)
+        elif depth < 0:
+            token = Token(T.ERROR, "unexpected right paren", token.pos, False)
+        append(token)
+        if token.kind == T.ERROR:
             return -1
-        if len(tokens) > maximum:
-            raise LimitError("tokens", maximum)
         position = token.pos + len(token.text)
+    raise LimitError("tokens", maximum)
 
 
-def _next_token(source: str, position: int, words: dict[str, T]) -> Token:
-    match = _TOKEN.match(source, position)
+def _token(source: str, position: int, match: re.Match[str] | None, words: dict[str, int]) -> Token:
     if match is None or match.lastindex is None:
         return _odd_token(source, position)
-    group = match.lastindex
-    begin = match.start(group)
-    text = match[group]
-    kind = _KINDS[group]
-    if kind is T.IDENTIFIER:
+    kind = match.lastindex
+    text = match[kind]
+    begin = match.end() - len(text)
+    if kind == T.IDENTIFIER:
         kind = words.get(text, kind)
-    elif kind is T.CLOSE and begin == position and text != "}}":
+    elif kind == T.DOT and match.end() == len(source):
+        kind = T.NUMBER  # Go looks at what follows the point to tell it from a number
+    elif kind == T.CLOSE and begin == position and text != "}}":
         # The space belongs to the opening delimiter, so this is a lonely minus sign.
         return Token(T.NUMBER, "-", begin, False)
-    return Token(kind, text, begin, begin > position)
+    return _new(Token, (kind, text, begin, begin > position))
 
 
 def _odd_token(source: str, position: int) -> Token:

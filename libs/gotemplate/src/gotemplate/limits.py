@@ -3,16 +3,20 @@
 Work is counted in steps: one for every node of a body each time the body runs (a loop pays for
 its body again on every pass), two for every value inside a printed one, and one for every 64
 characters or 16 items a function reads or makes beyond a small size. Steps therefore bound time
-and memory together. The other limits stop a single call before it allocates. Counting is exact
-and has no clock; a caller who wants wall clock passes `expired` to `Template.render`.
+and memory together, and they are the same on every machine. The other limits stop a single call
+before it allocates. The clock is looked at now and then, for what steps cannot see: a machine
+that is busy, and the few functions that take long (see `Limits.expensive`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from gotemplate.errors import LimitError
+from gotemplate.sources import Sources
 
 _SMALL = 256
+_LOOK_EVERY = 200  # steps between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,14 @@ class Limits:
         tokens: words and marks of a template's actions.
         nesting: blocks and parentheses inside each other.
         steps: units of work of one rendering, see the module.
-        output: characters written by one rendering.
+        seconds: time of one rendering.
+        output: bytes written by one rendering.
         depth: `template` calls inside each other.
         string: characters of one string made by a function, and of one printed value.
-        items: items made by `until` and its like.
+        items: items made by `until`, `seq` and their like.
+        pattern: characters of a regular expression.
+        expensive: calls, in one rendering, of functions that make keys, certificates and hashes
+            of passwords; each may take up to some seconds.
         width: field width and precision of `printf`, columns of `indent`.
         value_depth: containers inside each other in a printed or converted value.
         bits: size of an integer of the data that is printed; arithmetic keeps 64 bits as Go's.
@@ -37,37 +45,91 @@ class Limits:
     tokens: int = 50_000
     nesting: int = 100
     steps: int = 500_000
+    seconds: float = 10.0
     output: int = 4 << 20
     depth: int = 100
     string: int = 1 << 20
     items: int = 100_000
+    pattern: int = 1000
+    expensive: int = 10
     width: int = 10_000
     value_depth: int = 100
     bits: int = 1024
 
 
+_OWN = Sources()
+
+
+class Located(Protocol):
+    """A node: it has a place, and its text names it in errors."""
+
+    @property
+    def pos(self) -> int: ...
+
+
 class Run:
-    """Account for one rendering. Not shared between threads; every rendering has its own."""
+    """Account for one rendering. Not shared between threads; every rendering has its own.
 
-    __slots__ = ("depth", "expired", "limits", "steps")
+    `stopped_at` is the argument that the last `and` or `or` ended at, which errors name.
+    """
 
-    def __init__(self, limits: Limits, expired: Callable[[], bool] | None = None) -> None:
+    __slots__ = (
+        "_deadline",
+        "_expensive",
+        "_look",
+        "depth",
+        "expired",
+        "limits",
+        "sources",
+        "steps",
+        "stopped_at",
+    )
+
+    def __init__(
+        self,
+        limits: Limits,
+        expired: Callable[[], bool] | None = None,
+        sources: Sources | None = None,
+    ) -> None:
         self.limits = limits
+        self.sources = sources or _OWN
         self.steps = limits.steps
         self.depth = 0
         self.expired = expired
+        self.stopped_at: Located | None = None
+        self._look = limits.steps
+        self._expensive = limits.expensive
+        self._deadline = self.sources.elapsed() + limits.seconds
 
     def charge(self, steps: int) -> None:
         """Take steps off the account.
 
         Raises:
-            LimitError: none are left, or the caller's time is up.
+            LimitError: none are left, or the time is up.
         """
         self.steps -= steps
+        if self.steps < self._look:
+            self._check_time()
+
+    def _check_time(self) -> None:
         if self.steps < 0:
             raise LimitError("steps", self.limits.steps)
         if self.expired is not None and self.expired():
             raise LimitError("time", 0, " seconds left")
+        if self.sources.elapsed() > self._deadline:
+            raise LimitError("seconds", self.limits.seconds)
+        self._look = max(self.steps - _LOOK_EVERY, 0)
+
+    def spend(self) -> None:
+        """Pay for a call of a function that takes long.
+
+        Raises:
+            LimitError: there were too many of them, or the time is up.
+        """
+        self._expensive -= 1
+        if self._expensive < 0:
+            raise LimitError("expensive", self.limits.expensive, " calls")
+        self._check_time()
 
     def enter(self) -> None:
         """Begin a template inside another.

@@ -6,11 +6,15 @@ Every pass pays for the body before it runs.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from gotemplate.errors import LimitError
 from gotemplate.gofmt import short_text, sorted_items
-from gotemplate.runtime import BreakLoop, ContinueLoop, Eval, Exec, Frame, Located, Unit
-from gotemplate.values import NO_VALUE, Int64, IntList
+from gotemplate.limits import Located
+from gotemplate.runtime import BreakLoop, ContinueLoop, Eval, Exec, Frame, Unit
+from gotemplate.values import NO_VALUE, TYPED_LISTS, Int64, StringMap, Uint8, Uint64
+
+_TYPED: Final = (int, StringMap, *TYPED_LISTS)
 
 Pairs = Iterable[tuple[object, object]]
 
@@ -51,11 +55,19 @@ class Loop:
             if len(self.slots) > 1:
                 message = f"can't use {value} to iterate over more than one variable"
                 raise self.unit.error(self.node, message)
-            like = Int64 if isinstance(value, Int64) else int
+            like = type(value) if isinstance(value, (Int64, Uint8, Uint64)) else int
             return ((NO_VALUE, like(number)) for number in range(value))
         if value is None or value is NO_VALUE:
             return ()
         raise self.unit.error(self.node, f"range can't iterate over {short_text(value)}")
+
+    def note_types(self, frame: Frame, value: object) -> None:
+        """Note whether the elements have a type of their own."""
+        frame.typed_dot = isinstance(value, _TYPED)
+        if self.slots:
+            slot = {self.slots[-1]}
+            slots = frame.typed_slots
+            frame.typed_slots = slots | slot if frame.typed_dot else slots - slot
 
     def passes(self, frame: Frame, pairs: Pairs) -> bool:
         """Run the body for every pair; tell whether there was one."""
@@ -93,13 +105,13 @@ def compile_loop(loop: Loop, value: Eval, otherwise: Exec | None) -> Exec:
 
     def run(frame: Frame, dot: object) -> None:
         found = value(frame, dot)
-        outer = frame.typed_dot
-        frame.typed_dot = isinstance(found, (int, IntList))
+        outer = frame.typed_dot, frame.typed_slots
+        loop.note_types(frame, found)
         try:
             ran = passes(frame, loop.pairs(frame, found))
         except LimitError as error:
             raise loop.unit.error(loop.node, error) from error
-        frame.typed_dot = outer
+        frame.typed_dot, frame.typed_slots = outer
         if ran or otherwise is None:
             return
         try:

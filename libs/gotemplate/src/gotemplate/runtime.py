@@ -8,31 +8,54 @@ threads.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from gotemplate import nodes
 from gotemplate.errors import LimitError, TemplateError
-from gotemplate.limits import Run
+from gotemplate.limits import Located, Run
 
 
 class Frame:
     """One running template: its variables by slot, and where it writes.
 
-    `typed_dot` tells, inside a loop, whether its elements have a type of their own in Go; they
+    `typed_dot` tells, inside a loop, whether its elements have a type of their own in Go, and
+    `typed_slots` which variables hold such elements; they
     do when it counts. Only the words of errors show it.
     """
 
-    __slots__ = ("run", "slots", "typed_dot", "write")
+    __slots__ = ("run", "slots", "typed_dot", "typed_slots", "write")
 
     def __init__(self, run: Run, slots: list[object], write: Callable[[str], None]) -> None:
         self.run = run
         self.slots = slots
         self.write = write
         self.typed_dot = True
+        self.typed_slots: frozenset[int] = frozenset()
 
 
 Eval = Callable[[Frame, object], object]
 Exec = Callable[[Frame, object], None]
+# Whether a value has a type of its own in Go, or is an interface {}: only words of errors show it.
+Typed = Callable[[Frame], bool]
+
+
+def always(_frame: Frame) -> bool:
+    """Tell that a value has a type of its own."""
+    return True
+
+
+def never(_frame: Frame) -> bool:
+    """Tell that a value is what a container held."""
+    return False
+
+
+def in_loop(frame: Frame) -> bool:
+    """Tell it of the dot in a loop."""
+    return frame.typed_dot
+
+
+def in_slot(slot: int) -> Typed:
+    """Tell it of a loop's variable."""
+    return lambda frame: slot in frame.typed_slots
 
 
 class BreakLoop(Exception):
@@ -52,11 +75,32 @@ class Code:
     slots: int
 
 
-class Located(Protocol):
-    """A node: it has a place, and its text names it in errors."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Where an `and` or `or` of several arguments ends: at one of them, known when it has run."""
+
+    last: Located
 
     @property
-    def pos(self) -> int: ...
+    def pos(self) -> int:
+        return self.last.pos
+
+    def __str__(self) -> str:
+        return str(self.last)
+
+
+class UnplacedError(Exception):
+    """An error after an `and` or `or`; `Template.render` knows where that ended."""
+
+    def __init__(self, unit: "Unit", node: Ending, reason: object) -> None:
+        self._unit = unit
+        self._node = node
+        self._reason = reason
+        super().__init__(reason)
+
+    def at(self, node: Located | None) -> TemplateError:
+        """Make the error with its place."""
+        return self._unit.placed(node or self._node.last, self._reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +110,14 @@ class Unit:
     tree: nodes.Tree
     name: str
 
-    def error(self, node: Located, reason: object) -> TemplateError:
+    def error(self, node: Located, reason: object) -> TemplateError | UnplacedError:
         """Make the error of a node, worded and placed as Go does."""
+        if isinstance(node, Ending):
+            return UnplacedError(self, node, reason)
+        return self.placed(node, reason)
+
+    def placed(self, node: Located, reason: object) -> TemplateError:
+        """Make the error of a node whose place is known."""
         line, column = self.tree.place(node.pos)
         return TemplateError(
             self.tree.name,
@@ -81,6 +131,6 @@ class Unit:
 
     def call_error(self, node: Located, name: str, error: Exception) -> TemplateError:
         """Make the error of a function that failed."""
-        found = self.error(node, f"error calling {name}: {error}")
+        found = self.placed(node, f"error calling {name}: {error}")
         found.limit = error.limit if isinstance(error, LimitError) else ""
         return found

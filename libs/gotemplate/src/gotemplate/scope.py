@@ -6,12 +6,14 @@ the same name, so that closing the scope only has to forget it.
 
 from typing import NamedTuple
 
+from gotemplate.runtime import Typed, always, in_slot
+
 
 class Known(NamedTuple):
     """Where a variable lives, and whether its value has a type of its own in Go."""
 
     slot: int
-    typed: bool
+    typed: Typed
 
 
 class Scope:
@@ -19,10 +21,10 @@ class Scope:
 
     def __init__(self) -> None:
         self.size = 1
-        self._known: dict[str, Known] = {"$": Known(0, True)}
+        self._known: dict[str, Known] = {"$": Known(0, always)}
         self._hidden: list[tuple[str, Known | None]] = []
 
-    def declare(self, name: str, *, typed: bool) -> int:
+    def declare(self, name: str, *, typed: Typed) -> int:
         """Bring a variable into sight and give its slot."""
         slot = self.size
         self.size += 1
@@ -37,7 +39,7 @@ class Scope:
     def untype(self, name: str) -> None:
         """Note that a variable holds what a container held."""
         if (known := self._known.get(name)) is not None:
-            self._known[name] = known._replace(typed=False)
+            self._known[name] = known._replace(typed=in_slot(known.slot))
 
     def mark(self) -> int:
         """Begin a scope."""

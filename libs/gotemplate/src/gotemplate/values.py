@@ -15,7 +15,7 @@ surrogateescape) until the rendered text is made.
 
 import enum
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import NoneType
 from typing import Final, Protocol, runtime_checkable
 
@@ -61,8 +61,44 @@ class Uint8(int):
     __slots__ = ()
 
 
+class Uint64(int):
+    """A number of a version."""
+
+    __slots__ = ()
+
+
 class IntList(list[int]):
     """A list that Go calls []int: what counting functions give. Read it only."""
+
+    __slots__ = ()
+
+
+class StringList(list[str]):
+    """A list that Go calls []string: what splitting functions give. Read it only."""
+
+    __slots__ = ()
+
+
+class ListList(list[list[object]]):
+    """A list that Go calls [][]interface {}: what `chunk` gives. Read it only."""
+
+    __slots__ = ()
+
+
+class NilList(list[object]):
+    """A list without items that Go calls nil; JSON alone tells it apart."""
+
+    __slots__ = ()
+
+
+class NilStringList(StringList):
+    """A []string without items that Go calls nil; JSON alone tells it apart."""
+
+    __slots__ = ()
+
+
+class StringMap(dict[str, str]):
+    """A map that Go calls map[string]string; a key it lacks counts as "". Read it only."""
 
     __slots__ = ()
 
@@ -71,7 +107,8 @@ class IntList(list[int]):
 class MethodValue(Protocol):
     """A value of a function that templates may call methods on, such as a time or a version.
 
-    The engine asks only these three questions; Python attributes stay invisible.
+    The engine asks only these three questions; Python attributes stay invisible. One that is
+    also an `int` (a month, a duration) counts as its number and prints as its text.
     """
 
     def go_type(self) -> str:
@@ -82,8 +119,12 @@ class MethodValue(Protocol):
         """Print the value as `%v` does."""
         ...
 
-    def go_method(self, name: str) -> Callable[..., object] | None:
-        """Find a method or field reader by its Go name."""
+    def go_method(self, name: str) -> object | None:
+        """Find a method or field by its Go name.
+
+        A `Function` has its arguments checked by its parameters; any other callable by those it
+        declares, see `from_callable`.
+        """
         ...
 
 
@@ -95,11 +136,16 @@ _KINDS: Final[dict[type, Kind]] = {
     int: Kind.INT,
     Int64: Kind.INT,
     Uint8: Kind.INT,
+    Uint64: Kind.INT,
     float: Kind.FLOAT,
     complex: Kind.COMPLEX,
     dict: Kind.MAP,
     list: Kind.LIST,
     IntList: Kind.LIST,
+    StringList: Kind.LIST,
+    NilStringList: Kind.LIST,
+    ListList: Kind.LIST,
+    StringMap: Kind.MAP,
     tuple: Kind.LIST,
     NoneType: Kind.INVALID,
     Missing: Kind.INVALID,
@@ -116,7 +162,17 @@ _NAMES: Final = {
     Kind.INVALID: "<nil>",
 }
 
-_SPECIAL_NAMES: Final[dict[type, str]] = {Int64: "int64", Uint8: "uint8", IntList: "[]int"}
+_SPECIAL_NAMES: Final[dict[type, str]] = {
+    Int64: "int64",
+    Uint8: "uint8",
+    Uint64: "uint64",
+    IntList: "[]int",
+    StringList: "[]string",
+    NilStringList: "[]string",
+    ListList: "[][]interface {}",
+    StringMap: "map[string]string",
+}
+TYPED_LISTS: Final = (IntList, StringList, ListList)
 
 # Subclasses and foreign mappings; bool stands before int, whose subclass it is.
 _FAMILIES: Final = (
@@ -143,10 +199,19 @@ def kind_of(value: object) -> Kind:
 
 def type_name(value: object) -> str:
     """Name the Go type of a value, as `%T` prints it."""
-    kind = kind_of(value)
-    if kind is not Kind.STRUCT:
+    kind = _KINDS.get(type(value))
+    if kind is not None:
         return _SPECIAL_NAMES.get(type(value)) or _NAMES[kind]
-    return value.go_type() if isinstance(value, MethodValue) else "struct {}"
+    if isinstance(value, MethodValue):
+        return value.go_type()
+    return _NAMES.get(kind_of(value), "struct {}")
+
+
+def own_text(value: object) -> str | None:
+    """Give the text of a value that says itself how `%v` prints it; None of any other."""
+    if type(value) in _KINDS or not isinstance(value, MethodValue):
+        return None
+    return value.go_text()
 
 
 def truth(value: object) -> bool:

@@ -9,48 +9,67 @@ from typing import Final, Literal
 
 from gotemplate.functions import (
     builtins,
+    certs,
     comparisons,
+    dates,
     defaults,
+    dicts,
+    documents,
     encoding,
+    floats,
+    letters,
     lists,
+    merging,
     numbers,
+    outside,
+    passwords,
+    patterns,
+    randoms,
+    reflection,
+    semvers,
     strings,
+    urls,
+    words,
     yaml,
 )
 from gotemplate.functions.signature import Function, from_callable
 
-__all__ = ["Function", "Policy", "from_callable", "table"]
+__all__ = ["CHANGING", "Function", "Policy", "from_callable", "table"]
 
 Policy = Literal["operator", "sprig"]
 
 _FAMILIES: Final = (
     builtins.FUNCTIONS,
+    certs.FUNCTIONS,
     comparisons.FUNCTIONS,
+    dates.FUNCTIONS,
     defaults.FUNCTIONS,
+    dicts.FUNCTIONS,
+    documents.FUNCTIONS,
     encoding.FUNCTIONS,
+    floats.FUNCTIONS,
+    letters.FUNCTIONS,
     lists.FUNCTIONS,
+    merging.FUNCTIONS,
     numbers.FUNCTIONS,
+    outside.FUNCTIONS,
+    passwords.FUNCTIONS,
+    patterns.FUNCTIONS,
+    randoms.FUNCTIONS,
+    reflection.FUNCTIONS,
+    semvers.FUNCTIONS,
     strings.FUNCTIONS,
+    urls.FUNCTIONS,
+    words.FUNCTIONS,
     yaml.FUNCTIONS,
 )
 
-# Names the operator policy takes away. They need not exist yet.
-_OUTSIDE: Final = frozenset(
-    {
-        "env",
-        "expandenv",
-        "base",
-        "dir",
-        "clean",
-        "ext",
-        "isAbs",
-        "osBase",
-        "osClean",
-        "osDir",
-        "osExt",
-        "osIsAbs",
-        "getHostByName",
-    }
+# Names the operator policy takes away.
+_OUTSIDE: Final = frozenset(function.name for function in outside.FUNCTIONS)
+
+# Names that change the map they are given.
+CHANGING: Final = frozenset(
+    {"set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"}
 )
 
 

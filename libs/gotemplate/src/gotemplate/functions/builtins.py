@@ -14,7 +14,7 @@ from gotemplate.functions.signature import ANY, STRING, VALUE, Function
 from gotemplate.gofmt import sprint, sprintln
 from gotemplate.goprintf import sprintf
 from gotemplate.limits import Run
-from gotemplate.values import NO_VALUE, Kind, Uint8, kind_of, to_bytes, truth, type_name
+from gotemplate.values import NO_VALUE, Kind, StringMap, Uint8, kind_of, to_bytes, truth, type_name
 
 _HTML: Final = str.maketrans(
     {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -27,7 +27,8 @@ def _not(value: object) -> bool:
     return not truth(value)
 
 
-def _special(*_args: object) -> object:
+def special(*_args: object) -> object:
+    """Stand for `and`, `or` and `call`, which the compiler evaluates."""
     raise AssertionError("evaluated by the compiler")
 
 
@@ -56,7 +57,7 @@ def index(item: object, *indexes: object) -> object:
         if item is None:
             raise FunctionError("index of nil pointer")
         if isinstance(item, Mapping):
-            item = item.get(_map_key(key))
+            item = item.get(_map_key(key), "" if isinstance(item, StringMap) else None)
         elif isinstance(item, (list, tuple)):
             item = item[_position(key, len(item), "slice")]
         elif isinstance(item, str):
@@ -132,9 +133,9 @@ def urlquery(run: Run, *args: object) -> str:
 
 
 FUNCTIONS: Final = (
-    Function("and", _special, (VALUE,), VALUE),
-    Function("or", _special, (VALUE,), VALUE),
-    Function("call", _special, (VALUE,), VALUE),
+    Function("and", special, (VALUE,), VALUE),
+    Function("or", special, (VALUE,), VALUE),
+    Function("call", special, (VALUE,), VALUE),
     Function("not", _not, (VALUE,)),
     Function("len", length, (VALUE,)),
     Function("index", index, (VALUE,), VALUE),

@@ -9,7 +9,7 @@ from typing import Final
 from gotemplate.errors import FunctionError
 from gotemplate.functions.signature import VALUE, Function
 from gotemplate.gofmt import short_text
-from gotemplate.values import BASIC, Kind, kind_of, type_name
+from gotemplate.values import BASIC, Kind, MethodValue, kind_of, type_name
 
 
 def eq(first: object, *others: object) -> bool:
@@ -41,7 +41,7 @@ def _equal(first: object, second: object) -> bool:
             f"{type_name(second)}: {short_text(second)}"
         )
     if one is Kind.STRUCT:
-        return first is second
+        return first is second or (isinstance(first, MethodValue) and first == second)
     raise FunctionError(f"non-comparable type {short_text(second, 's')}: {type_name(second)}")
 
 

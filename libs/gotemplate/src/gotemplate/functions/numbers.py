@@ -1,59 +1,19 @@
-"""Sprig's arithmetic: 64-bit integers with wraparound, and anything counts as a number.
+"""Sprig's arithmetic on integers: 64 bits with wraparound, and anything counts as a number."""
 
-Texts count by their decimal digits, with no space, point or prefix; whatever is no number is 0.
-A float loses its fraction. These are the rules of Sprig 2.22.
-"""
-
-import math
 import re
 from typing import Final
 
 from gotemplate.errors import FunctionError
+from gotemplate.functions.casts import to_float, to_int, wrap
 from gotemplate.functions.signature import ANY, INT, STRING, Function
+from gotemplate.gofmt import plain_text
 from gotemplate.limits import Run
 from gotemplate.literals import INT_MAX, INT_MIN
 from gotemplate.values import Int64, IntList
 
-_DECIMAL: Final = re.compile(r"[+-]?0*([0-9]{1,20})", re.ASCII)
-_MASK: Final = (1 << 64) - 1
-_ALL_DIGITS: Final = re.compile(r"([+-]?)[0-9]+", re.ASCII)
-
-
-def wrap(value: int) -> int:
-    """Keep the low 64 bits, as Go's arithmetic does."""
-    if INT_MIN <= value <= INT_MAX:
-        return value
-    value &= _MASK
-    return value - (1 << 64) if value > INT_MAX else value
-
-
-def to_int(value: object) -> int:
-    """Read anything as an int64; 0 when it is no number or a text out of range."""
-    match value:
-        case bool():
-            return int(value)
-        case int():
-            return wrap(int(value))
-        case str():
-            return _from_text(value)
-        case float():
-            return _from_float(value)
-    return 0
-
-
-def _from_text(text: str) -> int:
-    if not _DECIMAL.fullmatch(text):
-        return 0
-    value = int(text.lstrip("+-").lstrip("0")[:20] or 0)
-    value = -value if text[0] == "-" else value
-    return value if INT_MIN <= value <= INT_MAX else 0
-
-
-def _from_float(value: float) -> int:
-    # What does not fit becomes the smallest integer, as on amd64.
-    if not math.isfinite(value) or not INT_MIN <= value < INT_MAX:
-        return INT_MIN
-    return int(value)
+_ALL_DIGITS: Final = re.compile(r"([+-]?)0*([0-9]+)", re.ASCII)
+_OCTAL: Final = re.compile(r"[+-]?[0-7]{1,30}", re.ASCII)
+_MOST_DIGITS: Final = 20
 
 
 def atoi(text: str) -> int:
@@ -61,15 +21,30 @@ def atoi(text: str) -> int:
     match = _ALL_DIGITS.fullmatch(text)
     if match is None:
         return 0
-    value = INT_MAX + 1
-    if _DECIMAL.fullmatch(text):
-        value = int(text.lstrip("+-").lstrip("0") or 0)
+    value = INT_MAX + 1 if len(match[2]) > _MOST_DIGITS else int(match[2])
     return max(INT_MIN, -value) if match[1] == "-" else min(INT_MAX, value)
+
+
+def int64(value: object) -> int:
+    """Read anything as an int64."""
+    return Int64(to_int(value))
+
+
+def to_decimal(run: Run, value: object) -> int:
+    """Read the text of a value as octal digits; 0 when it has others."""
+    text = plain_text(run, value)
+    number = int(text, 8) if _OCTAL.fullmatch(text) else 0
+    return Int64(number if INT_MIN <= number <= INT_MAX else 0)
 
 
 def add(*values: object) -> int:
     """Add; nothing added is 0."""
     return Int64(wrap(sum(map(to_int, values))))
+
+
+def add1(value: object) -> int:
+    """Add one."""
+    return Int64(wrap(to_int(value) + 1))
 
 
 def sub(first: object, second: object) -> int:
@@ -91,11 +66,24 @@ def div(first: object, second: object) -> int:
     Raises:
         FunctionError: the divisor is 0.
     """
+    return Int64(wrap(_quotient(to_int(first), to_int(second))))
+
+
+def mod(first: object, second: object) -> int:
+    """Give the rest of a division; it has the sign of the first number.
+
+    Raises:
+        FunctionError: the divisor is 0.
+    """
     one, two = to_int(first), to_int(second)
+    return Int64(one - _quotient(one, two) * two)
+
+
+def _quotient(one: int, two: int) -> int:
     if two == 0:
         raise FunctionError("runtime error: integer divide by zero")
     quotient = abs(one) // abs(two)
-    return Int64(wrap(quotient if (one < 0) == (two < 0) else -quotient))
+    return quotient if (one < 0) == (two < 0) else -quotient
 
 
 def biggest(first: object, *others: object) -> int:
@@ -124,15 +112,42 @@ def until_step(run: Run, start: int, stop: int, step: int) -> list[int]:
     return IntList(numbers)
 
 
+def seq(run: Run, *bounds: int) -> str:
+    """Count as the shell's `seq` does: to END, START to END, or START, STEP and END.
+
+    Returns:
+        The numbers with spaces between, the last one included; "" of no or of too many bounds.
+    """
+    match bounds:
+        case [stop]:
+            start, step = 1, -1 if stop < 1 else 1
+        case [start, stop]:
+            step = -1 if stop < start else 1
+        case [start, step, stop]:
+            if stop < start and step > 0:
+                return ""
+        case _:
+            return ""
+    numbers = until_step(run, start, stop + (-1 if stop < start else 1), step)
+    return " ".join(map(str, numbers))
+
+
 FUNCTIONS: Final = (
     Function("int", to_int, (ANY,)),
+    Function("int64", int64, (ANY,)),
+    Function("float64", to_float, (ANY,)),
+    Function("toDecimal", to_decimal, (ANY,), uses_run=True),
     Function("atoi", atoi, (STRING,)),
     Function("add", add, (), ANY),
+    Function("add1", add1, (ANY,)),
     Function("sub", sub, (ANY, ANY)),
     Function("mul", mul, (ANY,), ANY),
     Function("div", div, (ANY, ANY)),
+    Function("mod", mod, (ANY, ANY)),
     Function("max", biggest, (ANY,), ANY),
+    Function("biggest", biggest, (ANY,), ANY),
     Function("min", smallest, (ANY,), ANY),
     Function("until", until, (INT,), uses_run=True),
     Function("untilStep", until_step, (INT, INT, INT), uses_run=True),
+    Function("seq", seq, (), INT, uses_run=True),
 )

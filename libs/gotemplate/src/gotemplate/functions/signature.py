@@ -16,6 +16,8 @@ from gotemplate.constants import ideal
 from gotemplate.errors import FunctionError
 from gotemplate.values import NO_VALUE, Kind, kind_of, type_name
 
+_CONTAINERS: Final = frozenset({Kind.LIST, Kind.MAP})
+
 
 @dataclass(frozen=True, slots=True)
 class Param:
@@ -26,12 +28,14 @@ class Param:
         kinds: the kinds of values it takes; empty for any.
         nil: whether nil may be passed.
         literal: what a constant of another type is told ("expected string").
+        types: classes of values of functions that it takes, such as a time.
     """
 
     go_type: str
     kinds: frozenset[Kind] = frozenset()
     nil: bool = False
     literal: str = ""
+    types: tuple[type, ...] = ()
 
     def convert(self, value: object) -> object:
         """Check an argument that was computed.
@@ -39,7 +43,10 @@ class Param:
         Raises:
             FunctionError: it has the wrong type; the text is Go's.
         """
-        if kind_of(value) in self.kinds:
+        kind = kind_of(value)
+        if kind in self.kinds and (kind not in _CONTAINERS or type_name(value) == self.go_type):
+            return value
+        if self.types and isinstance(value, self.types):
             return value
         if value is NO_VALUE:
             if self.nil:
@@ -54,7 +61,7 @@ class Param:
         Raises:
             FunctionError: the constant cannot have this type; the text is Go's.
         """
-        if not self.kinds:
+        if not self.kinds and not self.types:
             return _any_constant(node)
         match node:
             case nodes.String() if Kind.STRING in self.kinds:

@@ -1,13 +1,14 @@
-"""`toYaml`, the one function that Kubernetes operators expect beside Sprig's.
+"""`toYaml` and `fromYaml`, which Kubernetes operators expect beside Sprig's functions.
 
-The writer of YAML recurses, so a value is measured before it is given to it.
+Writer and reader of YAML recurse, so a value is measured before it is written; the reader has
+limits of its own.
 """
 
-from collections.abc import Mapping
 from typing import Final
 
-from gotemplate.errors import FunctionError, LimitError
-from gotemplate.functions.signature import ANY, Function
+from gotemplate.errors import FunctionError
+from gotemplate.functions.measure import measure
+from gotemplate.functions.signature import ANY, STRING, Function
 from gotemplate.limits import Run
 
 
@@ -20,34 +21,29 @@ def to_yaml(run: Run, value: object) -> str:
     """
     from gotemplate.goyaml import dump
 
-    _measure(run, value)
+    measure(run, value)
     try:
         return dump(value)
     except (TypeError, ValueError) as error:
         raise FunctionError(str(error)) from error
 
 
-def _measure(run: Run, value: object) -> None:
-    """Refuse what would be too deep or too long; a value that occurs twice counts twice."""
-    limits = run.limits
-    room = limits.string
-    waiting = [(value, 0)]
-    while waiting:
-        item, depth = waiting.pop()
-        room -= 1
-        run.check("value_depth", depth)
-        if isinstance(item, str):
-            room -= len(item)
-        elif isinstance(item, Mapping):
-            run.charge(len(item))
-            room -= sum(len(key) for key in item if isinstance(key, str))
-            waiting.extend((inner, depth + 1) for inner in item.values())
-        elif isinstance(item, (list, tuple)):
-            run.charge(len(item))
-            waiting.extend((inner, depth + 1) for inner in item)
-        if room < len(waiting):
-            raise LimitError("string", limits.string)
-    run.charge((limits.string - room) >> 6)
+def from_yaml(run: Run, text: str) -> object:
+    """Read a YAML document; integers stay integers.
+
+    Raises:
+        FunctionError: it is no YAML, or larger than the reader's limits.
+    """
+    from gotemplate.goyaml import YamlError, load
+
+    run.charge(len(text) >> 2)
+    try:
+        return load(text)
+    except YamlError as error:
+        raise FunctionError(str(error)) from error
 
 
-FUNCTIONS: Final = (Function("toYaml", to_yaml, (ANY,), uses_run=True),)
+FUNCTIONS: Final = (
+    Function("toYaml", to_yaml, (ANY,), uses_run=True),
+    Function("fromYaml", from_yaml, (STRING,), uses_run=True),
+)

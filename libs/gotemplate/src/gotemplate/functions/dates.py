@@ -1,0 +1,167 @@
+"""Sprig's functions on dates. Local time is UTC."""
+
+from dataclasses import replace
+from typing import Final
+
+from gotemplate import durations, layoutreader, zones
+from gotemplate.errors import FunctionError, LimitError
+from gotemplate.functions.casts import wrap
+from gotemplate.functions.numbers import atoi
+from gotemplate.functions.signature import ANY, STRING, Function
+from gotemplate.limits import Run
+from gotemplate.times import TIME, ZERO, Time
+from gotemplate.values import Int64
+
+_HTML: Final = "2006-01-02"
+_INTEGERS: Final = (int, Int64)
+
+
+def now(run: Run) -> Time:
+    """Give the time, in UTC."""
+    return Time.of_nanoseconds(run.sources.now())
+
+
+def _time(run: Run, value: object) -> Time:
+    """Take a time as it is and an integer as seconds since 1970; anything else is now."""
+    if isinstance(value, Time):
+        return value
+    if type(value) in _INTEGERS:
+        assert isinstance(value, int)
+        return Time(int(value))
+    return now(run)
+
+
+def date(run: Run, layout: str, value: object) -> str:
+    """Write a date in UTC."""
+    return date_in_zone(run, layout, value, "UTC")
+
+
+def date_in_zone(run: Run, layout: str, value: object, zone: str) -> str:
+    """Write a date as the clocks of a zone show it; of one that does not exist, in UTC."""
+    try:
+        found = zones.load(zone)
+    except zones.ZoneError:
+        found = zones.UTC
+    time = _time(run, value)
+    return Time(time.seconds, time.nanos, found).format(layout)
+
+
+def html_date(run: Run, value: object) -> str:
+    """Write a date as HTML's date fields take it."""
+    return date(run, _HTML, value)
+
+
+def html_date_in_zone(run: Run, value: object, zone: str) -> str:
+    """Write a date as HTML's date fields take it, as the calendars of a zone show it."""
+    return date_in_zone(run, _HTML, value, zone)
+
+
+def must_date_modify(duration: str, time: Time) -> Time:
+    """Give a later time, an earlier one of a negative duration.
+
+    Raises:
+        FunctionError: it is no duration.
+    """
+    try:
+        return time.add(durations.parse(duration))
+    except durations.DurationError as error:
+        raise FunctionError(str(error)) from error
+
+
+def date_modify(duration: str, time: Time) -> Time:
+    """Give a later time; the same when it is no duration."""
+    try:
+        return must_date_modify(duration, time)
+    except FunctionError:
+        return time
+
+
+def ago(run: Run, value: object) -> str:
+    """Give the time since a date, in whole seconds."""
+    return durations.text(durations.rounded(now(run).since(_time(run, value)), durations.SECOND))
+
+
+def duration(value: object) -> str:
+    """Write seconds as hours, minutes and seconds: of a text or an int64, else none."""
+    seconds = 0
+    if isinstance(value, str):
+        seconds = atoi(value)
+    elif type(value) is Int64:
+        seconds = int(value)
+    return durations.text(wrap(seconds * durations.SECOND))
+
+
+def duration_round(run: Run, value: object) -> str:
+    """Write a duration in its largest unit: of a text, nanoseconds as int64, or since a time."""
+    nanoseconds = 0
+    if isinstance(value, str):
+        try:
+            nanoseconds = durations.parse(value)
+        except durations.DurationError:
+            nanoseconds = 0
+    elif isinstance(value, Time):
+        nanoseconds = now(run).since(value)
+    elif type(value) is Int64:
+        nanoseconds = int(value)
+    return durations.coarse(nanoseconds)
+
+
+def must_to_date(run: Run, layout: str, text: str) -> Time:
+    """Read a date.
+
+    Raises:
+        FunctionError: it is not written as the layout shows.
+    """
+    run.check("pattern", max(len(layout), len(text)))
+    try:
+        found = layoutreader.read(layout, text)
+    except layoutreader.DateError as error:
+        raise FunctionError(str(error)) from error
+    if found.utc or (found.offset is None and not found.zone):
+        return Time.of_clock(found.clock, zones.UTC)
+    if found.offset is not None:
+        return _at_offset(found, found.offset)
+    hours = found.zone.removeprefix("GMT") if found.zone.startswith("GMT") else ""
+    # Go takes the clock for UTC here, and then shows it in the zone.
+    time = Time.of_clock(found.clock, zones.UTC)
+    return replace(time, zone=zones.FixedZone(found.zone, int(hours or 0) * 3600))
+
+
+def _at_offset(found: layoutreader.Reading, offset: int) -> Time:
+    local = offset == 0 and found.zone in ("", "UTC")
+    return Time.of_clock(found.clock, zones.UTC if local else zones.FixedZone(found.zone, offset))
+
+
+def to_date(run: Run, layout: str, text: str) -> Time:
+    """Read a date; one that is not written as the layout shows is the first day of the year 1."""
+    try:
+        return must_to_date(run, layout, text)
+    except LimitError:
+        raise
+    except FunctionError:
+        return ZERO
+
+
+def unix_epoch(time: Time) -> str:
+    """Give the seconds since 1970."""
+    return str(time.seconds)
+
+
+FUNCTIONS: Final = (
+    Function("now", now, uses_run=True),
+    Function("date", date, (STRING, ANY), uses_run=True),
+    Function("dateInZone", date_in_zone, (STRING, ANY, STRING), uses_run=True),
+    Function("date_in_zone", date_in_zone, (STRING, ANY, STRING), uses_run=True),
+    Function("htmlDate", html_date, (ANY,), uses_run=True),
+    Function("htmlDateInZone", html_date_in_zone, (ANY, STRING), uses_run=True),
+    Function("dateModify", date_modify, (STRING, TIME)),
+    Function("date_modify", date_modify, (STRING, TIME)),
+    Function("mustDateModify", must_date_modify, (STRING, TIME)),
+    Function("must_date_modify", must_date_modify, (STRING, TIME)),
+    Function("ago", ago, (ANY,), uses_run=True),
+    Function("duration", duration, (ANY,)),
+    Function("durationRound", duration_round, (ANY,), uses_run=True),
+    Function("toDate", to_date, (STRING, STRING), uses_run=True),
+    Function("mustToDate", must_to_date, (STRING, STRING), uses_run=True),
+    Function("unixEpoch", unix_epoch, (TIME,)),
+)

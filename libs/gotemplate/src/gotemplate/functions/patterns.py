@@ -1,0 +1,147 @@
+"""Sprig's functions on regular expressions. What a pattern may be: `gotemplate.regex`."""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from gotemplate.errors import FunctionError, LimitError
+from gotemplate.functions.signature import INT, STRING, Function, Param
+from gotemplate.limits import Run
+from gotemplate.quoting import can_backquote, quote
+from gotemplate.values import NilStringList, StringList, from_bytes, to_bytes
+
+if TYPE_CHECKING:
+    from gotemplate.regex import Match, Regex
+
+
+def _compiled(run: Run, pattern: str) -> "Regex":
+    """Compile a pattern.
+
+    Raises:
+        FunctionError: it is none; the text is Go's.
+        LimitError: it is too long.
+    """
+    from gotemplate.regex import RegexError, compile_regex
+
+    run.check("pattern", len(pattern))
+    run.charge(len(pattern))
+    try:
+        return compile_regex(pattern)
+    except RegexError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _quoted(pattern: str) -> str:
+    return f"`{pattern}`" if can_backquote(pattern) else quote(pattern)
+
+
+def _panicking(call: Callable[..., object]) -> Callable[..., object]:
+    """Word the error of a bad pattern as Go's MustCompile does."""
+
+    def run_it(run: Run, pattern: str, *args: object) -> object:
+        try:
+            return call(run, pattern, *args)
+        except LimitError:
+            raise
+        except FunctionError as error:
+            raise FunctionError(f"regexp: Compile({_quoted(pattern)}): {error}") from error
+
+    return run_it
+
+
+def _twice(name: str, call: Callable[..., object], *more: Param) -> tuple[Function, Function]:
+    params = (STRING, STRING, *more)
+    must = f"must{name[0].upper()}{name[1:]}"
+    return (
+        Function(name, _panicking(call), params, uses_run=True),
+        Function(must, call, params, uses_run=True),
+    )
+
+
+def must_match(run: Run, pattern: str, text: str) -> bool:
+    """Tell whether a text has a match."""
+    return _compiled(run, pattern).search(to_bytes(text)) is not None
+
+
+def match(run: Run, pattern: str, text: str) -> bool:
+    """Tell whether a text has a match; one that is no pattern matches nothing."""
+    try:
+        return must_match(run, pattern, text)
+    except FunctionError as error:
+        if isinstance(error, LimitError):
+            raise
+        return False
+
+
+def find(run: Run, pattern: str, text: str) -> str:
+    """Give the first match, "" when there is none."""
+    data = to_bytes(text)
+    found = _compiled(run, pattern).search(data)
+    return from_bytes(data[found.start : found.end]) if found else ""
+
+
+def find_all(run: Run, pattern: str, text: str, most: int) -> list[str]:
+    """Give the matches, at most so many, all when the number is negative."""
+    data = to_bytes(text)
+    found = islice(_compiled(run, pattern).matches(data), most if most >= 0 else None)
+    return _list(run, (data[m.start : m.end] for m in found)) or NilStringList()
+
+
+def split(run: Run, pattern: str, text: str, most: int) -> list[str]:
+    """Cut a text at the matches into at most so many pieces, all when the number is negative."""
+    pieces = _compiled(run, pattern).split(to_bytes(text), most)
+    return _list(run, pieces) if most else NilStringList()
+
+
+def replace_all(run: Run, pattern: str, text: str, replacement: str) -> str:
+    """Replace every match; `$1` and `${name}` in the replacement are what groups matched."""
+    regex, data = _compiled(run, pattern), to_bytes(text)
+    return _replaced(run, regex, data, lambda found: regex.expand(replacement, data, found))
+
+
+def replace_all_literal(run: Run, pattern: str, text: str, replacement: str) -> str:
+    """Replace every match by a text as it is."""
+    literal = to_bytes(replacement)
+    return _replaced(run, _compiled(run, pattern), to_bytes(text), lambda _: (literal,))
+
+
+def _replaced(
+    run: Run, regex: "Regex", data: bytes, expand: "Callable[[Match], Iterable[bytes]]"
+) -> str:
+    return from_bytes(b"".join(_charged(run, regex.replace(data, expand))))
+
+
+def _list(run: Run, pieces: Iterable[bytes]) -> list[str]:
+    found = StringList()
+    for piece in _charged(run, pieces):
+        found.append(from_bytes(piece))
+        run.check("items", len(found))
+    return found
+
+
+def _charged(run: Run, pieces: Iterable[bytes]) -> Iterable[bytes]:
+    size = 0
+    for piece in pieces:
+        run.charge(1)
+        size += len(piece)
+        run.check("string", size)
+        yield piece
+
+
+def quote_meta(text: str) -> str:
+    """Escape what has a meaning in patterns."""
+    from gotemplate.regex import quote_meta as quoted
+
+    return quoted(text)
+
+
+FUNCTIONS: Final = (
+    Function("regexMatch", match, (STRING, STRING), uses_run=True),
+    Function("mustRegexMatch", must_match, (STRING, STRING), uses_run=True),
+    *_twice("regexFind", find),
+    *_twice("regexFindAll", find_all, INT),
+    *_twice("regexSplit", split, INT),
+    *_twice("regexReplaceAll", replace_all, STRING),
+    *_twice("regexReplaceAllLiteral", replace_all_literal, STRING),
+    Function("regexQuoteMeta", quote_meta, (STRING,)),
+)

@@ -1,0 +1,44 @@
+"""Sprig's functions on semantic versions."""
+
+from typing import Final
+
+from gotemplate import versions
+from gotemplate.errors import FunctionError
+from gotemplate.functions.signature import STRING, Function
+from gotemplate.limits import Run
+
+
+def semver(run: Run, text: str) -> versions.Version:
+    """Read a version.
+
+    Raises:
+        FunctionError: it is none.
+    """
+    run.check("pattern", len(text))
+    try:
+        return versions.parse(text)
+    except versions.VersionError as error:
+        raise FunctionError(str(error)) from error
+
+
+def semver_compare(run: Run, constraint: str, text: str) -> bool:
+    """Tell whether a version fits a constraint.
+
+    Raises:
+        FunctionError: one of the two is none.
+    """
+    from gotemplate import constraints  # RE2 is loaded when it is needed
+
+    run.check("pattern", len(constraint))
+    run.charge(len(constraint))
+    try:
+        groups = constraints.parse_constraint(constraint)
+    except constraints.ConstraintError as error:
+        raise FunctionError(str(error)) from error
+    return constraints.fits(groups, semver(run, text))
+
+
+FUNCTIONS: Final = (
+    Function("semver", semver, (STRING,), uses_run=True),
+    Function("semverCompare", semver_compare, (STRING, STRING), uses_run=True),
+)

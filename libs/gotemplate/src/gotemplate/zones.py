@@ -1,0 +1,90 @@
+"""Time zones: UTC, fixed offsets, and the zone database that comes with Python (tzdata)."""
+
+from dataclasses import dataclass
+from datetime import UTC as PYTHON_UTC
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+_KEPT: Final = 128
+_CYCLE: Final = 146_097 * 86_400  # seconds of 400 years, after which the calendar repeats
+_EARLIEST: Final = -62_135_510_400  # the second day of the year 1
+_LATEST: Final = 253_402_214_400  # the last day of the year 9999
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=PYTHON_UTC)
+
+
+class ZoneError(LookupError):
+    """There is no zone of that name."""
+
+
+class Zone(Protocol):
+    """A place where clocks show the same time."""
+
+    def at(self, seconds: int) -> tuple[str, int]:
+        """Give the zone's short name and its seconds east of UTC at a time since 1970."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedZone:
+    """A zone whose clocks never change."""
+
+    name: str
+    offset: int
+
+    def at(self, _seconds: int) -> tuple[str, int]:
+        return self.name, self.offset
+
+
+UTC: Final = FixedZone("UTC", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseZone:
+    """A zone of the database."""
+
+    info: "ZoneInfo"
+
+    def at(self, seconds: int) -> tuple[str, int]:
+        moment = _EPOCH + timedelta(seconds=_in_range(seconds))
+        local = moment.astimezone(self.info)
+        offset = local.utcoffset() or timedelta()
+        return local.tzname() or "", offset.days * 86_400 + offset.seconds
+
+
+def _in_range(seconds: int) -> int:
+    """Move a time by whole cycles of the calendar to where Python has dates."""
+    if seconds > _LATEST:
+        return seconds - ((seconds - _LATEST) // _CYCLE + 1) * _CYCLE
+    if seconds < _EARLIEST:
+        return seconds + ((_EARLIEST - seconds) // _CYCLE + 1) * _CYCLE
+    return seconds
+
+
+@lru_cache(1)
+def _names() -> frozenset[str]:
+    from importlib import resources
+
+    text = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
+@lru_cache(_KEPT)
+def load(name: str) -> Zone:
+    """Find a zone: "" and "UTC" are UTC, "Local" is too, others have the database's names.
+
+    Raises:
+        ZoneError: the database has none of that name.
+    """
+    if name in ("", "UTC", "Local"):
+        return UTC
+    if name not in _names():
+        raise ZoneError(f"unknown time zone {name}")
+    from importlib import resources
+    from zoneinfo import ZoneInfo
+
+    with resources.files("tzdata.zoneinfo").joinpath(name).open("rb") as file:
+        return DatabaseZone(ZoneInfo.from_file(file, key=name))
