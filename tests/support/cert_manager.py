@@ -275,7 +275,7 @@ async def _inject_into(admin: Client, resource: Resource, configuration: Json, s
 
 
 def _bundle_patch(configuration: Json, bundle: str) -> Iterator[Json]:
-    for index, webhook in enumerate(configuration["webhooks"]):
+    for index, webhook in enumerate(configuration.get("webhooks") or []):
         if webhook["clientConfig"].get("caBundle") != bundle:
             path = f"/webhooks/{index}/clientConfig/caBundle"
             yield {"op": "add", "path": path, "value": bundle}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubeio.client import ListResult
-from kubeio.errors import Forbidden
+from kubeio.errors import Forbidden, Invalid
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.certificates.configurations import MUTATING, VALIDATING
@@ -205,6 +205,28 @@ async def test_a_missing_right_is_named_once(caplog: pytest.LogCaptureFixture) -
     [record] = caplog.records
     assert "cannot register: " in record.getMessage()
     assert "endpointslices is forbidden" in record.getMessage()
+
+
+class Refusing(Cluster):
+    """An API server that finds every webhook invalid."""
+
+    async def json_patch(self, *_: object, **__: object) -> JsonObject:  # type: ignore[override]
+        raise Invalid("caBundle: unable to load root certificates", status=422)
+
+
+async def test_webhooks_that_the_api_server_refuses_are_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    api = Refusing()
+    api.make(*BOTH)
+    registration = Registration(api, WANTED, PLACE, ready=lambda: True, authority=lambda: b"ca")
+
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            await registration._pass()
+
+    [record] = caplog.records
+    assert "cannot register: caBundle: unable to load root certificates" in record.getMessage()
 
 
 def test_the_file_holds_both_lists(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class Registration:
                 # Mutating first: a change that is only validated is refused for its missing run.
                 for resource in self._wanted:
                     await self._register(resource)
-        except (Conflict, Invalid):
+        except Conflict:
             return _SOON
         except (KubeError, TimeoutError) as error:
             self._complain(str(error) or "the API server did not answer in time")
@@ -171,15 +171,19 @@ class Registration:
         self._current.add(resource)
 
     async def _write(self, resource: Resource, version: str, wanted: list[JsonObject]) -> None:
-        await self._api.json_patch(
-            resource,
-            self._place.configuration,
-            [
-                jsonpatch.test("/metadata/resourceVersion", version),
-                jsonpatch.add("/webhooks", wanted),
-            ],
-            field_manager=MANAGER,
-        )
+        name = self._place.configuration
+        patch = [
+            jsonpatch.test("/metadata/resourceVersion", version),
+            jsonpatch.add("/webhooks", wanted),
+        ]
+        try:
+            await self._api.json_patch(resource, name, patch, field_manager=MANAGER)
+        except Invalid as error:
+            # A failed test is answered with 422, and so is a webhook that is not valid.
+            found = await self._api.get(resource, name)
+            if found["metadata"]["resourceVersion"] == version:
+                raise
+            raise Conflict("the configuration changed meanwhile", status=409) from error
         log.info("registered", extra={"kind": resource.kind})
 
     def _complain(self, text: str) -> None:
