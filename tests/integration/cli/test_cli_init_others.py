@@ -26,7 +26,7 @@ _CERT_MANAGER_CRDS = ("certificates", "certificaterequests", "issuers", "cluster
 
 @pytest.fixture
 def old(site: Site) -> Iterator[Site]:
-    """Yield a cluster as `kubectl kudo init` of KUDO 0.19 leaves it; its webhook does not answer."""
+    """Yield a cluster as `init` of KUDO 0.19 leaves it; its webhook does not answer."""
     init(site, "--crd-only")
     objects = list(yaml.safe_load_all((_CHART_TESTS / "original.yaml").read_text()))
     site.apply(*objects)

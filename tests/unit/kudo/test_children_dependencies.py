@@ -60,6 +60,13 @@ def test_a_version_needs_what_its_tasks_name() -> None:
     assert dependencies_of(root, "no-such-plan") == ()
 
 
+@pytest.mark.parametrize("spec", [{"package": "b"}, {"operatorVersion": "1"}, {}])
+def test_a_task_that_cannot_be_built_needs_nothing(spec: dict[str, str]) -> None:
+    wire = {"name": "have", "kind": "KudoOperator", "spec": spec}
+    root = OperatorVersion.from_wire({"metadata": {"name": "a-1"}, "spec": {"tasks": [wire]}})
+    assert dependencies_of(root) == ()
+
+
 def test_a_tree_that_is_there_passes_however_often_a_version_is_needed() -> None:
     root = version("a-1", "b-1", "c-1")
     check_dependencies(

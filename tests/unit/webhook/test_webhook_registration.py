@@ -210,7 +210,7 @@ async def test_a_missing_right_is_named_once(caplog: pytest.LogCaptureFixture) -
 class Refusing(Cluster):
     """An API server that finds every webhook invalid."""
 
-    async def json_patch(self, *_: object, **__: object) -> JsonObject:  # type: ignore[override]
+    async def json_patch(self, *_: object, **__: object) -> JsonObject:
         raise Invalid("caBundle: unable to load root certificates", status=422)
 
 

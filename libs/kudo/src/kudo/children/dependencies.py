@@ -75,7 +75,9 @@ def _used(version: OperatorVersion, plan: str) -> Iterator[str]:
 
 
 def _is_child(task: Task) -> bool:
-    return task.kind == "KudoOperator"
+    """Return whether a task needs a version; one that lacks fields is refused when it is built."""
+    spec = task.spec
+    return task.kind == "KudoOperator" and bool(spec.package) and bool(spec.operator_version)
 
 
 def _key(version: OperatorVersion) -> VersionKey:
