@@ -34,7 +34,8 @@ _OUTCOMES = ("identical", "both-error", "other text", "different")
 _ALLOWED = ("Go gave up", "our limit", "different on purpose")
 _TAKEN = "expected int; got int64"  # an int64 counts as an int here; docs/gotemplate.md
 _CHANGED = ("camelcase", "semver")
-_GAVE_UP = "the oracle gave up"
+_GAVE_UP = "no answer"
+_PATIENCE = 5.0  # seconds for Go to render a random template
 _BATCH = 10  # random templates that share their data
 _ROUND = 50  # such batches from one seed
 _SHORT = 1500  # characters of a disagreement that are printed
@@ -54,7 +55,7 @@ class Comparison:
         """One of the columns of the table."""
         if self.ours == self.case.difference.get("ours"):
             return "different on purpose"
-        if _GAVE_UP in self.go.get("error", "") and "error" in self.ours:
+        if self.go.get("error") == _GAVE_UP and "error" in self.ours:
             return "Go gave up"
         if " limit exceeded: " in self.ours.get("error", ""):
             return "our limit"
@@ -100,6 +101,7 @@ class Comparer:
                 name=family,
                 missing_key=case.missing_key,
                 policy=case.policy,
+                seconds=_PATIENCE,
             )
         except OracleError:
             return {"error": _GAVE_UP}

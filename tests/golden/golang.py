@@ -18,7 +18,7 @@ from typing import Any, Final
 from tests.golden.case import VARIABLES
 
 _SOURCE: Final = Path(__file__).parent / "oracle"
-_PATIENCE: Final = 20.0  # seconds for one answer
+_GAVE_UP: Final = b"the oracle gave up"
 
 Answer = dict[str, str]
 
@@ -56,8 +56,9 @@ class Oracle:
         name: str = "t",
         missing_key: str = "error",
         policy: str = "operator",
+        seconds: float = 60.0,
     ) -> dict[str, Answer]:
-        """Render a template with Sprig 2.22 (`v2`) and 3.3 (`v3`).
+        """Render a template with Sprig 2.22 (`v2`) and 3.3 (`v3`), in so many seconds each.
 
         Returns:
             For each of the two, {"output": text} or {"error": text}.
@@ -72,21 +73,22 @@ class Oracle:
             "data": data,
             "missingkey": missing_key,
             "policy": policy,
+            "seconds": seconds,
         }
-        line = self._exchange(json.dumps(question).encode() + b"\n")
-        if not line:
+        line = self._exchange(json.dumps(question).encode() + b"\n", 4 * seconds)
+        if not line or _GAVE_UP in line:
             self.close()
             self._process = self._start()
             raise OracleError(f"no answer to {text!r}")
         answers: dict[str, Answer] = json.loads(line)
         return answers
 
-    def _exchange(self, question: bytes) -> bytes:
+    def _exchange(self, question: bytes, seconds: float) -> bytes:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(question)
         self._process.stdin.flush()
-        ready, _, _ = select.select([self._process.stdout], [], [], _PATIENCE)
+        ready, _, _ = select.select([self._process.stdout], [], [], seconds)
         return self._process.stdout.readline() if ready else b""
 
     def close(self) -> None:

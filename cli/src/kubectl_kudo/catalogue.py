@@ -77,9 +77,9 @@ INIT = Command(
     ),
     more="The namespace is kudo-system; another one must exist. The command can be repeated: it "
     "applies what\nis missing or differs. Without --unsafe-self-signed-webhook-ca, cert-manager "
-    "provides the webhook's\ncertificate.\n\nThe webhook is awaited in any case, so that no change "
-    "of an Instance is refused meanwhile. With --wait\nthe command ends when the API server asks "
-    "the webhook and the reconciler works.",
+    "provides the webhook's\ncertificate.\n\nWith --wait the command ends when the API server asks "
+    "the webhook and the reconciler works. With\n--take-over it waits for that in any case: until "
+    "then the webhook of KUDO 0.19 stays.",
     examples=(
         (
             "Install without cert-manager, and wait until it works",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_kudo.install_checks import check_package
+from kubectl_kudo.install_checks import check_instance, check_package
 from kubectl_kudo.kinds import OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.output import JsonObject
 from kubeio.resource import Resource
@@ -53,3 +53,16 @@ def contents_of(resolution: Resolution, namespace: str) -> Contents:
     for objects in (root, *dependencies):
         check_package(objects)
     return Contents(root, tuple(dependencies))
+
+
+def checked_instance(contents: Contents, name: str, values: dict[str, str]) -> JsonObject:
+    """Return the Instance to create; an empty name stands for the usual one.
+
+    Raises:
+        CliError: it would be refused, or has values that the package does not know.
+    """
+    wire = contents.root.instance.to_wire()
+    wire["metadata"]["name"] = name or wire["metadata"]["name"]
+    wire["spec"]["parameters"] = values
+    check_instance(wire["metadata"]["name"], contents.root.operator_version, values)
+    return wire

@@ -88,8 +88,14 @@ async def check_rights(client: Client, objects: Sequence[JsonObject]) -> None:
     wanted = {
         (kind_of(obj), obj["metadata"].get("namespace"), verb) for obj in objects for verb in _VERBS
     }
-    async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(_denied(client, objects, *one), name="rights") for one in wanted]
+    try:
+        async with asyncio.TaskGroup() as group:
+            asked = [
+                group.create_task(_denied(client, objects, *one), name="rights") for one in wanted
+            ]
+    except ExceptionGroup as errors:
+        # All of them ask the same API server: one reason is enough.
+        raise errors.exceptions[0] from None
     denied = sorted(text for one in asked for text in one.result())
     _raise_if([f"you lack the right to {', to '.join(denied)}"] if denied else [])
 

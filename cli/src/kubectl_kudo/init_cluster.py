@@ -15,6 +15,10 @@ from kubeio.resource import Resource
 _POLL: Final = 0.5
 
 
+class StillThere(CliError):
+    """An object was deleted, and something keeps it."""
+
+
 async def find(
     client: Client, kind: Resource, name: str, namespace: str | None = None
 ) -> JsonObject | None:
@@ -107,7 +111,7 @@ async def until_gone(
     """Wait until an object is gone.
 
     Raises:
-        CliError: it is still there.
+        StillThere: it is not.
     """
 
     async def still_there() -> str:
@@ -117,4 +121,4 @@ async def until_gone(
 
     left = await until(still_there, seconds)
     if left:
-        raise CliError(left)
+        raise StillThere(left)

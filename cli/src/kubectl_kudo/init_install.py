@@ -1,8 +1,8 @@
 """`kubectl kudo init`: installs KUDO, or brings what is installed to what it should be.
 
-The order leaves no moment in which Instances cannot be changed, and none in which changes pass
-unjudged while somebody runs them: the webhook answers before the API server asks it, and is asked
-before the reconciler starts.
+The order is that of the manifests. The webhook configurations are applied empty, and a replica of
+the webhook fills them in once it can be reached: nobody is locked out meanwhile. Nothing is awaited
+but the CRDs, unless that is asked for, or KUDO 0.19 is to be replaced.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -11,7 +11,7 @@ from typing import Final
 
 from kubectl_kudo.errors import CliError
 from kubectl_kudo.init_checks import REQUIREMENTS, Plan, check, check_rights, old_server
-from kubectl_kudo.init_cluster import apply, find, find_like, installed, remove, until
+from kubectl_kudo.init_cluster import apply, find, installed, remove, until
 from kubectl_kudo.init_kinds import CRDS, RECONCILER, WEBHOOK, key_of, kind_of, named
 from kubectl_kudo.init_manifests import Manifests, read_manifests
 from kubectl_kudo.init_options import Options
@@ -99,25 +99,17 @@ class _Installation:
         self._installed("namespace")
         await self._apply(self.manifests.rights)
         self._installed("service account")
-        await self._webhook()
+        await self._apply(self.manifests.webhook)
+        await self._apply(self.manifests.configurations)
         self._installed("webhook")
         if original is not None:
+            # What cannot be started here must not stop what works.
+            await self._wait(WEBHOOK)
             await stop(self.client, original, self.options.wait_seconds)
             self.report.say(f"stopped KUDO 0.19: {original}")
         await self._apply(self.manifests.controller)
         await self._remove_unused()
         self._installed("kudo controller")
-
-    async def _webhook(self) -> None:
-        if self.options.built_in:
-            # Where cert-manager kept the caBundles, it must leave them before the webhook does.
-            await self._apply([one for one in self.manifests.configurations if await self._is(one)])
-        await self._apply(self.manifests.webhook)
-        await self._wait(WEBHOOK)
-        await self._apply(self.manifests.configurations)
-
-    async def _is(self, obj: JsonObject) -> bool:
-        return await find_like(self.client, obj) is not None
 
     async def _remove_unused(self) -> None:
         """Remove what a former version or the other way of TLS needed."""

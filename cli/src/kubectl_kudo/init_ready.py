@@ -8,7 +8,7 @@ from kubectl_kudo.init_kinds import DEPLOYMENTS, PODS, RECONCILER, WEBHOOK, name
 from kubectl_kudo.kinds import INSTANCES
 from kubectl_kudo.output import JsonObject
 from kubeio.client import Client
-from kubeio.errors import ApiError, KubeError, ServerError
+from kubeio.errors import ApiError, KubeError
 from kudo.names import API_VERSION
 
 _HOOK: Final = "instance-admission.kudo.dev"
@@ -62,8 +62,6 @@ async def unjudged(client: Client, namespace: str) -> str:
     }
     try:
         await client.create(INSTANCES, instance, dry_run=True)
-    except ServerError:
-        raise
     except ApiError as error:
         refused = error.reason == "OperatorVersionNotFound" and _HOOK in error.message
         return "" if refused else describe(error) or ""

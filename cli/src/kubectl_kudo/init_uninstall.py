@@ -11,7 +11,7 @@ from typing import Final
 
 from kubectl_kudo.errors import CliError, UsageError
 from kubectl_kudo.init_checks import kept_by_others
-from kubectl_kudo.init_cluster import installed, remove, until_gone
+from kubectl_kudo.init_cluster import StillThere, find, installed, remove, until_gone
 from kubectl_kudo.init_kinds import (
     CRDS,
     DEPLOYMENTS,
@@ -33,6 +33,10 @@ from kubeio.resource import Resource
 _MADE_BY_SERVICES: Final = (
     (LEASES, RECONCILER),
     *((SECRETS, f"{WEBHOOK}-{what}") for what in ("certificate", "certificate-ca", "tls", "ca")),
+)
+_HELD: Final = (
+    "an Instance with a cleanup plan goes when the reconciler has run it: `kubectl get instances "
+    "--all-namespaces` shows which are left"
 )
 
 
@@ -123,7 +127,10 @@ class _Removing:
     async def crds(self) -> None:
         # Instances first: their cleanup plans need their OperatorVersions.
         for kind in (INSTANCES, OPERATOR_VERSIONS, OPERATORS):
-            await self._remove(CRDS, kind.name, None, wait=True)
+            try:
+                await self._remove(CRDS, kind.name, None, wait=True)
+            except StillThere as error:
+                raise CliError(f"{error}; {_HELD}") from None
 
     async def objects(self, objects: list[JsonObject]) -> None:
         for obj in objects:
@@ -138,7 +145,8 @@ class _Removing:
         self, kind: Resource, name: str, namespace: str | None, *, wait: bool = False
     ) -> None:
         if self.removal.dry_run:
-            say(f"{named(kind, name)} deleted (dry run)")
+            if await find(self.client, kind, name, namespace) is not None:
+                say(f"{named(kind, name)} deleted (dry run)")
             return
         if await remove(self.client, kind, name, namespace) is None:
             return

@@ -26,7 +26,7 @@ async def verify(client: Client, options: Options, *, wait: bool) -> None:
     async def problem() -> str:
         return "\n  ".join(await _problems(client, options))
 
-    left = await until(problem, options.wait_seconds if wait else 0.0)
+    left = await (until(problem, options.wait_seconds) if wait else problem())
     if left:
         raise CliError(f"KUDO installation is not valid:\n  {left}")
     say(f"✅ KUDO is installed in namespace {options.namespace} as it should be, and works")

@@ -6,9 +6,8 @@ The packages that it depends on are installed with it, without Instances: its pl
 from functools import partial
 
 from kubectl_kudo.arguments import CLIENT, Args
-from kubectl_kudo.contents import Contents, contents_of
+from kubectl_kudo.contents import checked_instance, contents_of
 from kubectl_kudo.errors import CliError, UsageError, describe
-from kubectl_kudo.install_checks import check_instance
 from kubectl_kudo.installation import Installation, described
 from kubectl_kudo.installed import check_namespace, look
 from kubectl_kudo.kinds import INSTANCES
@@ -51,19 +50,6 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     session.report.show_all(session.writes.objects)
     if created is not None and args.wait and not session.report.dry:
         await _wait(session, created, args.wait_time)
-
-
-def checked_instance(contents: Contents, name: str, values: dict[str, str]) -> JsonObject:
-    """Return the Instance to create; an empty name stands for the usual one.
-
-    Raises:
-        CliError: it would be refused, or has values that the package does not know.
-    """
-    wire = contents.root.instance.to_wire()
-    wire["metadata"]["name"] = name or wire["metadata"]["name"]
-    wire["spec"]["parameters"] = values
-    check_instance(wire["metadata"]["name"], contents.root.operator_version, values)
-    return wire
 
 
 async def _check_absent(session: Session, name: str) -> None:

@@ -7,9 +7,8 @@ exists is not known.
 import asyncio
 
 from kubectl_kudo.arguments import Args
-from kubectl_kudo.contents import Contents, contents_of
+from kubectl_kudo.contents import Contents, checked_instance, contents_of
 from kubectl_kudo.dry_run import Judged
-from kubectl_kudo.install import checked_instance
 from kubectl_kudo.installation import described
 from kubectl_kudo.installed_versions import no_cluster
 from kubectl_kudo.kinds import INSTANCES

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from kubectl_kudo import __version__
-from kubectl_kudo.arguments import Args
+from kubectl_kudo.arguments import CLIENT, NONE, Args
 from kubectl_kudo.errors import CliError
 from kubectl_kudo.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.naming import name_fault
 from kubectl_kudo.output import JsonObject, warn
 from kubectl_kudo.report import Report
-from kubectl_kudo.writing import Writes, check_dry_run, dry_run_mode, writes_of
+from kubectl_kudo.writing import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.errors import ConfigError, Forbidden, NotFound
@@ -107,7 +107,7 @@ async def connect(args: Args) -> AsyncIterator[Session]:
         if args.validate_install:
             await check_served(client)
         namespace = args.namespace or config.namespace
-        yield Session(client, namespace, writes_of(client, args), report_of(args))
+        yield Session(client, namespace, _writes_of(client, args), report_of(args))
 
 
 def namespace_of(args: Args) -> str:
@@ -184,3 +184,13 @@ def _not_served(missing: list[str], others: list[str]) -> str:
         ]
     hint = "Install KUDO in the cluster first, or pass --validate-install=false to try anyway."
     return "\n".join(["CRDs invalid: ", *rows, hint])
+
+
+def _writes_of(client: Client, args: Args) -> Writes:
+    """Return where the writes go that `--dry-run` asks for."""
+    mode = dry_run_mode(args)
+    if mode == NONE:
+        return Sent(client)
+    from kubectl_kudo.dry_run import Judged, OnServer
+
+    return Judged(client) if mode == CLIENT else OnServer(client)

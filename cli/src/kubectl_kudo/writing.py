@@ -7,7 +7,7 @@ and the admission rules and is imported only then.
 from collections.abc import Sequence
 from typing import Protocol
 
-from kubectl_kudo.arguments import CLIENT, DRY_RUN_MODES, NONE, Args
+from kubectl_kudo.arguments import DRY_RUN_MODES, NONE, Args
 from kubectl_kudo.errors import UsageError
 from kubectl_kudo.kinds import FIELD_MANAGER
 from kubectl_kudo.output import JsonObject, check_format
@@ -112,16 +112,6 @@ class Sent:
     def _noted(self, obj: JsonObject) -> JsonObject:
         self.objects.append(obj)
         return obj
-
-
-def writes_of(client: Client, args: Args) -> Writes:
-    """Return where the writes go that `--dry-run` asks for."""
-    mode = dry_run_mode(args)
-    if mode == NONE:
-        return Sent(client)
-    from kubectl_kudo.dry_run import Judged, OnServer
-
-    return Judged(client) if mode == CLIENT else OnServer(client)
 
 
 def dry_run_mode(args: Args) -> str:

@@ -16,7 +16,7 @@ from tools.chart.helm import NAMESPACE, Json
 pytestmark = pytest.mark.cluster
 
 
-def test_everything_gets_there_and_the_webhook_is_awaited(site: Site) -> None:
+def test_everything_gets_there(site: Site) -> None:
     done = init(site, BUILT_IN)
 
     assert (done.code, done.stderr) == (0, ""), done.output
@@ -24,9 +24,6 @@ def test_everything_gets_there_and_the_webhook_is_awaited(site: Site) -> None:
     for name in ("kudo-webhook", "kudo-reconciler"):
         found = site.get("deployment", name, f"--namespace={NAMESPACE}")
         assert found["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "kubectl-kudo"
-    assert site.get("deployment", "kudo-webhook", f"--namespace={NAMESPACE}")["status"][
-        "readyReplicas"
-    ] == 2  # fmt: skip
     assert set(CRDS) <= site.names("crds")
     assert all(CONFIGURATION in site.names(kind) for kind in CONFIGURATION_KINDS)
 

@@ -39,6 +39,7 @@ class InitApi:
         judgement: Status code, reason and message for an Instance that is tried; None stores it.
         cert_manager: Whether its kinds are served.
         version: What /version says.
+        kept: Names of objects that do not go.
         lists: Items by the plural that is listed.
     """
 
@@ -51,6 +52,7 @@ class InitApi:
         self.judgement: tuple[int, str, str] | None = JUDGED
         self.cert_manager = False
         self.version = "v1.36.3"
+        self.kept: set[str] = set()
         self.lists: dict[str, list[JsonObject]] = {}
         self.on_apply: Callable[[str], None] | None = None
         self.url = ""
@@ -121,7 +123,8 @@ class InitApi:
             return _refusal(*self.judgement) if self.judgement else web.json_response(body)
         self.writes.append(f"{request.method} {'/'.join(path.split('/')[-2:])}")
         if request.method == "DELETE":
-            found = self.objects.pop(path, None)
+            kept = path.split("/")[-1] in self.kept
+            found = self.objects.get(path) if kept else self.objects.pop(path, None)
             return web.json_response(found) if found else _refusal(404, "NotFound", "gone")
         return self._write(path, body, request.content_type)
 

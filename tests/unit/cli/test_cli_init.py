@@ -35,9 +35,7 @@ def patched(server: InitApi) -> list[str]:
 # Installation
 
 
-def test_everything_is_applied_in_an_order_that_locks_nobody_out(
-    init: Run, server: InitApi
-) -> None:
+def test_everything_is_applied_in_the_order_of_the_manifests(init: Run, server: InitApi) -> None:
     ran = init(BUILT_IN)
 
     assert (ran.code, ran.err, ran.out.splitlines()) == (0, "", STEPS)
@@ -55,7 +53,7 @@ def test_everything_is_applied_in_an_order_that_locks_nobody_out(
     assert sorted(order, key=writes.index) == order
 
 
-def test_a_webhook_that_does_not_get_ready_is_not_asked(init: Run, server: InitApi) -> None:
+def test_waiting_tells_what_keeps_the_pods_from_starting(init: Run, server: InitApi) -> None:
     server.unavailable.add("kudo-webhook")
     waiting = {"reason": "ImagePullBackOff", "message": "cannot pull"}
     pod = {
@@ -73,8 +71,6 @@ def test_a_webhook_that_does_not_get_ready_is_not_asked(init: Run, server: InitA
         "  pod kudo-webhook-1: ImagePullBackOff cannot pull\n"
         "  Run the same command again to go on.\n"
     )
-    assert server.names("deployments") == {"kudo-webhook"}
-    assert not any("configurations" in write for write in server.writes)
 
 
 def test_the_command_can_be_repeated(init: Run, server: InitApi) -> None:
@@ -149,20 +145,6 @@ def test_where_the_certificate_comes_from_is_changed_by_an_upgrade_only(
     assert server.names("certificates") == server.names("issuers") == set()
 
 
-def test_cert_manager_leaves_the_configurations_before_the_webhook_keeps_them(
-    init: Run, server: InitApi
-) -> None:
-    server.cert_manager = True
-    init()
-    server.writes.clear()
-
-    init(BUILT_IN, "--upgrade")
-
-    writes = patched(server)
-    configuration = f"mutatingwebhookconfigurations/{CONFIGURATION}"
-    assert writes.index(configuration) < writes.index("deployments/kudo-webhook")
-
-
 def test_what_the_api_server_refuses_is_told_with_the_object(init: Run, server: InitApi) -> None:
     server.refusals["clusterroles/kudo-reconciler-workloads"] = (403, "attempting to grant secrets")
     ran = init(BUILT_IN)
@@ -210,6 +192,17 @@ def test_the_old_manager_is_stopped_before_ours_works_and_removed_after(
     ]
     assert OLD_MANAGER not in server.objects
     assert OLD_CONFIGURATION not in server.objects
+
+
+def test_the_old_manager_goes_on_while_ours_cannot_start(init: Run, server: InitApi) -> None:
+    old_manager(server)
+    server.unavailable.add("kudo-webhook")
+
+    ran = init(BUILT_IN, "--take-over", "--wait", "--wait-timeout=1")
+
+    assert ran.code == 255
+    assert server.objects[OLD_MANAGER]["spec"]["replicas"] == 1
+    assert "kudo-reconciler" not in server.names("deployments")
 
 
 def test_the_old_webhook_stays_while_ours_is_not_asked(init: Run, server: InitApi) -> None:

@@ -13,6 +13,7 @@ import yaml
 
 from kubectl_kudo import __version__
 from tests.unit.cli.conftest import Run
+from tests.unit.cli.test_cli_startup import imported
 
 JsonObject = dict[str, Any]
 _PACKAGE = Path(__file__).parents[3] / "cli" / "src" / "kubectl_kudo"
@@ -234,3 +235,15 @@ def test_the_manifests_are_found_in_a_plugin_that_is_a_single_file(tmp_path: Pat
 
     assert done.stdout.startswith(str(archive))
     assert "deployment.apps/kudo-webhook applied" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "spared"),
+    [
+        (["init", "--help"], {"yaml", "asyncio", "importlib.resources", "kubectl_kudo.init"}),
+        (["init", "--dry-run", "-o", "yaml"], {"asyncio", "aiohttp", "kubeio.client", "pydantic"}),
+    ],
+)
+def test_what_asks_no_cluster_imports_nothing_for_one(argv: list[str], spared: set[str]) -> None:
+    loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
+    assert loaded.isdisjoint(spared)

@@ -1,10 +1,12 @@
 """What has to be so before `kubectl kudo init` changes anything, and how it is told."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import Run
+from kubectl_kudo import __version__
+from tests.unit.cli.conftest import KUBECONFIG, Run
 from tests.unit.cli.init_api import BUILT_IN, SYSTEM, InitApi, of_helm, old_manager
 
 Change = Callable[[InitApi], object]
@@ -93,7 +95,7 @@ REQUIREMENTS = [
         BUILT_IN,
         (
             "KUDO manager kudo-system/kudo-webhook seems to be installed with the image "
-            "kudo-webhook:0.0.1, not kudo-webhook:0.1.0. Did you mean to use --upgrade"
+            f"kudo-webhook:0.0.1, not kudo-webhook:{__version__}. Did you mean to use --upgrade"
         ),
     ),
     (
@@ -133,3 +135,16 @@ def test_all_that_is_in_the_way_is_told_at_once(init: Run, server: InitApi) -> N
     headline, *problems = ran.err.splitlines()
     assert headline == "Error: failed to verify installation requirements:"
     assert [problem.split()[0] for problem in problems] == ["Namespace", "Service", "failed"]
+
+
+def test_an_api_server_that_does_not_answer_is_told_in_one_line(
+    init: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "nowhere"
+    path.write_text(KUBECONFIG.format(url="http://127.0.0.1:1"))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    for flags in ((), ("--verify",), ("--uninstall", "--yes"), ("--crd-only",)):
+        ran = init(BUILT_IN, *flags)
+        [line] = ran.err.splitlines()
+        assert (ran.code, ran.out) == (255, "")
+        assert "no answer from the API server" in line

@@ -4,6 +4,7 @@ from io import StringIO
 
 import pytest
 
+from kubectl_kudo import __version__
 from kubectl_kudo.init_verify import differences
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.init_api import BUILT_IN, InitApi, of_helm, old_manager
@@ -49,7 +50,7 @@ def test_what_differs_is_named_with_its_place(init: Run, server: InitApi) -> Non
     assert init(BUILT_IN, "--verify").err == (
         "Error: KUDO installation is not valid:\n"
         "  deployment.apps/kudo-webhook differs: spec.template.spec.containers[0].image is "
-        "other:1, not kudo-webhook:0.1.0\n"
+        f"other:1, not kudo-webhook:{__version__}\n"
         "  poddisruptionbudget.policy/kudo-reconciler differs: spec.maxUnavailable is 2, not 1\n"
     )
 
@@ -131,6 +132,21 @@ def test_the_crds_go_first_where_that_is_asked_for(init: Run, server: InitApi) -
         for plural in ("instances", "operatorversions", "operators")
     ]
     assert {path.split("/")[-2] for path in server.objects} == {"namespaces"}
+
+
+def test_crds_that_do_not_go_are_told_with_what_may_keep_them(
+    init: Run, server: InitApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    init(BUILT_IN)
+    monkeypatch.setattr("kubectl_kudo.init_options.WAIT_SECONDS", 0.5)
+    server.kept.add("instances.kudo.dev")
+
+    ran = init("--uninstall", "--yes", "--delete-crds")
+
+    assert ran.code == 255
+    assert "/instances.kudo.dev is still there after" in ran.err
+    assert "an Instance with a cleanup plan goes when the reconciler has run it" in ran.err
+    assert "kudo-reconciler" in server.names("deployments")
 
 
 def test_a_dry_run_of_the_removal_removes_nothing(init: Run, server: InitApi) -> None:
