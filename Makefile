@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit integration lint format crds manifests golden lock images cli e2e faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit integration lint format crds manifests golden fuzz lock images cli e2e faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
@@ -70,6 +70,9 @@ manifests: $(STAMP) ## write the manifests of `kubectl kudo init` from the chart
 golden: $(STAMP) ## compare the golden data with real Go (needs Go)
 	@$(BIN)/python -m tests.golden.generate --check
 
+fuzz: $(STAMP) ## throw random and broken templates at the template engine (SECONDS=300)
+	@$(BIN)/python -m tests.golden.fuzz --seconds $(or $(SECONDS),300)
+
 lock: $(STAMP) ## write requirements/*.txt with the hashes of every file
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
@@ -104,6 +107,7 @@ chart: $(STAMP) ## check the Helm chart: renders, values, alerts, and a release 
 
 e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local-cluster.md)
 	@$(BIN)/kudo-cluster build --profile node
+	@$(BIN)/python -m tools.images
 	@$(BIN)/python -m pytest tests/e2e --numprocesses=0 --durations=5 $(PYTEST_ARGS)
 
 docs: ## not there yet: says so and fails
