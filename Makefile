@@ -70,8 +70,8 @@ manifests: $(STAMP) ## write the manifests of `kubectl kudo init` from the chart
 golden: $(STAMP) ## compare the golden data with real Go (needs Go)
 	@$(BIN)/python -m tests.golden.generate --check
 
-fuzz: $(STAMP) ## throw random and broken templates at the template engine (SECONDS=300)
-	@$(BIN)/python -m tests.golden.fuzz --seconds $(or $(SECONDS),300)
+fuzz: $(STAMP) ## throw random and broken templates at the template engine (FUZZ_SECONDS=300)
+	@$(BIN)/python -m tests.golden.fuzz --seconds $(or $(FUZZ_SECONDS),300)
 
 lock: $(STAMP) ## write requirements/*.txt with the hashes of every file
 	@$(BIN)/python -m pip install --quiet uv

@@ -27,6 +27,7 @@ _KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
 
 _SECONDS = 60.0
+_PATIENCE = 180.0
 _POLL = 0.1
 
 
@@ -49,7 +50,12 @@ class Site:
             f"--cache-dir={self.cluster.directory / 'kubectl-cache'}",
         ]
         done = subprocess.run(
-            [*command, *arguments], input=text, capture_output=True, text=True, check=False
+            [*command, *arguments],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE,
         )
         if done.returncode:
             raise KubectlError(done.stderr.strip())

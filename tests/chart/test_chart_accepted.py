@@ -42,7 +42,7 @@ def prepared(running_site: Site) -> Iterator[Site]:
     running_site.kubectl("apply", "--server-side", *files)
     running_site.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crds", "--all")
     yield running_site
-    running_site.kubectl("delete", *files)
+    running_site.kubectl("delete", "--wait=false", *files)
     running_site.clean()
 
 

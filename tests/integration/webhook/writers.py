@@ -55,7 +55,7 @@ class Writer:
             return after
         self.changes += 1
         run, before = scheduled(changed), scheduled(stored)
-        if value_of(changed) != value or run["uid"] == before["uid"]:
+        if value_of(changed) != value or run.get("uid") == before.get("uid"):
             self.faults.append(f"{self.name}: {value} was stored as {changed['spec']}")
         return changed
 
