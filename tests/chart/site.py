@@ -89,7 +89,8 @@ class Site:
             self.helm("uninstall", "--no-hooks")
         self.kubectl("delete", "crds", "--ignore-not-found", *CRDS)
         leftovers = "jobs,leases,secrets,configmaps,serviceaccounts,pods,services,statefulsets"
-        self.kubectl("delete", leftovers, "--all", f"--namespace={NAMESPACE}", "--ignore-not-found")
+        # Some are made anew as soon as they are gone, so nobody should wait for their end.
+        self.kubectl("delete", leftovers, "--all", f"--namespace={NAMESPACE}", "--wait=false")
 
     def account(self, name: str, folder: Path) -> Path:
         """Write what a pod of a service account finds mounted, and return the folder."""

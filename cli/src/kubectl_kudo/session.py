@@ -182,7 +182,9 @@ def _not_served(missing: list[str], others: list[str]) -> str:
             f"{others}. Please update your KUDO CLI."
             for name in missing
         ]
-    hint = "Install KUDO in the cluster first, or pass --validate-install=false to try anyway."
+    hint = (
+        "Install KUDO first by `kubectl kudo init`, or pass --validate-install=false to try anyway."
+    )
     return "\n".join(["CRDs invalid: ", *rows, hint])
 
 
