@@ -5,14 +5,15 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from kubectl_kudo.errors import CliError, describe
-from kubectl_kudo.init_kinds import OURS, REMOVABLE, kind_of, named
+from kubectl_kudo.init_kinds import DEPLOYMENTS, OURS, REMOVABLE, STATEFUL_SETS, kind_of, named
 from kubectl_kudo.kinds import FIELD_MANAGER
 from kubectl_kudo.output import JsonObject
-from kubeio.client import Client
+from kubeio.client import Client, Propagation
 from kubeio.errors import ApiError, ConnectionLost, NotFound, ServerError, TooManyRequests
 from kubeio.resource import Resource
 
 _POLL: Final = 0.5
+_WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
 
 
 class StillThere(CliError):
@@ -52,7 +53,10 @@ async def apply(client: Client, obj: JsonObject) -> None:
 async def remove(
     client: Client, kind: Resource, name: str, namespace: str | None = None
 ) -> JsonObject | None:
-    """Delete an object, after what it owns; return it as it was, or None if it is gone already.
+    """Delete an object; return it as it was, or None if it is gone already.
+
+    Deployments and StatefulSets go after their pods, so that nothing works any more when they are
+    gone. The garbage collector learns of new kinds late, so nothing else waits for it.
 
     Raises:
         CliError: the API server refused; the text names the object and its reason.
@@ -60,7 +64,8 @@ async def remove(
     try:
         found = await client.get(kind, name, namespace=namespace)
         uid = found["metadata"]["uid"]
-        await client.delete(kind, name, namespace=namespace, uid=uid, propagation="Foreground")
+        order: Propagation = "Foreground" if kind in _WITH_PODS else "Background"
+        await client.delete(kind, name, namespace=namespace, uid=uid, propagation=order)
     except NotFound:
         return None
     except ApiError as error:

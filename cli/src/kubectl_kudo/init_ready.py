@@ -37,6 +37,8 @@ async def unavailable(client: Client, name: str, namespace: str) -> str:
     counts = {key: status.get(f"{key}Replicas", 0) for key in ("available", "updated")}
     if min(counts.values()) >= wanted and status.get("replicas", 0) == wanted:
         return ""
+    if status.get("replicas", 0) > wanted and min(counts.values()) >= wanted:
+        return f"{what}: pods of the former version are still there"
     return f"{what}: {min(counts.values())} of {wanted} replicas are available{_refused(status)}"
 
 

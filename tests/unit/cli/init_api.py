@@ -34,6 +34,7 @@ class InitApi:
         objects: By path.
         writes: Method and path of each write, in order, with the part that all share left out.
         denied: Plurals that may not be patched or created.
+        named_rights: Whether those may be, where the right is asked for by name.
         refusals: By the end of a path: status code and message of what is applied there.
         unavailable: Names of Deployments that have no pods ready.
         judgement: Status code, reason and message for an Instance that is tried; None stores it.
@@ -47,6 +48,7 @@ class InitApi:
         self.objects: dict[str, JsonObject] = {}
         self.writes: list[str] = []
         self.denied: set[str] = set()
+        self.named_rights = False
         self.refusals: dict[str, tuple[int, str]] = {}
         self.unavailable: set[str] = set()
         self.judgement: tuple[int, str, str] | None = JUDGED
@@ -118,7 +120,9 @@ class InitApi:
             return self._read(path, request.query.get("labelSelector", ""))
         if path.endswith("/selfsubjectaccessreviews"):
             asked = body["spec"]["resourceAttributes"]
-            return web.json_response({"status": {"allowed": asked["resource"] not in self.denied}})
+            by_name = self.named_rights and bool(asked["name"])
+            allowed = asked["resource"] not in self.denied or by_name
+            return web.json_response({"status": {"allowed": allowed}})
         if path.endswith("/instances"):
             return _refusal(*self.judgement) if self.judgement else web.json_response(body)
         self.writes.append(f"{request.method} {'/'.join(path.split('/')[-2:])}")

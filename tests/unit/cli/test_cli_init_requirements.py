@@ -137,6 +137,12 @@ def test_all_that_is_in_the_way_is_told_at_once(init: Run, server: InitApi) -> N
     assert [problem.split()[0] for problem in problems] == ["Namespace", "Service", "failed"]
 
 
+def test_rights_may_be_limited_to_names(init: Run, server: InitApi) -> None:
+    no_right(server)
+    server.named_rights = True
+    assert init(BUILT_IN).code == 0
+
+
 def test_an_api_server_that_does_not_answer_is_told_in_one_line(
     init: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

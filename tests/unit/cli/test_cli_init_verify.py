@@ -62,6 +62,33 @@ def test_a_webhook_that_is_not_asked_is_no_valid_installation(init: Run, server:
     assert ran.err == "Error: KUDO installation is not valid:\n  failed calling webhook\n"
 
 
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        ({"observedGeneration": 0}, "deployment.apps/kudo-webhook is being updated"),
+        (
+            {"replicas": 3},
+            "deployment.apps/kudo-webhook: pods of the former version are still there",
+        ),
+        ({"updatedReplicas": 1}, "deployment.apps/kudo-webhook: 1 of 2 replicas are available"),
+        (
+            {
+                "availableReplicas": 0,
+                "conditions": [{"type": "ReplicaFailure", "status": "True", "message": "quota"}],
+            },
+            "deployment.apps/kudo-webhook: 0 of 2 replicas are available; quota",
+        ),
+    ],
+)
+def test_a_deployment_that_is_not_rolled_out_is_no_valid_installation(
+    init: Run, server: InitApi, status: dict[str, object], text: str
+) -> None:
+    init(BUILT_IN)
+    server.objects[_DEPLOYMENT]["status"].update(status)
+    ran = init(BUILT_IN, "--verify")
+    assert ran.err == f"Error: KUDO installation is not valid:\n  {text}\n"
+
+
 def test_an_old_manager_beside_is_no_valid_installation(init: Run, server: InitApi) -> None:
     init(BUILT_IN)
     old_manager(server)
