@@ -245,6 +245,21 @@ def test_another_file_is_refused_with_its_name(tmp_path: Path, text: str) -> Non
         Webhooks.read(file)
 
 
+@pytest.mark.parametrize(
+    "bundle",
+    [b"", b"none\n", b"-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n"],
+)
+def test_a_ca_bundle_without_a_certificate_is_refused_with_its_webhook(
+    tmp_path: Path, bundle: bytes
+) -> None:
+    given = webhook("v", clientConfig={"caBundle": base64.b64encode(bundle).decode()})
+    file = tmp_path / "webhooks.json"
+    file.write_text(json.dumps({"mutating": [webhook("m")], "validating": [given]}))
+
+    with pytest.raises(Unreadable, match=r"the caBundle of v holds no certificate in PEM"):
+        Webhooks.read(file)
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="No such file"):
         Webhooks.read(tmp_path / "none.json")

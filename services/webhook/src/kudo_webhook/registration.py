@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
+from cryptography import x509
+
 from kubeio import jsonpatch
 from kubeio.backoff import Backoff
 from kubeio.client import ListResult
@@ -66,10 +68,13 @@ class Webhooks:
         """Read them from a JSON file with the lists `mutating` and `validating`.
 
         Raises:
-            Unreadable: the file is missing, or is none of that kind.
+            Unreadable: the file is missing, or is none of that kind, or a caBundle in it holds no
+                certificate.
         """
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
+            for webhook in (*found["mutating"], *found["validating"]):
+                _check_bundle(webhook)
             return cls(tuple(found["mutating"]), tuple(found["validating"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Unreadable(f"{path} holds no webhooks: {error}") from error
@@ -205,6 +210,21 @@ def _with_bundles(
         return {**webhook, "clientConfig": {**config, **({"caBundle": bundle} if bundle else {})}}
 
     return [filled(webhook) for webhook in wanted]
+
+
+def _check_bundle(webhook: JsonObject) -> None:
+    """Raise ValueError for a caBundle that is none.
+
+    The API server takes any bytes, and then refuses every change that has to be judged.
+    """
+    bundle = webhook["clientConfig"].get("caBundle")
+    if bundle is None:
+        return
+    try:
+        x509.load_pem_x509_certificates(base64.b64decode(bundle))
+    except ValueError as error:
+        text = f"the caBundle of {webhook['name']} holds no certificate in PEM"
+        raise ValueError(text) from error
 
 
 def _names(webhooks: Sequence[JsonObject]) -> set[str]:
