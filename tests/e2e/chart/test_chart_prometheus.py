@@ -1,0 +1,107 @@
+"""Prometheus sees both services: every panel of the dashboard, and every alert, has its data."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from kubeio.errors import ApiError
+from tests.chart.site import Site
+from tests.e2e.chart.plans import apply, gated, hold
+from tests.e2e.chart.prometheus import Prometheus, prometheus
+from tests.e2e.chart.release import COMPONENTS, Release
+from tests.e2e.objects import job
+from tests.integration.cluster.kubectl import Kubectl
+from tests.integration.support import (
+    World,
+    new_instance,
+    operator_version,
+    plan,
+    template,
+    wait_until,
+)
+from tools.chart.helm import CHART
+
+_METRIC = re.compile(r"\bkudo_[a-z_]+")
+_WINDOW = "1m"
+
+
+@pytest.fixture(scope="module")
+def scraping(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    folder = tmp_path_factory.mktemp("prometheus")
+    with prometheus(site, folder) as found:
+        yield found
+
+
+def queries() -> list[str]:
+    """Return what the panels of the dashboard ask."""
+    dashboard = json.loads((CHART / "files" / "dashboard.json").read_text(encoding="utf-8"))
+    targets = [target for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    return [target["expr"].replace("$__rate_interval", _WINDOW) for target in targets]
+
+
+async def until_all_scraped(scraping: Prometheus, release: Release) -> None:
+    pods = [pod for component in COMPONENTS for pod in release.pods(component)]
+    scraping.aim(pods)
+    names = {pod["metadata"]["name"] for pod in pods}
+    seen: dict[str, str] = {}
+
+    async def scraped() -> bool:
+        nonlocal seen
+        seen = await asyncio.to_thread(scraping.up)
+        return seen == dict.fromkeys(names, "up")
+
+    await wait_until(scraped, lambda: f"{names} to be scraped; last seen: {seen}")
+
+
+async def eventful(world: World, inside: Kubectl) -> None:
+    """Have what panels and alerts speak of: a plan that fails, one that runs, a refused change."""
+    failing = operator_version(
+        "failing",
+        templates={"job.yaml": template(job("failing", ["sh", "-c", "exit 3"]))},
+        plans={"deploy": plan({"j": ["job"]})},
+    )
+    await apply(world, failing, new_instance("failed", "failing"))
+    await world.until_failed("failed")
+    await hold(world, inside, gated())
+    with pytest.raises(ApiError):
+        await world.patch("failed", {"parameters": {"UNKNOWN": "1"}})
+
+
+async def test_every_query_of_the_dashboard_and_every_alert_has_its_data(
+    scraping: Prometheus, world: World, inside: Kubectl, release: Release
+) -> None:
+    await until_all_scraped(scraping, release)
+    await eventful(world, inside)
+    asked = queries()
+    names = {name for rule in scraping.rules().values() for name in _METRIC.findall(rule["query"])}
+    assert len(asked) > 20
+    assert len(names) > 5
+    silent = [*asked, *sorted(names)]
+
+    async def answered() -> bool:
+        nonlocal silent
+        # A rate needs two samples, so what has just happened shows a moment later.
+        silent = [one for one in silent if not await asyncio.to_thread(scraping.values, one)]
+        return not silent
+
+    await wait_until(answered, lambda: f"data for {silent}")
+
+
+async def test_alerts_are_evaluated_and_one_fires_when_a_plan_has_failed(
+    scraping: Prometheus, world: World, inside: Kubectl, release: Release
+) -> None:
+    await until_all_scraped(scraping, release)
+    await eventful(world, inside)
+
+    async def fires() -> bool:
+        rules = await asyncio.to_thread(scraping.rules)
+        return bool(rules["KudoPlanFailed"]["state"] == "firing")
+
+    await wait_until(fires, lambda: "KudoPlanFailed to fire")
+    rules = scraping.rules()
+    assert {rule["health"] for rule in rules.values()} == {"ok"}
+    quiet = {"KudoNoLeader", "KudoSeveralLeaders", "KudoWebhookWithoutCertificate"}
+    assert {rules[name]["state"] for name in quiet} == {"inactive"}
