@@ -9,7 +9,7 @@ import pytest
 
 from kubeio.errors import ApiError
 from tests.chart.site import Site
-from tests.e2e.chart.plans import apply, gated, hold
+from tests.e2e.chart.plans import WRITTEN, apply, gated, hold, written
 from tests.e2e.chart.prometheus import Prometheus, prometheus
 from tests.e2e.chart.release import COMPONENTS, Release
 from tests.e2e.objects import job
@@ -22,6 +22,7 @@ from tests.integration.support import (
     template,
     wait_until,
 )
+from tests.integration.webhook.writers import writing
 from tools.chart.helm import CHART
 
 _METRIC = re.compile(r"\bkudo_[a-z_]+")
@@ -75,6 +76,7 @@ async def test_every_query_of_the_dashboard_and_every_alert_has_its_data(
 ) -> None:
     await until_all_scraped(scraping, release)
     await eventful(world, inside)
+    await apply(world, written())
     asked = queries()
     names = {name for rule in scraping.rules().values() for name in _METRIC.findall(rule["query"])}
     assert len(asked) > 20
@@ -83,11 +85,12 @@ async def test_every_query_of_the_dashboard_and_every_alert_has_its_data(
 
     async def answered() -> bool:
         nonlocal silent
-        # A rate needs two samples, so what has just happened shows a moment later.
+        # A quantile needs growth between two samples, so plans come to their end all the while.
         silent = [one for one in silent if not await asyncio.to_thread(scraping.values, one)]
         return not silent
 
-    await wait_until(answered, lambda: f"data for {silent}")
+    async with writing(world, WRITTEN, 1):
+        await wait_until(answered, lambda: f"data for {silent}")
 
 
 async def test_alerts_are_evaluated_and_one_fires_when_a_plan_has_failed(
