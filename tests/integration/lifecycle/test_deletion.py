@@ -16,6 +16,7 @@ from tests.integration.lifecycle.helpers import (
     reasons,
     task,
     tasks_of,
+    without_webhooks,
 )
 from tests.integration.support import (
     CONFIG_MAPS,
@@ -256,6 +257,26 @@ async def test_a_cleanup_that_has_ended_is_not_run_again_because_its_record_was_
     assert await ends_of(world, uid) == [f"{CLEANUP_FINISHED}COMPLETE"]
     started = [event["message"] for event in await world.events("PlanStarted")]
     assert len([text for text in started if "cleanup" in text]) == 1
+
+
+@pytest.mark.parametrize(
+    "run", [{"planName": "deploy", "uid": "X"}, None], ids=["named", "cleared"]
+)
+async def test_a_cleanup_goes_on_whatever_is_scheduled_past_admission(
+    world: World, run: Json | None
+) -> None:
+    await deployed(world, cleaned(STUCK))
+    await delete(world)
+    uid = await cleaning(world)
+    async with without_webhooks(world):
+        await world.patch("i", {"planExecution": run})
+        await world.until("i", lambda i: scheduled(i).get("uid") == uid, "the cleanup again")
+
+    seen = await world.instance("i")
+    assert status_of(seen, "cleanup") == "IN_PROGRESS"
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_gone(INSTANCES, "i")
+    assert await ends_of(world, uid) == [f"{CLEANUP_FINISHED}FATAL_ERROR"]
 
 
 async def test_while_the_cleanup_runs_nothing_else_may_be_asked_for(world: World) -> None:

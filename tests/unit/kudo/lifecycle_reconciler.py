@@ -121,6 +121,10 @@ class Reconciler:
         ended = ended_cleanup(instance)
         if ended is not None:
             return (yield from self._end(instance, version, ended))
+        if run_in_progress(instance) == PLAN_CLEANUP:
+            uid = instance.plan_status[PLAN_CLEANUP].uid or ""
+            yield from self._schedule(instance, PLAN_CLEANUP, uid)
+            return "scheduled"
         self.memory = None
         entries = dict(instance.plan_status)
         for name, entry in running(entries).items():

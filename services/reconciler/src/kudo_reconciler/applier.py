@@ -5,16 +5,18 @@
 
 An object that has been seen is applied with its uid and resourceVersion, so that a write held up in
 the network never lands on an object that changed since, nor creates it anew. Whose an object may be
-stands in `ownership`.
+stands in `ownership`. One that has not been seen is looked for and created in one turn: since all
+Instances share our field manager, the API server would let the second take what the first made.
 """
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kubeio import jsonpatch
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
+from kubeio.resource import Resource
 from kudo import names, typed_patch
 from kudo.advice import advice
 from kudo.api import JsonObject
@@ -27,6 +29,7 @@ from kudo_reconciler.observer import Observer, written_by
 from kudo_reconciler.ownership import Ownership, Wanted
 from kudo_reconciler.refused import Refusal, stays_refused, task_error, told
 from kudo_reconciler.task_context import TaskContext
+from kudo_reconciler.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +50,7 @@ class Applier:
     observer: Observer
     ownership: Ownership
     metrics: Metrics
+    turns: Turns[tuple[Resource, str | None, str]] = field(default_factory=Turns)
 
     async def apply(self, wanted: Wanted, context: TaskContext) -> JsonObject:
         """Apply an enriched object and return it as the API server has it.
@@ -56,6 +60,10 @@ class Applier:
             FatalTaskError: the API server will not take the object.
             TransientTaskError: it may take it later.
         """
+        async with self.turns.of((wanted.resource, wanted.namespace, wanted.name)):
+            return await self._apply(wanted, context)
+
+    async def _apply(self, wanted: Wanted, context: TaskContext) -> JsonObject:
         known = await self._known(wanted)
         for _ in range(_ATTEMPTS):
             try:

@@ -10,7 +10,7 @@ from kudo.api import Instance, OperatorVersion
 from kudo.execution import fail
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.run_status import running
-from kudo.stored import ended_cleanup
+from kudo.stored import ended_cleanup, run_in_progress
 from kudo_reconciler.running import Running
 from kudo_reconciler.surroundings import (
     AGAIN_SECONDS,
@@ -48,6 +48,11 @@ class Deletion:
         ended = ended_cleanup(instance)
         if ended is not None:
             return await self.running.end(instance, version, ended)
+        if run_in_progress(instance) == PLAN_CLEANUP:
+            # Somebody named another plan, or none, past admission: the cleanup goes on.
+            uid = instance.plan_status[PLAN_CLEANUP].uid or ""
+            await self.around.instances.schedule(instance, PLAN_CLEANUP, uid)
+            return Result("scheduled", requeue_after=AGAIN_SECONDS)
         instance = await self.stop(instance)
         await self.around.instances.schedule(instance, PLAN_CLEANUP, self.around.fresh_uid())
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
