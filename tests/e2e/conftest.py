@@ -1,10 +1,8 @@
 """One cluster with a real node for all end-to-end tests, KUDO on it, a namespace for each test.
 
-A real node needs root. Without it the tests are skipped, but never in continuous integration (where
-CI is set): there it is an error that nothing could be tested.
+A real node needs root. Without it the tests fail with what to do, and none is skipped.
 """
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -25,14 +23,7 @@ SHORT_LEASE = ["--lease-duration=3", "--lease-renew-deadline=2", "--lease-retry=
 
 
 @pytest.fixture(scope="session")
-def as_root() -> None:
-    """Skip where a real node is impossible and nobody relies on it."""
-    if os.geteuid() != 0 and not os.environ.get("CI"):
-        pytest.skip("a real node needs root")
-
-
-@pytest.fixture(scope="session")
-def node_cluster(request: pytest.FixtureRequest, as_root: None) -> Iterator[Cluster]:
+def node_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Yield a started cluster with a real node; its first start may build for minutes."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
     assert capture is not None

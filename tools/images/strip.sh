@@ -33,7 +33,7 @@ rm -rf /usr/lib/gcc /usr/libexec/gcc
 rm -rf /usr/share/man /usr/share/info /usr/share/locale /usr/share/lintian
 find /usr/share/doc -type f ! -name copyright -delete 2>/dev/null || :
 find /usr/share/doc -type l -delete 2>/dev/null || :
-rm -rf /var/cache/* /var/lib/apt/lists/* /var/log/* /root/.cache /tmp/* /etc/machine-id
+rm -rf /var/cache/* /var/lib/apt/lists/* /var/log/* ~/.cache /tmp/* /etc/machine-id
 
 find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 

@@ -26,7 +26,7 @@ IMAGES = {name: _FOLDER / f"kudo-{name}.tar" for name in ("webhook", "reconciler
 
 
 @pytest.fixture(scope="session")
-def site(request: pytest.FixtureRequest, as_root: None) -> Iterator[Site]:
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     """Yield a cluster that has the images of KUDO, and a namespace for restricted pods alone."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
     assert capture is not None
