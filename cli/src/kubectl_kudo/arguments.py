@@ -88,7 +88,7 @@ GLOBAL_FLAGS = (
     Flag(("--context",), "context of the kubeconfig (default: the current one)", "name"),
     Flag(
         ("--request-timeout",),
-        "how long one request may take, such as 10 or 1m (default: 30s)",
+        "how long one request may take, such as 10 or 1m (default: 30s; of init 75s)",
         "time",
         0,
         convert=seconds,

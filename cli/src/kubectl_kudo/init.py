@@ -1,10 +1,17 @@
 """`kubectl kudo init`: installs KUDO in a cluster, checks, upgrades and removes it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kubectl_kudo.arguments import GLOBAL_FLAGS, Args
 from kubectl_kudo.init_options import Options, read_options
 from kubectl_kudo.output import many, say, talk
+
+_REQUEST_SECONDS: Final = 75
+"""Seconds that a request may take where `--request-timeout` is not given.
+
+The API server waits up to 30 s for each webhook that it asks, such as cert-manager's, and ends a
+request after 60 s. Who gives up before that does not learn which webhook has not answered.
+"""
 
 if TYPE_CHECKING:
     from kubectl_kudo.output import JsonObject
@@ -27,7 +34,9 @@ def run(args: Args) -> None:
 def _connection(args: Args, options: Options) -> Args:
     """Return the flags of the connection; that the CRDs are missing is no obstacle here."""
     flags = {flag.attribute: getattr(args, flag.attribute) for flag in GLOBAL_FLAGS}
-    return Args(**flags | {"namespace": options.namespace, "validate_install": False})
+    timeout = float(args.request_timeout) or _REQUEST_SECONDS
+    changed = {"namespace": options.namespace, "validate_install": False}
+    return Args(**flags | changed | {"request_timeout": timeout})
 
 
 async def _work(session: "Session", args: Args, options: Options) -> None:

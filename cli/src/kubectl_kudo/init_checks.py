@@ -63,6 +63,19 @@ class Plan:
     take_over: bool
 
 
+@dataclass(frozen=True, slots=True)
+class HelmRelease:
+    """An installation by the chart.
+
+    Attributes:
+        name: Of the release.
+        namespace: Where Helm keeps the release.
+    """
+
+    name: str
+    namespace: str
+
+
 async def check(plan: Plan, checks: Iterable[Callable[[Plan], Awaitable[list[str]]]]) -> None:
     """Run checks.
 
@@ -148,22 +161,29 @@ async def other_installation(plan: Plan) -> list[str]:
 
 async def kept_by_others(client: Client, namespace: str) -> list[str]:
     """Find a release of the chart, or an installation in another namespace."""
-    return await _helms(client, namespace) or await _elsewhere(client, namespace)
+    release = await helm_release(client, namespace)
+    if release is not None:
+        text = f"KUDO was installed by Helm, as release {release.name}"
+        return [f"{text}: use `helm upgrade` and `helm uninstall`"]
+    return await elsewhere(client, namespace)
 
 
-async def _helms(client: Client, namespace: str) -> list[str]:
+async def helm_release(client: Client, namespace: str) -> HelmRelease | None:
+    """Find a release of the chart, in whatever namespace."""
     for found in (
         await find(client, MUTATING, CONFIGURATION),
         await find(client, DEPLOYMENTS, WEBHOOK, namespace),
     ):
         if found is not None and labels_of(found).get(MANAGED_BY) == "Helm":
-            release = labels_of(found).get("app.kubernetes.io/instance", "kudo")
-            text = f"KUDO was installed by Helm, as release {release}"
-            return [f"{text}: use `helm upgrade` and `helm uninstall`"]
-    return []
+            name = labels_of(found).get("app.kubernetes.io/instance", "kudo")
+            annotations = found["metadata"].get("annotations") or {}
+            place = annotations.get("meta.helm.sh/release-namespace", namespace)
+            return HelmRelease(name, place)
+    return None
 
 
-async def _elsewhere(client: Client, namespace: str) -> list[str]:
+async def elsewhere(client: Client, namespace: str) -> list[str]:
+    """Find an installation in another namespace."""
     binding = await find(client, BINDINGS, WEBHOOK) or {}
     others = {subject.get("namespace") for subject in binding.get("subjects") or []} - {namespace}
     return [

@@ -13,6 +13,8 @@ from kubeio.errors import ApiError, ConnectionLost, NotFound, ServerError, TooMa
 from kubeio.resource import Resource
 
 _POLL: Final = 0.5
+_CALLED: Final = "failed calling webhook"
+_UNANSWERED: Final = "look at the pods of that webhook, then run the same command again"
 _WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
 
 
@@ -40,14 +42,15 @@ async def apply(client: Client, obj: JsonObject) -> None:
     """Apply an object by server-side apply, whoever wrote it before.
 
     Raises:
-        CliError: the API server refused; the text names the object and its reason.
+        CliError: the API server refused, or did not answer; the text names object and reason.
     """
     kind = kind_of(obj)
     try:
         await client.apply(kind, obj, field_manager=FIELD_MANAGER, force=True)
-    except ApiError as error:
-        what = named(kind, obj["metadata"]["name"])
-        raise CliError(f"failed to apply {what}: {describe(error)}") from error
+    except (ApiError, ConnectionLost) as error:
+        what, why = named(kind, obj["metadata"]["name"]), describe(error)
+        hint = f"\n  {_UNANSWERED}" if _CALLED in str(why) else ""
+        raise CliError(f"failed to apply {what}: {why}{hint}") from error
 
 
 async def remove(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_kudo.errors import CliError
-from kubectl_kudo.init_checks import other_certificate
+from kubectl_kudo.init_checks import elsewhere, helm_release, other_certificate
 from kubectl_kudo.init_cluster import find_like, until
 from kubectl_kudo.init_install import not_established
 from kubectl_kudo.init_kinds import CRDS, kind_of, named
@@ -20,8 +20,10 @@ async def verify(client: Client, options: Options, *, wait: bool) -> None:
     """Say that everything is as it should be.
 
     Raises:
-        CliError: it is not; the text lists what is wrong.
+        CliError: it is not; the text lists what is wrong. Or something else keeps the installation,
+            whose objects differ from these manifests without being wrong.
     """
+    await _check_ours(client, options.namespace)
 
     async def problem() -> str:
         return "\n  ".join(await _problems(client, options))
@@ -30,6 +32,16 @@ async def verify(client: Client, options: Options, *, wait: bool) -> None:
     if left:
         raise CliError(f"KUDO installation is not valid:\n  {left}")
     say(f"✅ KUDO is installed in namespace {options.namespace} as it should be, and works")
+
+
+async def _check_ours(client: Client, namespace: str) -> None:
+    release = await helm_release(client, namespace)
+    if release is not None:
+        test = f"helm test {release.name} --namespace={release.namespace}"
+        raise CliError(f"KUDO was installed by Helm, as release {release.name}: `{test}` checks it")
+    others = await elsewhere(client, namespace)
+    if others:
+        raise CliError(others[0])
 
 
 async def _problems(client: Client, options: Options) -> list[str]:

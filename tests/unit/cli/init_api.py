@@ -36,6 +36,7 @@ class InitApi:
         denied: Plurals that may not be patched or created.
         named_rights: Whether those may be, where the right is asked for by name.
         refusals: By the end of a path: status code and message of what is applied there.
+        silent: Ends of paths: what is applied there is never answered.
         unavailable: Names of Deployments that have no pods ready.
         judgement: Status code, reason and message for an Instance that is tried; None stores it.
         cert_manager: Whether its kinds are served.
@@ -50,6 +51,7 @@ class InitApi:
         self.denied: set[str] = set()
         self.named_rights = False
         self.refusals: dict[str, tuple[int, str]] = {}
+        self.silent: tuple[str, ...] = ()
         self.unavailable: set[str] = set()
         self.judgement: tuple[int, str, str] | None = JUDGED
         self.cert_manager = False
@@ -126,6 +128,8 @@ class InitApi:
         if path.endswith("/instances"):
             return _refusal(*self.judgement) if self.judgement else web.json_response(body)
         self.writes.append(f"{request.method} {'/'.join(path.split('/')[-2:])}")
+        if self.silent and path.endswith(self.silent):
+            await self._stopped.wait()
         if request.method == "DELETE":
             kept = path.split("/")[-1] in self.kept
             found = self.objects.get(path) if kept else self.objects.pop(path, None)

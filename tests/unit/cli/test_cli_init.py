@@ -6,6 +6,8 @@ import pytest
 import yaml
 
 from kubectl_kudo.init_kinds import CONFIGURATION
+from kubeio.client import Client
+from kubeio.config import ClusterConfig
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.init_api import (
     BUILT_IN,
@@ -124,6 +126,49 @@ def test_with_cert_manager_its_objects_are_applied(init: Run, server: InitApi) -
     server.cert_manager = True
     assert init().code == 0
     assert server.names("certificates") == {"kudo-webhook", "kudo-webhook-ca"}
+
+
+def test_a_webhook_of_cert_manager_that_does_not_answer_is_told_with_its_object(
+    init: Run, server: InitApi
+) -> None:
+    server.cert_manager = True
+    text = (
+        'Internal error occurred: failed calling webhook "webhook.cert-manager.io": failed to call '
+        'webhook: Post "https://cert-manager-webhook": context deadline exceeded'
+    )
+    server.refusals["certificates/kudo-webhook"] = (500, text)
+
+    assert init().err == (
+        f"Error: failed to apply certificate.cert-manager.io/kudo-webhook: {text}\n"
+        "  look at the pods of that webhook, then run the same command again\n"
+    )
+
+
+def test_an_object_whose_write_is_not_answered_is_named(init: Run, server: InitApi) -> None:
+    server.silent = ("deployments/kudo-webhook",)
+
+    [line] = init(BUILT_IN, "--request-timeout=1").err.splitlines()
+
+    assert line.startswith(
+        "Error: failed to apply deployment.apps/kudo-webhook: no answer from the API server: "
+    )
+
+
+@pytest.mark.parametrize(("flags", "seconds"), [((), 75.0), (("--request-timeout=5",), 5.0)])
+def test_a_request_may_take_longer_than_the_api_server_gives_it(
+    init: Run, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], seconds: float
+) -> None:
+    given: list[float] = []
+
+    class Watched(Client):
+        def __init__(self, config: ClusterConfig, *, timeout: float = 30.0) -> None:
+            given.append(timeout)
+            super().__init__(config, timeout=timeout)
+
+    monkeypatch.setattr("kubectl_kudo.session.Client", Watched)
+
+    assert init(BUILT_IN, *flags).code == 0
+    assert given == [seconds]
 
 
 # Upgrades

@@ -103,6 +103,26 @@ def test_the_flag_for_the_certificate_is_missed_in_one_sentence(init: Run, serve
     )
 
 
+@pytest.mark.parametrize("flags", [(BUILT_IN,), (), ("--wait",)])
+def test_a_release_of_helm_is_named_in_one_line(
+    init: Run, server: InitApi, flags: tuple[str, ...]
+) -> None:
+    of_helm(server)
+    assert init("--verify", *flags).err == (
+        "Error: KUDO was installed by Helm, as release mine: `helm test mine "
+        "--namespace=kudo-system` checks it\n"
+    )
+
+
+def test_an_installation_in_another_namespace_is_named_in_one_line(
+    init: Run, server: InitApi
+) -> None:
+    binding = {"subjects": [{"name": "kudo-webhook", "namespace": "kitchen"}]}
+    server.add("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/kudo-webhook", binding)
+    [line] = init(BUILT_IN, "--verify").err.splitlines()
+    assert line.endswith("use --namespace=kitchen")
+
+
 @pytest.mark.parametrize(
     ("wanted", "live", "found"),
     [
