@@ -166,6 +166,25 @@ def test_the_ca_bundle_is_left_to_its_keeper_unless_the_certificate_is_provided(
     assert all(bundles("provided"))
 
 
+@pytest.mark.parametrize(
+    "tls",
+    [
+        {"mode": "certManager", "certManager": {"issuerRef": {"name": "ours"}}},
+        {"mode": "provided", "provided": {"secretName": "ours"}},
+    ],
+)
+def test_with_public_roots_nobody_writes_a_ca_bundle(tls: dict[str, Any]) -> None:
+    objects = render({"tls": {**tls, "publicRoots": True}})
+
+    _, container = pod_and_container(named(objects, "Deployment", "kudo-webhook"))
+    assert WebhookSettings.read(container["args"], {}).public_roots
+    for kind, hooks in webhooks(objects).items():
+        configuration = f"{kind.capitalize()}WebhookConfiguration"
+        found = named(objects, configuration, "kudo-instance-admission")["metadata"]
+        assert "annotations" not in found
+        assert all("caBundle" not in hook["clientConfig"] for hook in hooks)
+
+
 def test_other_webhooks_replace_the_pods_that_register_them() -> None:
     def mark(values: dict[str, Any]) -> str:
         deployment = named(render(values), "Deployment", "kudo-webhook")

@@ -4,6 +4,8 @@ Nodes are simulated, so pods get ready without running anything: what is judged 
 the API server do with the objects.
 """
 
+import http.client
+import json
 import re
 import shutil
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kudo_cluster.installation import Service
 from tests.chart.site import (
     CONFIGURATION,
     CONFIGURATION_KINDS,
@@ -77,6 +80,22 @@ def test_built_in_certificates_are_trusted_from_the_first_moment(site: Site) -> 
         for configuration in _configurations(site)
         for registered in configuration["webhooks"]
     ] == [authority, authority]
+    webhook.kill()
+
+
+def test_without_an_authority_nothing_is_registered_and_the_reason_is_told(site: Site) -> None:
+    site.helm("install", *_WAIT)
+    webhook = site.new_webhook()
+    webhook.command.append("--tls-poll=0.1")
+    authority = site.cluster.directory / "serving" / "ca.crt"
+    left_out = authority.rename(authority.with_name("later.crt"))
+    webhook.launch()
+    wait_until(lambda: f"{authority} is missing" in _not_ready(webhook), "the reason")
+
+    assert not site.registered()
+    site.kubectl("create", "--dry-run=server", "--filename=-", text=_INSTANCE)
+    left_out.rename(authority)
+    wait_until(site.registered, "the webhook to register")
     webhook.kill()
 
 
@@ -206,6 +225,19 @@ def _refused(site: Site) -> bool:
     except KubectlError as error:
         return "failed calling webhook" in str(error)
     return False
+
+
+def _not_ready(service: Service) -> str:
+    """Return why a service is not ready to be asked for its certificate; empty if unknown."""
+    connection = http.client.HTTPConnection("127.0.0.1", service.probe_port, timeout=10)
+    try:
+        connection.request("GET", "/readyz")
+        failing = json.loads(connection.getresponse().read())["failing"]
+    except ConnectionError:
+        return ""
+    finally:
+        connection.close()
+    return str(failing.get("certificate", ""))
 
 
 def _with_older_crd(folder: Path) -> Path:

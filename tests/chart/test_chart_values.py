@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tools.chart.helm import CHART, HelmError, template
+from tests.chart.objects import named
+from tools.chart.helm import CHART, HelmError, render, template
 
 _RULE = {"apiGroups": [""], "resources": ["pods"]}
 
@@ -40,6 +41,42 @@ _RULE = {"apiGroups": [""], "resources": ["pods"]}
             {"tls": {"mode": "certManager", "certManager": {"issuerRef": {"kind": "Issuer"}}}},
             "at '/tls/certManager/issuerRef': missing property 'name'",
         ),
+        (
+            {"tls": {"mode": "certManager", "certManager": {"duration": "59m"}}},
+            "tls.certManager.duration (59m) must be at least 1h",
+        ),
+        (
+            {"tls": {"mode": "certManager", "certManager": {"renewBefore": "4m59s"}}},
+            "tls.certManager.renewBefore (4m59s) must be at least 5m",
+        ),
+        (
+            {"tls": {"mode": "certManager", "certManager": {"duration": "24h"}}},
+            "tls.certManager.duration (24h) must be longer than tls.certManager.renewBefore (720h)",
+        ),
+        (
+            {
+                "tls": {
+                    "mode": "certManager",
+                    "certManager": {"duration": "1.5h", "renewBefore": "1h20m1s"},
+                }
+            },
+            "tls.certManager.duration (1.5h) must be longer than tls.certManager.renewBefore (1h20",
+        ),
+        ({"tls": {"publicRoots": True}}, "at '/tls/mode': value must be one of 'certManager', 'pr"),
+        (
+            {"tls": {"publicRoots": True, "mode": "certManager"}},
+            "at '/tls/certManager/issuerRef': missing property 'name'",
+        ),
+        (
+            {
+                "tls": {
+                    "publicRoots": True,
+                    "mode": "provided",
+                    "provided": {"secretName": "x", "caBundle": "z"},
+                }
+            },
+            "at '/tls/provided/caBundle': maxLength: got 1, want 0",
+        ),
         ({"tls": {"mode": "provided"}}, "at '/tls/provided/secretName': minLength: got 0, want 1"),
         (
             {"tls": {"mode": "provided", "provided": {"secretName": "x", "caBundle": "LS0t"}}},
@@ -60,6 +97,20 @@ def test_a_wrong_value_is_refused_with_its_place_and_what_is_wanted(
         template(values)
 
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("duration", "before"), [("2160h", "720h"), ("1h", "50m"), ("1.5h", "1h20m"), ("3600s", "5m")]
+)
+def test_a_certificate_that_lives_ten_minutes_longer_than_it_is_renewed_early_is_fine(
+    duration: str, before: str
+) -> None:
+    times = {"duration": duration, "renewBefore": before}
+
+    objects = render({"tls": {"mode": "certManager", "certManager": times}})
+
+    spec = named(objects, "Certificate", "kudo-webhook")["spec"]
+    assert {name: spec[name] for name in times} == times
 
 
 @pytest.mark.parametrize("version", ["1.30.0", "1.31.4-eks-1234", "1.36.3"])

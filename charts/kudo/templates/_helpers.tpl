@@ -175,3 +175,25 @@ egress:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}
+
+{{/* Seconds of a Go duration, counted on a date since templates know no other way to read one. */}}
+{{- define "kudo.seconds" -}}
+{{- $start := toDate "2006-01-02" "2000-01-01" -}}
+{{- sub (dateModify . $start | unixEpoch | int64) (unixEpoch $start | int64) -}}
+{{- end }}
+
+{{/* Refuses what cert-manager refuses with nanoseconds in the text, and what would renew all the time.
+Argument: tls.certManager. */}}
+{{- define "kudo.checkLifetimes" -}}
+{{- $duration := include "kudo.seconds" .duration | int64 }}
+{{- $before := include "kudo.seconds" .renewBefore | int64 }}
+{{- if lt $duration 3600 }}
+{{- fail (printf "tls.certManager.duration (%s) must be at least 1h" .duration) }}
+{{- end }}
+{{- if lt $before 300 }}
+{{- fail (printf "tls.certManager.renewBefore (%s) must be at least 5m" .renewBefore) }}
+{{- end }}
+{{- if lt $duration (add $before 600) }}
+{{- fail (printf "tls.certManager.duration (%s) must be longer than tls.certManager.renewBefore (%s) by at least 10m: the certificate is renewed so long before its end" .duration .renewBefore) }}
+{{- end }}
+{{- end }}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from serving.settings import Option, log_level, one_of, parse, port, seconds
+from serving.settings import Option, boolean, log_level, one_of, parse, port, seconds
 
 OPTIONS = (
     Option("--port", "APP_PORT", "port to listen on", 9443, port),
@@ -92,3 +92,10 @@ def test_a_choice_is_taken_in_any_case() -> None:
     assert log_level("INFO") == "info"
     with pytest.raises(ValueError, match="'loud' is none of a, b"):
         one_of("a", "b")("loud")
+
+
+def test_a_boolean_is_true_or_false_in_any_case_and_nothing_else() -> None:
+    assert boolean("TRUE")
+    assert not boolean("false")
+    with pytest.raises(ValueError, match="'yes' is neither true nor false"):
+        boolean("yes")

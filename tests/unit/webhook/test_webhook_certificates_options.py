@@ -57,6 +57,8 @@ def test_all_of_it_can_be_set_by_variables() -> None:
         ([*SECRET, "--leaf-lifetime", "soon"], "'soon' is no duration"),
         ([*SECRET, "--leaf-lifetime", "2s"], "must live for 10s at least"),
         ([*SECRET, "--ca-lifetime", "100d"], "at least twice as long"),
+        ([*SECRET, "--public-roots", "true"], "--public-roots needs --tls-cert"),
+        ([*FILES, "--public-roots", "yes"], "'yes' is neither true nor false"),
     ],
 )
 def test_what_does_not_fit_together_ends_with_code_2_and_the_reason(

@@ -79,10 +79,20 @@ async def settle() -> None:
 
 @asynccontextmanager
 async def registering(
-    api: Cluster, *, ready: bool = True, authority: bytes = b"ca", wanted: Webhooks = WANTED
+    api: Cluster,
+    *,
+    ready: bool = True,
+    authority: bytes = b"ca",
+    wanted: Webhooks = WANTED,
+    public_roots: bool = False,
 ) -> AsyncIterator[asyncio.Task[None]]:
     registration = Registration(
-        api, wanted, PLACE, ready=lambda: ready, authority=lambda: authority
+        api,
+        wanted,
+        PLACE,
+        ready=lambda: ready,
+        authority=lambda: authority,
+        public_roots=public_roots,
     )
     async with asyncio.TaskGroup() as group:
         task = group.create_task(registration.run())
@@ -143,14 +153,66 @@ async def test_a_provided_ca_bundle_wins() -> None:
     assert api.held(MUTATING)[0]["clientConfig"]["caBundle"] == "Z2l2ZW4="
 
 
-async def test_without_an_authority_the_ca_bundle_is_left_to_others() -> None:
+async def test_without_an_authority_nothing_is_registered_and_it_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     api = Cluster()
     api.make(*BOTH)
 
     async with registering(api, authority=b""):
+        await happens(lambda: bool(caplog.records))
+        await settle()
+
+    assert api.writes == []
+    [record] = caplog.records
+    assert "the authority of the served certificate is not known" in record.getMessage()
+
+
+async def test_without_an_authority_held_and_provided_ca_bundles_are_registered() -> None:
+    api = Cluster()
+    held, given = webhook("mutate"), webhook("validate")
+    held["clientConfig"]["caBundle"] = "aGVsZA=="
+    given["clientConfig"] = {**given["clientConfig"], "caBundle": "Z2l2ZW4="}
+    api.make(MUTATING, webhooks=[held])
+    api.make(VALIDATING)
+
+    async with registering(api, authority=b"", wanted=Webhooks(WANTED.mutating, (given,))):
         await happens(lambda: len(api.writes) == 2)
 
-    assert "caBundle" not in api.held(MUTATING)[0]["clientConfig"]
+    bundles = [api.held(resource)[0]["clientConfig"]["caBundle"] for resource in BOTH]
+    assert bundles == ["aGVsZA==", "Z2l2ZW4="]
+
+
+async def test_with_public_roots_there_is_no_ca_bundle() -> None:
+    api = Cluster()
+    held = webhook("mutate", timeoutSeconds=10)
+    held["clientConfig"]["caBundle"] = "aGVsZA=="
+    api.make(MUTATING, webhooks=[held])
+    api.make(VALIDATING)
+
+    async with registering(api, public_roots=True):
+        await happens(lambda: len(api.writes) == 2)
+
+    assert all("caBundle" not in api.held(resource)[0]["clientConfig"] for resource in BOTH)
+
+
+async def test_a_ca_bundle_that_comes_back_is_removed_again_with_public_roots_alone() -> None:
+    api = Cluster()
+    api.make(*BOTH)
+    held = webhook("mutate", timeoutSeconds=10)
+    held["clientConfig"]["caBundle"] = "aGVsZA=="
+    public, other = (
+        Registration(
+            api, WANTED, PLACE, ready=lambda: True, authority=lambda: b"ca", public_roots=roots
+        )
+        for roots in (True, False)
+    )
+
+    for registration, expected in ((other, "aGVsZA=="), (public, None)):
+        await registration._pass()
+        api.make(MUTATING, webhooks=[held])
+        await registration._pass()
+        assert api.held(MUTATING)[0]["clientConfig"].get("caBundle") == expected
 
 
 async def test_what_stands_there_already_is_not_written_again() -> None:
@@ -234,6 +296,13 @@ def test_the_file_holds_both_lists(tmp_path: Path) -> None:
     file.write_text(json.dumps({"mutating": [webhook("m")], "validating": []}))
 
     assert Webhooks.read(file) == Webhooks((webhook("m"),), ())
+
+
+def test_webhooks_are_bundled_when_all_of_them_are() -> None:
+    given = webhook("v", clientConfig={"caBundle": "Z2l2ZW4="})
+
+    assert Webhooks((given,), (given,)).bundled
+    assert not Webhooks((given,), (webhook("m"),)).bundled
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"mutating": []}', '{"mutating": 1}', "\x00"])

@@ -34,7 +34,7 @@ service:
   namespace: {{ $root.Release.Namespace }}
   path: {{ index . 1 }}
   port: 443
-{{- if eq $root.Values.tls.mode "provided" }}
+{{- if and (eq $root.Values.tls.mode "provided") (not $root.Values.tls.publicRoots) }}
 caBundle: {{ $root.Values.tls.provided.caBundle | b64enc }}
 {{- end }}
 {{- end }}

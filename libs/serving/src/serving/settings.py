@@ -138,6 +138,17 @@ def seconds(text: str) -> float:
     return value
 
 
+def boolean(text: str) -> bool:
+    """Convert `true` or `false`, in any case.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text.lower() not in {"true", "false"}:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
 def one_of(*choices: str) -> Convert:
     """Return a converter that takes these words, in any case."""
 

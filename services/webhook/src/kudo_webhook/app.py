@@ -125,8 +125,10 @@ async def serve_admission(
         on_started: Called once both listeners accept connections.
 
     Raises:
+        registration.Unreadable: the file of the webhooks to register is none.
         ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
     """
+    webhooks = Webhooks.read(settings.register) if settings.register else None
     certificate = Served()
     metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
     admission = Admission(
@@ -136,9 +138,9 @@ async def serve_admission(
     closing, closed = asyncio.Event(), asyncio.Event()
     started = _Started(on_started)
     async with asyncio.TaskGroup() as group:
-        renewing = _renewing(settings, client, certificate, metrics)
+        renewing = _renewing(settings, client, certificate, metrics, webhooks)
         renewal = group.create_task(await renewing, name="certificate")
-        registration = _registering(settings, client, certificate, probes)
+        registration = _registering(settings, client, certificate, probes, webhooks)
         registering = group.create_task(registration, name="registration")
         group.create_task(
             serve(
@@ -176,11 +178,17 @@ async def serve_admission(
 
 
 async def _renewing(
-    settings: Settings, client: Client | None, served: Served, metrics: Metrics
+    settings: Settings,
+    client: Client | None,
+    served: Served,
+    metrics: Metrics,
+    webhooks: Webhooks | None,
 ) -> Coroutine[None, None, None]:
     """Return what keeps the certificate renewed; one in files is loaded by then."""
     if settings.tls_files is not None:
-        files = Files(served, *settings.tls_files, authority=settings.tls_ca)
+        needed = webhooks is not None and not webhooks.bundled and not settings.public_roots
+        authority = settings.tls_ca
+        files = Files(served, *settings.tls_files, authority=authority, authority_needed=needed)
         await asyncio.to_thread(files.refresh)
         return files.watch(settings.tls_poll)
     assert client is not None
@@ -199,20 +207,24 @@ async def _renewing(
 
 
 async def _registering(
-    settings: Settings, client: Client | None, certificate: Served, probes: Probes
+    settings: Settings,
+    client: Client | None,
+    certificate: Served,
+    probes: Probes,
+    webhooks: Webhooks | None,
 ) -> None:
     """Register us for as long as we run, if that is for us to do."""
-    if settings.register is None:
+    if webhooks is None:
         return
     assert client is not None
     place = Place(client.config.namespace, settings.service_name, settings.webhook_configuration)
-    webhooks = Webhooks.read(settings.register)
     registration = Registration(
         client,
         webhooks,
         place,
         ready=lambda: not probes.not_ready(),
         authority=lambda: certificate.issuer,
+        public_roots=settings.public_roots,
     )
     await registration.run()
 
@@ -220,8 +232,13 @@ async def _registering(
 def _probes(source: VersionSource, certificate: Served) -> Probes:
     probes = Probes()
     probes.add("operatorversions", lambda: source.synced or "the cache is not synced")
-    probes.add("certificate", lambda: certificate.loaded or "no certificate is loaded")
+    probes.add("certificate", lambda: certificate.loaded or _not_loaded(certificate))
     return probes
+
+
+def _not_loaded(certificate: Served) -> str:
+    text = "no certificate is loaded"
+    return f"{text}: {certificate.problem}" if certificate.problem else text
 
 
 class _Started:

@@ -20,6 +20,11 @@ from cryptography import x509
 log = logging.getLogger(__name__)
 
 _Signature = tuple[tuple[int, int, int], ...]
+_AUTHORITY_HINT = (
+    "without the authority the API server would refuse every change: use an issuer that leaves "
+    "ca.crt in its Secret, or, if the API server's machine trusts the issuer, set --public-roots "
+    "(tls.publicRoots of the chart)"
+)
 
 
 class Served:
@@ -30,12 +35,14 @@ class Served:
             certificate is loaded.
         not_after: When the loaded certificate expires; None while there is none.
         issuer: What signed it, in PEM; empty if that is not known.
+        problem: Why the pair that was found last is not served; empty if it is.
     """
 
     def __init__(self) -> None:
         self._current: ssl.SSLContext | None = None
         self.not_after: datetime | None = None
         self.issuer = b""
+        self.problem = ""
         self.context = _new_context()
         self.context.sni_callback = self._hand_out  # called without SNI, too
 
@@ -89,14 +96,23 @@ class Files:
         served: Where it is served.
         certificate: The certificate, and after it those that lead to its authority.
         key: Its key, without a password.
-        authority: What signed it; None if nobody asks for it.
+        authority: What signed it; None if there is no such file.
+        authority_needed: Whether a pair whose authority is unknown is not served, since nobody
+            else tells the API server whom to trust.
     """
 
     def __init__(
-        self, served: Served, certificate: Path, key: Path, *, authority: Path | None = None
+        self,
+        served: Served,
+        certificate: Path,
+        key: Path,
+        *,
+        authority: Path | None = None,
+        authority_needed: bool = False,
     ) -> None:
         self._served = served
         self._certificate, self._key, self._authority = certificate, key, authority
+        self._authority_needed = authority_needed
         self._tried: _Signature | None = None
 
     def refresh(self) -> bool:
@@ -111,8 +127,10 @@ class Files:
             if signature == self._tried:
                 return False
             self._tried = signature
+            # Before the pair: a former pair goes on being trusted, one without authority never is.
+            issuer = self._issuer()
             self._served.load(self._certificate, self._key)
-            self._served.issuer = self._issuer()
+            self._served.issuer, self._served.problem = issuer, ""
         except (OSError, ValueError) as error:
             self._refused(error)
             return False
@@ -126,17 +144,26 @@ class Files:
             await asyncio.sleep(interval)
 
     def _issuer(self) -> bytes:
-        # Not every Secret has it, and then somebody else keeps the caBundles.
-        if self._authority is None or not self._authority.exists():
-            return b""
-        return self._authority.read_bytes()
+        found = b""
+        if self._authority is not None and self._authority.exists():
+            found = self._authority.read_bytes()
+        if _holds_certificate(found):
+            return found
+        if self._authority_needed:
+            where = self._authority or "--tls-ca"
+            raise ValueError(f"{where} is missing or holds no certificate; {_AUTHORITY_HINT}")
+        return b""
 
     def _signature(self) -> _Signature:
-        stats = (path.stat() for path in (self._certificate, self._key))
+        paths = [self._certificate, self._key]
+        if self._authority is not None and self._authority.exists():
+            paths.append(self._authority)
+        stats = (path.stat() for path in paths)
         # ctime, since a repaired file mode must be seen, too.
         return tuple((stat.st_ctime_ns, stat.st_ino, stat.st_size) for stat in stats)
 
     def _refused(self, error: Exception) -> None:
+        self._served.problem = _describe(error)
         if isinstance(error, FileNotFoundError):
             if self._tried == ():
                 return
@@ -144,13 +171,21 @@ class Files:
         kept = (
             "the one loaded before stays" if self._served.loaded else "there is none to serve with"
         )
-        log.error("certificate refused, %s", kept, extra={"error": _describe(error)})
+        log.error("certificate refused, %s", kept, extra={"error": self._served.problem})
 
 
 def _new_context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
+
+
+def _holds_certificate(pem: bytes) -> bool:
+    # cert-manager leaves ca.crt out, or empty, where an issuer names no authority.
+    try:
+        return bool(x509.load_pem_x509_certificates(pem))
+    except ValueError:
+        return False
 
 
 def _no_password() -> str:

@@ -5,9 +5,10 @@ would stay when KUDO is uninstalled. So whoever installs KUDO makes both configu
 webhooks, and owns them; the replicas fill them in.
 
 Invariants: a configuration is never created, so one that was deleted stays deleted. Its webhooks
-are written all at once, with a caBundle where one is known, and on the state that was read. What
-stands there already is brought up to date once in the life of a process, and filled in anew only
-where it is missing, so that replicas of two versions don't undo each other's work.
+are written all at once, on the state that was read, and each with a caBundle, or each without one
+where public roots were asked for: a webhook that the API server cannot trust refuses every change.
+What stands there already is brought up to date once in the life of a process, and filled in anew
+only where it is missing, so that replicas of two versions don't undo each other's work.
 """
 
 import asyncio
@@ -42,6 +43,10 @@ _PATIENCE = 30.0
 
 class Unreadable(ValueError):
     """The file does not hold the webhooks of both configurations."""
+
+
+class NoAuthority(Exception):
+    """Webhooks would be registered without a caBundle."""
 
 
 class RegistrationApi(ConfigurationApi, Protocol):
@@ -79,6 +84,11 @@ class Webhooks:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Unreadable(f"{path} holds no webhooks: {error}") from error
 
+    @property
+    def bundled(self) -> bool:
+        """Whether each of them carries its caBundle."""
+        return all(_bundles((*self.mutating, *self.validating)).values())
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -103,8 +113,8 @@ class Registration:
         webhooks: What is to be registered.
         place: Where.
         ready: Whether we can answer.
-        authority: Returns what signed the served certificate, in PEM; empty if somebody else
-            writes the caBundles.
+        authority: Returns what signed the served certificate, in PEM; empty if that is not known.
+        public_roots: Whether the API server trusts the served certificate without a caBundle.
     """
 
     def __init__(
@@ -115,12 +125,14 @@ class Registration:
         *,
         ready: Callable[[], bool],
         authority: Callable[[], bytes],
+        public_roots: bool = False,
     ) -> None:
         self._api = api
         self._wanted = {MUTATING: webhooks.mutating, VALIDATING: webhooks.validating}
         self._place = place
         self._ready = ready
         self._authority = authority
+        self._public_roots = public_roots
         self._current: set[Resource] = set()
         self._failures = Backoff(base=_SOON, cap=_POLL)
         self._complaint = ""
@@ -142,7 +154,7 @@ class Registration:
                     await self._register(resource)
         except Conflict:
             return _SOON
-        except (KubeError, TimeoutError) as error:
+        except (KubeError, NoAuthority, TimeoutError) as error:
             self._complain(str(error) or "the API server did not answer in time")
             return self._failures.next(getattr(error, "retry_after", None))
         self._failures.reset()
@@ -168,12 +180,28 @@ class Registration:
         except NotFound:
             return
         held: Sequence[JsonObject] = found.get("webhooks") or []
-        wanted = _with_bundles(self._wanted[resource], held, self._authority())
-        if resource in self._current and _names(held) >= _names(wanted):
+        wanted = self._with_bundles(resource, held)
+        if resource in self._current and not self._due_again(held, wanted):
             return
-        if not _covers(held, wanted):
+        if not _covers(held, wanted) or _bundles(held) != _bundles(wanted):
             await self._write(resource, found["metadata"]["resourceVersion"], wanted)
         self._current.add(resource)
+
+    def _with_bundles(self, resource: Resource, held: Sequence[JsonObject]) -> list[JsonObject]:
+        """Return the webhooks with their own caBundle, or the held one, or our authority."""
+        if self._public_roots:
+            return [*self._wanted[resource]]
+        found = _with_bundles(self._wanted[resource], held, self._authority())
+        if not all(_bundles(found).values()):
+            raise NoAuthority("the authority of the served certificate is not known")
+        return found
+
+    def _due_again(self, held: Sequence[JsonObject], wanted: Sequence[JsonObject]) -> bool:
+        ours, stored = _bundles(wanted), _bundles(held)
+        if not stored.keys() >= ours.keys():
+            return True
+        # A replica with built-in certificates that is on its way out puts its caBundle back.
+        return self._public_roots and any(stored[name] != ours[name] for name in ours)
 
     async def _write(self, resource: Resource, version: str, wanted: list[JsonObject]) -> None:
         name = self._place.configuration
@@ -201,13 +229,13 @@ def _with_bundles(
     wanted: Sequence[JsonObject], held: Sequence[JsonObject], authority: bytes
 ) -> list[JsonObject]:
     """Return the webhooks with the caBundle that is held, or else with the authority."""
-    bundles = {one["name"]: one["clientConfig"].get("caBundle") for one in held}
+    bundles = _bundles(held)
     fresh = base64.b64encode(authority).decode()
 
     def filled(webhook: JsonObject) -> JsonObject:
         config = webhook["clientConfig"]
         bundle = config.get("caBundle") or bundles.get(webhook["name"]) or fresh
-        return {**webhook, "clientConfig": {**config, **({"caBundle": bundle} if bundle else {})}}
+        return {**webhook, "clientConfig": {**config, "caBundle": bundle}}
 
     return [filled(webhook) for webhook in wanted]
 
@@ -227,8 +255,9 @@ def _check_bundle(webhook: JsonObject) -> None:
         raise ValueError(text) from error
 
 
-def _names(webhooks: Sequence[JsonObject]) -> set[str]:
-    return {webhook["name"] for webhook in webhooks}
+def _bundles(webhooks: Sequence[JsonObject]) -> dict[str, str]:
+    """Return the caBundle of each webhook by its name; empty where it has none."""
+    return {one["name"]: one["clientConfig"].get("caBundle") or "" for one in webhooks}
 
 
 def _covers(held: Json, wanted: Json) -> bool:

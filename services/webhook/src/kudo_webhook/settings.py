@@ -9,7 +9,7 @@ from typing import Any
 from kudo_webhook.certificates.keeper import BuiltIn
 from kudo_webhook.certificates.lifetimes import Lifetimes, duration
 from serving.logs import Style
-from serving.settings import Option, log_level, log_style, parse, port, refuse, seconds
+from serving.settings import Option, boolean, log_level, log_style, parse, port, refuse, seconds
 
 _PROGRAM = "kudo-webhook"
 _ENV = "KUDO_WEBHOOK_"
@@ -22,9 +22,17 @@ OPTIONS = (
     Option(
         "--tls-ca",
         _ENV + "TLS_CA",
-        "the authority of that certificate, PEM, for the caBundles that --register writes; leave "
-        "it out where something else keeps them",
+        "the authority of that certificate, PEM, for the caBundles that --register writes; needed "
+        "where its file holds none",
         type=Path,
+    ),
+    Option(
+        "--public-roots",
+        _ENV + "PUBLIC_ROOTS",
+        "true: that certificate is trusted by the root certificates of the API server's machine, "
+        "and --register writes no caBundle",
+        False,
+        boolean,
     ),
     Option(
         "--tls-poll",
@@ -112,6 +120,7 @@ class Settings:
         tls_files: The certificate and its key; None with built-in certificates.
         built_in: What built-in certificates need to know; None with files.
         tls_ca: The authority for caBundles that we write; None with built-in certificates.
+        public_roots: Whether webhooks are registered without a caBundle.
         register: The webhooks to register; None if somebody else does.
     """
 
@@ -120,6 +129,7 @@ class Settings:
     tls_files: tuple[Path, Path] | None
     built_in: BuiltIn | None
     tls_ca: Path | None
+    public_roots: bool
     tls_poll: float
     service_name: str
     webhook_configuration: str
@@ -154,6 +164,8 @@ class Settings:
             refuse(_PROGRAM, str(error))
         if (files is None) == (built_in is None):
             refuse(_PROGRAM, "give either --tls-cert and --tls-key, or --certificate-secret")
+        if built_in is not None and values["public_roots"]:
+            refuse(_PROGRAM, "--public-roots needs --tls-cert: no root signs built-in certificates")
         return cls(tls_files=files, built_in=built_in, **values)
 
 
