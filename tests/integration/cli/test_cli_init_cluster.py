@@ -155,6 +155,10 @@ def test_a_release_of_helm_is_left_alone(site: Site) -> None:
         for flags in ((BUILT_IN,), ("--uninstall", "--yes")):
             done = init(site, *flags)
             assert "KUDO was installed by Helm, as release kudo" in done.stderr
+        assert init(site, BUILT_IN, "--verify", "-n", "default").stderr == (
+            "Error: KUDO was installed by Helm, as release kudo: `helm test kudo "
+            "--namespace=kudo-system` checks it\n"
+        )
     finally:
         site.helm("uninstall", "--no-hooks")
 

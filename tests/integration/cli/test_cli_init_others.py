@@ -1,6 +1,7 @@
 """`kubectl kudo init` beside others: KUDO 0.19, whose place it takes, and cert-manager."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -111,6 +112,40 @@ def test_without_cert_manager_it_says_what_can_be_done(site: Site) -> None:
     assert done.code == 255
     assert "failed to detect any valid cert-manager CRDs. Make sure cert-manager is" in done.stderr
     assert f"or use {BUILT_IN}" in done.stderr
+
+
+def test_a_webhook_of_cert_manager_that_does_not_answer_is_named(site: Site, admin: Client) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        site.apply(unanswered(silent.getsockname()[1]))
+        try:
+            done = init(site)
+        finally:
+            site.kubectl("delete", "validatingwebhookconfiguration", "cert-manager-webhook")
+
+    assert done.code == 255
+    refusal, advice = done.stderr.splitlines()
+    assert refusal.startswith("Error: failed to apply issuer.cert-manager.io/kudo-webhook")
+    assert 'failed calling webhook "webhook.cert-manager.io"' in refusal
+    assert advice == "  look at the pods of that webhook, then run the same command again"
+
+
+def unanswered(port: int) -> Json:
+    """Return the registration of a webhook of cert-manager's kinds on a port of this machine."""
+    rule = {"apiGroups": ["cert-manager.io"], "apiVersions": ["v1"], "resources": ["*/*"]}
+    hook = {
+        "name": "webhook.cert-manager.io",
+        "clientConfig": {"url": f"https://127.0.0.1:{port}/validate"},
+        "rules": [{**rule, "operations": ["CREATE", "UPDATE"]}],
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "timeoutSeconds": 1,
+    }
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "cert-manager-webhook"},
+        "webhooks": [hook],
+    }
 
 
 async def test_cert_manager_is_asked_for_the_certificate(site: Site, admin: Client) -> None:
