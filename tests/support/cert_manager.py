@@ -2,8 +2,9 @@
 
 Certificates of self-signed and CA issuers become Secrets, are renewed in time or when their status
 asks for it (as `cmctl renew` has it ask), and the CA of a Secret comes into the caBundle of what
-names its Certificate in `cert-manager.io/inject-ca-from`. It works on cert-manager's real CRDs, and
-knows nothing of KUDO.
+names its Certificate in `cert-manager.io/inject-ca-from`. There it is added to those that have not
+expired, as cainjector does since 1.19, or replaces them, as it did before. It works on
+cert-manager's real CRDs, and knows nothing of KUDO.
 """
 
 import asyncio
@@ -63,11 +64,16 @@ async def install_crds(admin: Client) -> None:
 
 
 @asynccontextmanager
-async def cert_manager(admin: Client) -> AsyncIterator[None]:
-    """Have the CRDs, and the stand-in at work, for the block."""
+async def cert_manager(admin: Client, *, merging: bool = True) -> AsyncIterator[None]:
+    """Have the CRDs, and the stand-in at work, for the block.
+
+    Args:
+        admin: May do everything.
+        merging: Whether former authorities stay in a caBundle until they expire.
+    """
     await install_crds(admin)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(_work(admin), name="cert-manager")
+        task = group.create_task(_work(admin, merging), name="cert-manager")
         try:
             yield
         finally:
@@ -80,12 +86,12 @@ async def renew(admin: Client, namespace: str, name: str) -> None:
     await _write_status(admin, certificate, issuing=True)
 
 
-async def _work(admin: Client) -> None:
+async def _work(admin: Client, merging: bool) -> None:
     while True:
         try:
             for certificate in (await admin.list(CERTIFICATES)).items:
                 await _issue_if_due(admin, certificate)
-            await _inject(admin)
+            await _inject(admin, merging)
         except (Conflict, NotFound):
             pass  # somebody was quicker; look again
         await asyncio.sleep(_PAUSE)
@@ -257,25 +263,37 @@ async def _write_status(
 # The injection of CAs
 
 
-async def _inject(admin: Client) -> None:
+async def _inject(admin: Client, merging: bool) -> None:
     for resource in _INJECTED:
         for configuration in (await admin.list(resource)).items:
             source = (configuration["metadata"].get("annotations") or {}).get(_INJECT_FROM)
             if source:
-                await _inject_into(admin, resource, configuration, source)
+                authority = await _authority_of(admin, source)
+                patch = list(_bundle_patch(configuration, authority, merging))
+                if patch:
+                    await admin.json_patch(resource, configuration["metadata"]["name"], patch)
 
 
-async def _inject_into(admin: Client, resource: Resource, configuration: Json, source: str) -> None:
+async def _authority_of(admin: Client, source: str) -> str:
     namespace, _, name = source.partition("/")
     certificate = await admin.get(CERTIFICATES, name, namespace=namespace)
     secret = await admin.get(SECRETS, certificate["spec"]["secretName"], namespace=namespace)
-    patch = list(_bundle_patch(configuration, secret["data"]["ca.crt"]))
-    if patch:
-        await admin.json_patch(resource, configuration["metadata"]["name"], patch)
+    return str(secret["data"]["ca.crt"])
 
 
-def _bundle_patch(configuration: Json, bundle: str) -> Iterator[Json]:
+def _bundle_patch(configuration: Json, authority: str, merging: bool) -> Iterator[Json]:
     for index, webhook in enumerate(configuration.get("webhooks") or []):
-        if webhook["clientConfig"].get("caBundle") != bundle:
+        held = webhook["clientConfig"].get("caBundle") or ""
+        bundle = _merged(held, authority) if merging else authority
+        if held != bundle:
             path = f"/webhooks/{index}/clientConfig/caBundle"
             yield {"op": "add", "path": path, "value": bundle}
+
+
+def _merged(*bundles: str) -> str:
+    """Return the certificates of all bundles, each once and in a fixed order, but expired ones."""
+    texts = filter(None, map(base64.b64decode, bundles))
+    found = {one for text in texts for one in x509.load_pem_x509_certificates(text)}
+    living = (one for one in found if dt.datetime.now(dt.UTC) < one.not_valid_after_utc)
+    ordered = sorted(living, key=lambda one: one.fingerprint(hashes.SHA256()))
+    return base64.b64encode(b"".join(map(_pem, ordered))).decode()

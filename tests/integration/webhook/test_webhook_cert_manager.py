@@ -1,7 +1,8 @@
 """The way by cert-manager: certs/cert-manager.yaml as it is, on cert-manager's CRDs.
 
 cert-manager itself is not run: `tests.support.cert_manager` stands in for it. What the kubelet does
-for a mounted Secret (files behind a symlink that is swapped) is done here, too.
+for a mounted Secret (files behind a symlink that is swapped) is done here, too. Former authorities
+stay in the caBundles, as since cert-manager 1.19, unless a test asks for the way before.
 """
 
 import asyncio
@@ -47,6 +48,7 @@ class Served:
 
     admin: Client
     port: int
+    merging: bool
 
     async def certificate(self) -> x509.Certificate:
         return await as_service.served(self.port)
@@ -64,8 +66,14 @@ class Served:
 
 
 @pytest.fixture
-async def served(world: World, admin: Client, tmp_path: Path) -> AsyncIterator[Served]:
-    """Yield a webhook whose certificate and registration are cert-manager's."""
+async def served(
+    request: pytest.FixtureRequest, world: World, admin: Client, tmp_path: Path
+) -> AsyncIterator[Served]:
+    """Yield a webhook whose certificate and registration are cert-manager's.
+
+    Its parameter says whether former authorities stay trusted; they do without one.
+    """
+    merging = getattr(request, "param", True)
     await asyncio.to_thread(world.installation.reconciler.stop)
     await world.apply(
         operator_version(
@@ -79,7 +87,7 @@ async def served(world: World, admin: Client, tmp_path: Path) -> AsyncIterator[S
     service = _service(world, tmp_path, port, probe)
     async with (
         as_service.in_place_of_the_webhook(world.installation, admin),
-        cert_manager(admin),
+        cert_manager(admin, merging=merging),
         _manifest(world),
         _mounted(admin, LEAF, tmp_path),
     ):
@@ -87,7 +95,7 @@ async def served(world: World, admin: Client, tmp_path: Path) -> AsyncIterator[S
         await asyncio.to_thread(service.start)
         try:
             await as_service.until_judging(world)
-            yield Served(admin, port)
+            yield Served(admin, port, merging)
         finally:
             await asyncio.to_thread(service.kill)
 
@@ -153,12 +161,14 @@ def _swap(folder: Path, version: str, data: dict[str, str]) -> None:
 
 
 async def test_our_certificate_is_issued_served_and_trusted(served: Served) -> None:
-    certificate, trusted = await served.certificate(), await served.trusted()
+    certificate = await served.certificate()
     assert certificate == await as_service.stored(served.admin, LEAF)
-    assert trusted == [await as_service.stored(served.admin, AUTHORITY)]
-    certificate.verify_directly_issued_by(trusted[0])
+    authority = await as_service.stored(served.admin, AUTHORITY)
+    assert authority in await served.trusted()
+    certificate.verify_directly_issued_by(authority)
 
 
+@pytest.mark.parametrize("served", [True, False], indirect=True, ids=["merging", "replacing"])
 async def test_a_renewed_certificate_and_authority_are_served_without_a_failed_write(
     world: World, served: Served
 ) -> None:
@@ -171,7 +181,7 @@ async def test_a_renewed_certificate_and_authority_are_served_without_a_failed_w
         return authority != [await as_service.stored(served.admin, AUTHORITY)]
 
     async def bundle_renewed() -> bool:
-        return authority != await served.trusted()
+        return await as_service.stored(served.admin, AUTHORITY) in await served.trusted()
 
     async with writing(world, "op-1", 3) as writers:
         await until_written(writers, 3)
@@ -184,8 +194,10 @@ async def test_a_renewed_certificate_and_authority_are_served_without_a_failed_w
         await wait_until(bundle_renewed, lambda: "a new caBundle")
         await until_written(writers, 10)
     assert [failure.error for writer in writers for failure in writer.failures] == []
-    old, new = authority[0], (await served.trusted())[0]
-    assert old.public_key() == new.public_key()
+    renewed = await as_service.stored(served.admin, AUTHORITY)
+    assert renewed is not None
+    assert {*await served.trusted()} == {renewed, *(authority if served.merging else [])}
+    assert [one.public_key() for one in authority] == [renewed.public_key()]
 
 
 async def test_a_lost_secret_is_issued_anew_and_served(world: World, served: Served) -> None:
@@ -199,3 +211,49 @@ async def test_a_lost_secret_is_issued_anew_and_served(world: World, served: Ser
         await wait_until(renewed, lambda: "another certificate")
         await until_written(writers, 5)
     assert [failure.error for writer in writers for failure in writer.failures] == []
+
+
+async def test_an_authority_that_leaked_is_taken_out_of_a_merged_bundle_as_documented(
+    world: World, served: Served
+) -> None:
+    former, before = await as_service.stored(served.admin, AUTHORITY), await served.certificate()
+
+    async def another_authority() -> bool:
+        return await as_service.stored(served.admin, AUTHORITY) not in {None, former}
+
+    async def another_leaf() -> bool:
+        return await served.certificate() != before and len(await served.trusted()) == 2
+
+    await served.admin.delete(SECRETS, AUTHORITY, namespace=NAMESPACE)
+    await wait_until(another_authority, lambda: "another authority")
+    await served.admin.delete(SECRETS, LEAF, namespace=NAMESPACE)
+    await wait_until(another_leaf, lambda: "another certificate, and two authorities in the bundle")
+    authority = await as_service.stored(served.admin, AUTHORITY)
+    assert {*await served.trusted()} == {former, authority}
+
+    done = await run(["bash", "-euc", f"{as_admin(world)}\n{documented('leaked')}"])
+    assert done.code == 0, done.output
+
+    assert await served.trusted() == [authority]
+    # Once another certificate is served, whoever keeps the bundle has seen what was written.
+    before = await served.certificate()
+    await renew(served.admin, NAMESPACE, "kudo-webhook")
+
+    async def renewed() -> bool:
+        return await served.certificate() != before
+
+    await wait_until(renewed, lambda: "a renewed certificate")
+    assert await served.trusted() == [authority]
+
+
+def as_admin(world: World) -> str:
+    """Return shell code after which `kubectl` is that of the administrator."""
+    cluster = world.installation.cluster
+    program = cluster.binary("kubectl")
+    return f'kubectl() {{ "{program}" --kubeconfig="{cluster.kubeconfig("admin")}" "$@"; }}'
+
+
+def documented(word: str) -> str:
+    """Return the commands in certs/README.md that follow a word."""
+    text = (ROOT / "certs" / "README.md").read_text(encoding="utf-8")
+    return text.partition(word)[2].split("```")[1]
