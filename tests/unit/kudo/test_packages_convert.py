@@ -4,7 +4,7 @@ import pytest
 
 from kudo.api import Instance, Operator, OperatorVersion, Parameter
 from kudo.packages import Package, PackageFiles, PackageObjects, parse_package, to_objects
-from kudo.parameters import missing_required, template_values
+from kudo.parameters import check_value, missing_required, template_values
 from kudo.problems import InvalidInput, Problem
 
 _OPERATOR = """\
@@ -139,16 +139,28 @@ def test_defaults_of_maps_become_yaml() -> None:
 
 
 @pytest.mark.parametrize("kind", ["array", "map"])
-def test_arrays_and_maps_without_a_default_need_a_value(kind: str) -> None:
-    parameter = _converted(f"{{name: P, type: {kind}}}")
+def test_arrays_and_maps_that_say_required_need_a_value(kind: str) -> None:
+    parameter = _converted(f"{{name: P, type: {kind}, required: true}}")
     assert parameter.default is None
     assert len(missing_required([parameter], {})) == 1
 
 
-def test_arrays_with_an_explicit_null_are_empty_lists_as_packages_rely_on() -> None:
-    parameter = _converted("{name: P, type: array, default: null}")
+@pytest.mark.parametrize(("kind", "value"), [("array", []), ("map", None)])
+@pytest.mark.parametrize(
+    "fields", ["", ", required: false", ", default: null", ", default: null, required: true"]
+)
+def test_arrays_and_maps_are_null_by_default(fields: str, kind: str, value: object) -> None:
+    parameter = _converted(f"{{name: P, type: {kind}{fields}}}")
+    assert parameter.default == "null\n"
     assert missing_required([parameter], {}) == ()
-    assert template_values([parameter], {}) == {"P": []}
+    assert check_value(parameter, parameter.default) is None
+    assert template_values([parameter], {}) == {"P": value}
+
+
+def test_texts_without_a_default_have_none() -> None:
+    parameter = _converted("{name: P}")
+    assert parameter.default is None
+    assert len(missing_required([parameter], {})) == 1
 
 
 def test_array_defaults_written_as_text_reach_templates_as_lists() -> None:

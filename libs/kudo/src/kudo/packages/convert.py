@@ -39,9 +39,8 @@ class PackageObjects:
 def to_objects(package: Package, namespace: str) -> PackageObjects:
     """Return the Operator, the OperatorVersion and the default Instance of `package`.
 
-    Array and map parameters without a default have none here either, so that "required" means
-    something for them. The original gave them the text `null`; that is kept only for packages that
-    spell the null out, because some rely on it as an empty list.
+    The default of an array or map is null if the package gives none, as in the original, unless
+    the package says `required: true`.
 
     Raises:
         InvalidInput: tasks are of an unknown kind, lack what their kind needs, or name templates

@@ -29,7 +29,8 @@ class PackageParameter:
 
     Attributes:
         default: The default as YAML value.
-        has_default: Whether the file gives a default. An explicit null is one for arrays and maps.
+        has_default: Whether the parameter has a default, null for example. Arrays and maps have
+            one unless the file gives none and says `required: true`.
         type: Name of the type; empty means an untyped string.
         enum: The allowed YAML values; None where any value goes.
     """

@@ -120,16 +120,19 @@ def _step(fields: Fields) -> Step:
 
 
 def _parameter(fields: Fields) -> PackageParameter:
-    required = fields.flag("required")
+    required, kind = fields.flag("required"), fields.text("type")
+    # KUDO 0.19 stored the text "null" for these, and published packages rely on it: cassandra 3.11
+    # declares {type: array} alone and installs without a value.
+    null_by_default = kind in {"array", "map"} and required is not True
     parameter = PackageParameter(
         name=fields.text("name"),
         display_name=fields.text("displayName"),
         description=fields.text("description"),
         required=True if required is None else required,
         default=fields.get("default"),
-        has_default=fields.has("default"),
+        has_default=fields.has("default") or null_by_default,
         trigger=fields.text("trigger"),
-        type=fields.text("type"),
+        type=kind,
         immutable=bool(fields.flag("immutable")),
         enum=fields.values_of("enum"),
         group=fields.text("group"),
