@@ -130,6 +130,11 @@ def reason_of(instance: Json, kind: str = "Ready") -> tuple[str, str]:
     return found.get("status", ""), found.get("reason", "")
 
 
+def conditions(instance: Json) -> list[str]:
+    """Return the types of all conditions, in their order."""
+    return [c["type"] for c in (instance.get("status") or {}).get("conditions") or []]
+
+
 def tasks_of(instance: Json, plan: str) -> dict[str, Json]:
     """Return the status entry of each task as `step.task`."""
     return {

@@ -13,6 +13,7 @@ from kubeio.client import Client
 from tests.integration.lifecycle.helpers import (
     FINALIZER,
     client_as,
+    conditions,
     delete,
     dummy,
     edit,
@@ -374,8 +375,7 @@ async def rests(world: World, start: Start) -> None:
         assert start.words in messages(ended, name) or name == "deploy"
     unfinished = {n for n in ended["status"]["planStatus"] if running(ended, n)}
     assert not unfinished
-    assert reason_of(ended, "Reconciling") == ("False", "Idle")
-    assert reason_of(ended, "Stalled")[0] == ("True" if start.ended == FAILED else "False")
+    assert conditions(ended) == (["Ready", "Stalled"] if start.ended == FAILED else ["Ready"])
     assert (await world.find(JOBS, "i-job") is not None) is start.job
 
 

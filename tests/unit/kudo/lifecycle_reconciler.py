@@ -17,7 +17,7 @@ from kudo.api import (
     Plan,
     PlanStatus,
 )
-from kudo.conditions import PLAN_IN_FATAL_ERROR, Situation
+from kudo.conditions import Situation
 from kudo.execution import (
     StepOutcome,
     StepRef,
@@ -32,7 +32,15 @@ from kudo.execution import (
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.plans import active_run
 from kudo.problems import Problem
-from kudo.run_status import begun, failure_text, running, settled, with_conditions, with_entry
+from kudo.run_status import (
+    begun,
+    leaving,
+    running,
+    settled,
+    with_conditions,
+    with_entries,
+    with_entry,
+)
 from kudo.stored import (
     Verdict,
     ended_cleanup,
@@ -87,7 +95,7 @@ class Reconciler:
         entries = ensure_entries(version.plans, instance.plan_status)
         for name, entry in running(entries).items():
             entries[name] = fail(entry, "ended without a recorded result", self.cluster.now())
-        status = instance.status.model_copy(update={"plan_status": entries})
+        status = with_entries(instance.status, entries)
         verdict = self._judged(judge_idle(instance, version))
         if verdict.problems:
             situation = Situation((verdict.problems[0].reason, _text(verdict.problems)))
@@ -130,7 +138,7 @@ class Reconciler:
         for name, entry in running(entries).items():
             entries[name] = fail(entry, "stopped: Instance is being deleted", self.cluster.now())
             yield from self._event(entry.uid or "", "finished")
-        status = instance.status.model_copy(update={"plan_status": entries})
+        status = with_entries(instance.status, entries)
         instance = yield from self._write_status(instance, status)
         yield from self._schedule(instance, PLAN_CLEANUP, self.cluster.fresh_uid())
         return "scheduled"
@@ -274,10 +282,7 @@ class Reconciler:
         entry: PlanStatus,
     ) -> Writing[str]:
         if instance.metadata.deleting:
-            situation = settled(status, ())
-            if status_of(entry) is S.FATAL_ERROR:
-                situation = Situation((PLAN_IN_FATAL_ERROR, failure_text(entry)))
-            status = with_conditions(instance, status, situation, self.cluster.now())
+            status = with_conditions(instance, status, leaving(status), self.cluster.now())
         written = yield from self._write_status(instance, status)
         return (yield from self._end(written, version, entry))
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Condition
-from kudo.conditions import Situation, find, put, update
+from kudo.conditions import Situation, find, update
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
 
@@ -31,27 +31,26 @@ def statuses(conditions: tuple[Condition, ...]) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("situation", "ready", "reconciling", "stalled"),
+    ("situation", "ready", "besides"),
     [
-        (idle("ResourcesReady"), "True", "False", "False"),
-        (idle("ResourceNotReady"), "False", "False", "False"),
-        (idle("PlanInFatalError"), "Unknown", "False", "True"),
-        (idle("InvalidOperatorVersion"), "False", "False", "True"),
-        (idle("ParameterImmutable"), "False", "False", "True"),
-        (running(), "Unknown", "True", "False"),
+        (idle("ResourcesReady"), "True", []),
+        (idle("ResourceNotReady"), "False", []),
+        (idle("ResourcesUnknown"), "Unknown", []),
+        (idle("InstanceDeleting"), "False", []),
+        (idle("PlanInFatalError"), "Unknown", ["Stalled"]),
+        (idle("InvalidOperatorVersion"), "False", ["Stalled"]),
+        (idle("ParameterImmutable"), "False", ["Stalled"]),
+        (running(), "Unknown", ["Reconciling"]),
     ],
 )
-def test_a_situation_has_its_conditions(
-    situation: Situation, ready: str, reconciling: str, stalled: str
+def test_a_situation_has_ready_first_and_the_others_only_while_they_are_true(
+    situation: Situation, ready: str, besides: list[str]
 ) -> None:
-    found = statuses(made(situation))
-    assert {kind: status for kind, (status, _) in found.items()} == {
-        "Ready": ready,
-        "Reconciling": reconciling,
-        "Stalled": stalled,
-    }
+    found = made(situation)
+    assert [condition.type for condition in found] == ["Ready", *besides]
+    assert [condition.status for condition in found] == [ready, *("True" for _ in besides)]
     assert situation.ready is not None
-    assert found["Ready"][1] == situation.ready[0]
+    assert found[0].reason == situation.ready[0]
 
 
 def test_what_is_stalled_says_why_and_what_runs_is_named() -> None:
@@ -71,12 +70,18 @@ def test_a_plan_that_says_nothing_of_ready_leaves_it_alone() -> None:
     after = made(Situation(None, "backup"), before=before, now=LATER, generation=2)
     assert find(after, "Ready") == find(before, "Ready")
     assert statuses(after)["Reconciling"] == ("True", "PlanInProgress")
-    assert statuses(made(Situation(None, "backup"))).keys() == {"Reconciling", "Stalled"}
+
+
+def test_ready_is_unknown_where_nobody_has_decided_on_it() -> None:
+    first = made(Situation(None, "backup"))
+    assert statuses(first)["Ready"] == ("Unknown", "PlanInProgress")
+    second = made(Situation(None, "restore"), before=first)
+    assert [c.message for c in second] == ["plan restore is running", "plan restore is running"]
 
 
 def test_a_running_plan_is_not_stalled_whatever_ready_says() -> None:
     situation = Situation(("PlanInFatalError", "the last one"), "backup")
-    assert statuses(made(situation))["Stalled"][0] == "False"
+    assert "Stalled" not in statuses(made(situation))
 
 
 def test_all_conditions_speak_of_one_generation() -> None:
@@ -93,7 +98,7 @@ def test_the_transition_time_moves_only_with_the_status() -> None:
     first = made(running())
     failed = made(idle("PlanInFatalError", "why"), before=first, now=LATER, generation=2)
     times = {c.type: c.last_transition_time for c in failed}
-    assert times == {"Ready": NOW, "Reconciling": LATER, "Stalled": LATER}
+    assert times == {"Ready": NOW, "Stalled": LATER}
     ready = find(failed, "Ready")
     assert ready is not None
     assert (ready.reason, ready.message, ready.observed_generation) == (
@@ -103,24 +108,30 @@ def test_the_transition_time_moves_only_with_the_status() -> None:
     )
 
 
-def test_other_conditions_keep_their_place() -> None:
+def test_a_condition_that_was_false_is_new_once_it_is_true() -> None:
+    false = Condition(
+        type="Stalled", status="False", reason="NotStalled", message="", last_transition_time=NOW
+    )
+    failed = made(idle("PlanInFatalError", "why"), before=(false,), now=LATER)
+    assert {c.type: c.last_transition_time for c in failed} == {"Ready": LATER, "Stalled": LATER}
+    assert made(idle("ResourcesReady"), before=(false,)) == made(idle("ResourcesReady"))
+
+
+def test_conditions_of_others_stay_as_they_are_behind_ours() -> None:
     other, last = (
         Condition(type=kind, status="True", reason="R", message="", last_transition_time=NOW)
         for kind in ("Other", "Last")
     )
     before = (other, *made(running()), last)
     after = made(idle("ResourcesReady"), before=before, now=LATER)
-    assert [c.type for c in after] == ["Other", "Ready", "Reconciling", "Stalled", "Last"]
-    assert (after[0], after[-1]) == (other, last)
+    assert [c.type for c in after] == ["Ready", "Other", "Last"]
+    assert after[1:] == (other, last)
 
 
-def test_a_condition_is_found_by_its_type_and_put_in_its_place() -> None:
+def test_a_condition_is_found_by_its_type() -> None:
     condition = Condition(type="A", status="True", reason="R", message="", last_transition_time=NOW)
-    changed = condition.model_copy(update={"status": "False", "last_transition_time": LATER})
     assert find((condition,), "A") is condition
     assert find((condition,), "B") is None
-    assert put((), condition) == (condition,)
-    assert put((condition,), changed) == (changed,)
 
 
 _situations = st.builds(

@@ -12,9 +12,11 @@ from kudo.run_status import (
     begun,
     failed_last_run,
     failure_text,
+    leaving,
     running,
     settled,
     with_conditions,
+    with_entries,
     with_entry,
 )
 from tests.unit.kudo.test_admission_objects import VALUES, instance
@@ -159,6 +161,48 @@ def test_a_run_goes_on_with_the_steps_of_an_edited_version() -> None:
     ]
 
 
+# The state of the last run
+
+
+def last_status(status: InstanceStatus) -> tuple[str | None, str | None]:
+    assert status.last_run is not None
+    return status.last_run.plan, status.last_run.status
+
+
+def test_the_last_run_has_the_state_of_its_plan_from_its_first_status_to_its_last() -> None:
+    first = begun(scheduled("deploy", "A"), V1, NOW)
+    midway = progressed(first, "deploy", S.COMPLETE)
+    assert last_status(first) == ("deploy", "PENDING")
+    assert last_status(midway) == ("deploy", "IN_PROGRESS")
+    assert last_status(progressed(midway, "deploy", S.FATAL_ERROR)) == ("deploy", "FATAL_ERROR")
+    done = progressed(midway, "deploy", S.COMPLETE)
+    assert last_status(done) == ("deploy", "COMPLETE")
+    assert last_status(begun(scheduled("custom", "B", done), V1, LATER)) == ("custom", "PENDING")
+
+
+def test_a_superseded_run_leaves_the_state_to_the_one_that_replaces_it() -> None:
+    midway = progressed(begun(scheduled("deploy", "A"), V1, NOW), "deploy", S.COMPLETE)
+    assert last_status(begun(scheduled("cleanup", "B", midway), V1, LATER)) == (
+        "cleanup",
+        "PENDING",
+    )
+
+
+def test_the_state_is_added_to_a_last_run_that_was_stored_without_one() -> None:
+    done = progressed(begun(scheduled("deploy", "A"), V1, NOW), "deploy", S.COMPLETE, S.COMPLETE)
+    assert done.last_run is not None
+    older = done.model_copy(update={"last_run": done.last_run.model_copy(update={"status": None})})
+    assert with_entries(older, done.plan_status or {}) == done
+
+
+def test_an_entry_of_another_uid_is_not_the_state_of_the_last_run() -> None:
+    status = begun(scheduled("deploy", "A"), V1, NOW)
+    other = (status.plan_status or {})["deploy"].model_copy(update={"uid": "B", "status": "ERROR"})
+    assert last_status(with_entry(status, other)) == ("deploy", "PENDING")
+    empty = InstanceStatus()
+    assert with_entries(empty, {}).last_run is None
+
+
 # Conditions
 
 
@@ -167,23 +211,21 @@ def conditions(status: InstanceStatus) -> dict[str, tuple[str, str, int | None]]
     return {c.type: (c.status, c.reason, c.observed_generation) for c in found}
 
 
-@pytest.mark.parametrize("plan", ["deploy", "update", "upgrade"])
-def test_readiness_is_unknown_while_a_plan_that_makes_it_runs(plan: str) -> None:
+@pytest.mark.parametrize("plan", ["deploy", "update", "upgrade", "cleanup"])
+def test_readiness_is_unknown_while_a_plan_that_changes_it_runs(plan: str) -> None:
     status = begun(scheduled(plan, "A"), V1, NOW)
     assert conditions(status) == {
         "Ready": ("Unknown", "PlanInProgress", 7),
         "Reconciling": ("True", "PlanInProgress", 7),
-        "Stalled": ("False", "NotStalled", 7),
     }
     assert status.observed_generation == 7
 
 
-@pytest.mark.parametrize("plan", ["custom", "cleanup"])
-def test_any_other_plan_says_nothing_of_readiness(plan: str) -> None:
+def test_any_other_plan_says_nothing_of_readiness() -> None:
     ready = with_conditions(
-        scheduled(plan, "A"), InstanceStatus(), Situation(("ResourcesReady", "")), NOW
+        scheduled("custom", "A"), InstanceStatus(), Situation(("ResourcesReady", "")), NOW
     )
-    status = begun(scheduled(plan, "A", ready), V1, LATER)
+    status = begun(scheduled("custom", "A", ready), V1, LATER)
     assert conditions(status)["Ready"] == ("True", "ResourcesReady", 7)
     assert conditions(status)["Reconciling"] == ("True", "PlanInProgress", 7)
 
@@ -245,6 +287,17 @@ def test_a_failed_entry_of_another_uid_than_the_last_is_past() -> None:
     assert failed_last_run(status) is not None
     assert failed_last_run(other) is None
     assert failed_last_run(status.model_copy(update={"last_run": None})) is None
+
+
+def test_an_instance_that_is_deleted_is_not_ready_and_a_failed_cleanup_says_why() -> None:
+    deployed = ended("deploy", "A", S.COMPLETE, S.FATAL_ERROR)
+    cleaned = ended("cleanup", "A", S.COMPLETE)
+    gone = ("InstanceDeleting", "the Instance is being deleted")
+    for status in (InstanceStatus(), deployed, cleaned):
+        assert leaving(status).ready == gone
+        assert leaving(status).stalled is None
+    failed = ended("cleanup", "A", S.FATAL_ERROR)
+    assert leaving(failed).ready == ("PlanInFatalError", "because")
 
 
 def test_the_message_of_a_plan_comes_before_those_of_its_steps() -> None:

@@ -3,7 +3,7 @@
     begun -> with_entry -> ... -> with_entry -> settled
 
 `lastRun` is part of the first status of every run, also of one that cannot even begin: it is what
-later changes are held against.
+later changes are held against. Its status is that of the entry of its plan, in every status.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ from kudo.api import (
 from kudo.conditions import Situation
 from kudo.execution import begin, ensure_entries, fail, status_of
 from kudo.fingerprints import fingerprints
-from kudo.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 
-_UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE})
+_UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP})
 """The plans during which the Instance is not known to be ready."""
 
 
@@ -45,7 +45,7 @@ def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceSta
     if status.last_run is None or status.last_run.uid != uid:
         # Also of a run that the original began.
         status = status.model_copy(update={"last_run": _last_run(instance, name, uid)})
-    status = status.model_copy(update={"plan_status": entries})
+    status = with_entries(status, entries)
     unready = name in _UNREADY_PLANS
     ready = (conditions.PLAN_IN_PROGRESS, f"plan {name} is running") if unready else None
     return with_conditions(instance, status, Situation(ready, running=name), now)
@@ -62,8 +62,16 @@ def _last_run(instance: Instance, plan: str, uid: str) -> LastRun:
 
 
 def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:
-    entries = {**(status.plan_status or {}), entry.name: entry}
-    return status.model_copy(update={"plan_status": entries})
+    return with_entries(status, {**(status.plan_status or {}), entry.name: entry})
+
+
+def with_entries(status: InstanceStatus, entries: Mapping[str, PlanStatus]) -> InstanceStatus:
+    """Return the status with other entries of plans, and with the state of the last run."""
+    last = status.last_run
+    entry = entries.get(last.plan or "") if last else None
+    if last is not None and entry is not None and entry.uid == last.uid:
+        last = last.model_copy(update={"status": entry.status})
+    return status.model_copy(update={"plan_status": entries, "last_run": last})
 
 
 def with_conditions(
@@ -94,6 +102,14 @@ def settled(status: InstanceStatus, unready: tuple[str, ...]) -> Situation:
     if unready:
         return Situation((conditions.RESOURCE_NOT_READY, ", ".join(unready)))
     return Situation((conditions.RESOURCES_READY, ""))
+
+
+def leaving(status: InstanceStatus) -> Situation:
+    """Return the situation of an Instance that is being deleted and for which nothing runs."""
+    failed = failed_last_run(status)
+    if failed is not None and failed.name == PLAN_CLEANUP:
+        return Situation((conditions.PLAN_IN_FATAL_ERROR, failure_text(failed)))
+    return Situation((conditions.INSTANCE_DELETING, "the Instance is being deleted"))
 
 
 def running(entries: Mapping[str, PlanStatus]) -> dict[str, PlanStatus]:

@@ -6,10 +6,10 @@ that was running stops first, and its entry says so.
 
 from dataclasses import dataclass
 
-from kudo.api import Instance, OperatorVersion
+from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.execution import fail
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
-from kudo.run_status import running
+from kudo.run_status import leaving, running, with_entries
 from kudo.stored import ended_cleanup, run_in_progress
 from kudo_reconciler.running import Running
 from kudo_reconciler.surroundings import (
@@ -63,6 +63,19 @@ class Deletion:
         Raises:
             Outdated: the Instance changed; decide again.
         """
+        return await self.around.instances.write_status(instance, await self._stopped(instance))
+
+    async def wait_for_others(self, instance: Instance) -> Result:
+        """Write the status of an Instance that only the finalizers of others keep.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+        """
+        status = await self._stopped(instance)
+        await self.around.write_situation(instance, status, leaving(status))
+        return Result("deleting")
+
+    async def _stopped(self, instance: Instance) -> InstanceStatus:
         self.running.forget(key_of(instance))
         entries = dict(instance.plan_status)
         for name, entry in running(entries).items():
@@ -70,5 +83,4 @@ class Deletion:
             entries[name] = fail(entry, text, self.around.now())
             if entry.uid:
                 await self.around.events.stopped(instance, name, entry.uid)
-        status = instance.status.model_copy(update={"plan_status": entries})
-        return await self.around.instances.write_status(instance, status)
+        return with_entries(instance.status, entries)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kudo.api import Instance, OperatorVersion
 from kudo.conditions import Situation
 from kudo.execution import ensure_entries, fail
-from kudo.run_status import running
+from kudo.run_status import running, with_entries
 from kudo.stored import judge_idle
 from kudo_reconciler.surroundings import AGAIN_SECONDS, Result, Surroundings
 
@@ -29,7 +29,7 @@ class Idle:
             entries[name] = fail(entry, text, now)
             uid = entry.uid or instance.metadata.uid
             await around.events.warning(instance, uid, "PlanResultUnknown", text)
-        status = instance.status.model_copy(update={"plan_status": entries})
+        status = with_entries(instance.status, entries)
         verdict = judge_idle(instance, version)
         if verdict.problems:
             first = verdict.problems[0]

@@ -58,8 +58,7 @@ class InstanceReconciler:
         deleting = instance.metadata.deleting
         if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
             # Somebody else keeps the object; no plan runs for it any more.
-            await self.deletion.stop(instance)
-            return Result("deleting")
+            return await self.deletion.wait_for_others(instance)
         version = await self.around.versions.get(instance.operator_version_key)
         if version is None:
             return await self.idle.without_version(instance)

@@ -20,14 +20,13 @@ from kudo.api import (
     Plan,
     PlanStatus,
 )
-from kudo.conditions import PLAN_IN_FATAL_ERROR, Situation
 from kudo.execution import check_plan, fail, finished_tasks, status_of
 from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
 from kudo.plans import active_run
 from kudo.problems import Problem
-from kudo.run_status import begun, failure_text, running, with_conditions, with_entry
+from kudo.run_status import begun, leaving, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.child_versions import ChildVersions
@@ -327,10 +326,7 @@ class Running:
         """
         if instance.metadata.deleting:
             # Nothing is settled afterwards, also where somebody else keeps the object.
-            situation = await self.around.situation(instance, status)
-            if status_of(entry) is ExecutionStatus.FATAL_ERROR:
-                situation = Situation((PLAN_IN_FATAL_ERROR, failure_text(entry)))
-            status = with_conditions(instance, status, situation, self.around.now())
+            status = with_conditions(instance, status, leaving(status), self.around.now())
         written = await self.around.instances.write_status(instance, status)
         self._memories.pop(key_of(instance), None)
         self.around.metrics.run_finished(entry, reason)

@@ -79,8 +79,8 @@ _KINDS: Final = (
         "ki",
         (
             _Column("Operator Version", ".spec.operatorVersion.name"),
-            _Column("Active Plan", ".spec.planExecution.planName"),
-            _Column("Plan Status", ".spec.planExecution.status"),
+            _Column("Last Plan", ".status.lastRun.plan"),
+            _Column("Plan Status", ".status.lastRun.status"),
             _Column("Ready", f"{_READY}.status"),
             _AGE,
             _Column("Reason", f"{_READY}.reason", priority=1),

@@ -163,10 +163,11 @@ class Condition(ApiModel):
 
 
 class LastRun(ApiModel):
-    """What the last run was started with; changes are judged against it."""
+    """What the last run was started with, against which changes are judged, and its state."""
 
     plan: str | None = Field(None, description="Plan of the run.")
     uid: str | None = Field(None, description="Identity of the run.")
+    status: str | None = Field(None, description="State of the run.")
     operator_version: ObjectReference | None = Field(
         None, description="OperatorVersion of the run."
     )
@@ -189,7 +190,9 @@ class InstanceStatus(ApiModel):
         description="Generation of the Instance that this status speaks of.",
         json_schema_extra={"format": "int64", "minimum": 0},
     )
-    last_run: LastRun | None = Field(None, description="What the last run was started with.")
+    last_run: LastRun | None = Field(
+        None, description="What the last run was started with, and its state."
+    )
 
 
 _NOTHING_SCHEDULED = PlanExecution()

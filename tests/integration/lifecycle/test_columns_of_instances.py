@@ -1,0 +1,135 @@
+"""What `kubectl get instances` shows in each state: the last plan, its state, and Ready."""
+
+from tests.integration.lifecycle.helpers import FINALIZER, delete, dummy, edit, tasks_of
+from tests.integration.support import (
+    INSTANCES,
+    Json,
+    World,
+    messages,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    wait_until,
+)
+
+HOLD = "example.com/hold"
+
+
+def shown(**plans: Json) -> Json:
+    return operator_version(
+        "shown-1",
+        templates={},
+        tasks=[
+            dummy("done", done=True),
+            dummy("wait"),
+            dummy("fatal", wantErr=True, fatal=True),
+        ],
+        plans={
+            "deploy": plan({"done": ["done"]}),
+            "wait": plan({"wait": ["wait"]}),
+            "fatal": plan({"fatal": ["fatal"]}),
+            **plans,
+        },
+        parameters=[parameter("A", "1", trigger="wait")],
+    )
+
+
+async def columns(world: World) -> dict[str, str]:
+    """Return the row of the Instance by the headings, age left out."""
+    done = await world.kubectl("get", "instances.kudo.dev", "i", "--output=wide")
+    assert done.code == 0, done.output
+    heading, row = done.stdout.splitlines()
+    names = [name for name in heading.split("  ") if name]
+    places = [heading.index(name.strip()) for name in names] + [None]
+    found = {
+        name.strip(): row[start:end].strip()
+        for name, start, end in zip(names, places, places[1:], strict=False)
+    }
+    del found["AGE"]
+    return found
+
+
+def row(plan: str, state: str, ready: str, reason: str) -> dict[str, str]:
+    return {
+        "NAME": "i",
+        "OPERATOR VERSION": "shown-1",
+        "LAST PLAN": plan,
+        "PLAN STATUS": state,
+        "READY": ready,
+        "REASON": reason,
+    }
+
+
+async def until_shown(world: World, expected: dict[str, str]) -> None:
+    seen: dict[str, str] = {}
+
+    async def as_expected() -> bool:
+        seen.update(await columns(world))
+        return seen == expected
+
+    await wait_until(as_expected, lambda: f"{expected}, the last was {seen}")
+
+
+async def install(world: World, version: Json) -> None:
+    done = await world.apply(version, new_instance("i", "shown-1"))
+    assert done.code == 0, done.output
+    await world.until_complete("i")
+
+
+async def test_the_columns_are_true_before_during_and_after_a_run(world: World) -> None:
+    world.installation.reconciler.stop()
+    await world.apply(shown(), new_instance("i", "shown-1"))
+    assert await columns(world) == row("", "", "", "")
+
+    world.installation.reconciler.start()
+    await world.until_complete("i")
+    assert await columns(world) == row("deploy", "COMPLETE", "True", "ResourcesReady")
+
+    await world.patch("i", {"parameters": {"A": "2"}})
+    await world.until("i", lambda i: bool(messages(i, "wait")), "the plan to wait")
+    assert await columns(world) == row("wait", "IN_PROGRESS", "True", "ResourcesReady")
+
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_failed("i", "wait")
+    assert await columns(world) == row("wait", "FATAL_ERROR", "Unknown", "PlanInFatalError")
+
+
+async def test_the_columns_are_true_while_deploy_runs_and_after_a_failure(world: World) -> None:
+    version = shown(deploy=plan({"wait": ["wait"]}))
+    await world.apply(version, new_instance("i", "shown-1"))
+    await world.until("i", lambda i: bool(messages(i, "deploy")), "the plan to wait")
+    assert await columns(world) == row("deploy", "IN_PROGRESS", "Unknown", "PlanInProgress")
+
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_failed("i", "deploy")
+    await world.patch("i", {"planExecution": {"planName": "fatal"}})
+    await world.until_failed("i", "fatal")
+
+    assert await columns(world) == row("fatal", "FATAL_ERROR", "Unknown", "PlanInFatalError")
+
+
+async def test_the_columns_are_true_in_cleanup_and_after_it(world: World) -> None:
+    await install(world, shown(cleanup=plan({"wait": ["wait"]})))
+    await edit(world, "i", {"metadata": {"finalizers": [FINALIZER, HOLD]}})
+    await delete(world)
+    await world.until("i", lambda i: "wait.wait" in tasks_of(i, "cleanup"), "cleanup to wait")
+    assert await columns(world) == row("cleanup", "IN_PROGRESS", "Unknown", "PlanInProgress")
+
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    failed = row("cleanup", "FATAL_ERROR", "Unknown", "PlanInFatalError")
+    await until_shown(world, failed)
+
+    await edit(world, "i", {"metadata": {"finalizers": []}})
+    await world.until_gone(INSTANCES, "i")
+
+
+async def test_an_instance_that_others_keep_is_not_ready(world: World) -> None:
+    await install(world, shown())
+    await edit(world, "i", {"metadata": {"finalizers": [HOLD]}})
+
+    await delete(world)
+
+    await until_shown(world, row("deploy", "COMPLETE", "False", "InstanceDeleting"))
+    await edit(world, "i", {"metadata": {"finalizers": []}})
+    await world.until_gone(INSTANCES, "i")
