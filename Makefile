@@ -56,6 +56,7 @@ lint: $(STAMP) ## check style, types, layers and generated files
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m kudo.api.crds crds --check
 	@$(BIN)/python -m tools.chart.manifests --check
+	@$(BIN)/python -m tools.chart.rbac --check
 
 format: $(STAMP) ## format the code
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -64,8 +65,9 @@ format: $(STAMP) ## format the code
 crds: $(STAMP) ## write crds/ from the models
 	@$(BIN)/python -m kudo.api.crds crds
 
-manifests: $(STAMP) ## write the manifests of `kubectl kudo init` from the chart (needs Go)
+manifests: $(STAMP) ## write what is rendered from the chart: manifests of `init`, rights (needs Go)
 	@$(BIN)/python -m tools.chart.manifests
+	@$(BIN)/python -m tools.chart.rbac
 
 golden: $(STAMP) ## compare the golden data with real Go (needs Go)
 	@$(BIN)/python -m tests.golden.generate --check

@@ -20,7 +20,8 @@ identity webhook "$server" kudo-webhook
 identity reconciler "$server" kudo-reconciler
 identity user https://127.0.0.1:6443 kudo-user
 
-kubectl apply --server-side --force-conflicts -f "$here/crds" -f "$here/rbac.yaml"
+kubectl apply --server-side --force-conflicts -f "$here/crds" -f "$here/rbac.yaml" \
+    -f "$here/chart-rbac.yaml"
 
 # The webhook writes the caBundle by itself, which is why the field is left out here.
 sed -e 's#\${URL}#https://kudo-webhook.kudo-system.svc:9443#' -e 's#\${RECONCILER}#kudo-reconciler#' \

@@ -22,7 +22,6 @@ OPTIONS = (
     f"--lease-duration={LEASE}",
     "--lease-renew-deadline=2",
     "--lease-retry=0.5",
-    "--lease-name=kudo-reconciler-faults",
     "--grace=2",
 )
 _LOOK_SECONDS = 0.5

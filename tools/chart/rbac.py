@@ -1,20 +1,26 @@
 """The rights that the chart installs, given to users instead of service accounts.
 
-    python -m tools.chart.rbac
+    python -m tools.chart.rbac [--check]
 
-prints them. A local cluster runs both services beside it, each with a client certificate whose
-common name is the user; whatever works with these rights works in a real installation.
+writes them to the package that starts local clusters; with `--check` it only says whether they are
+stale. A local cluster runs both services beside it, each with a client certificate whose common
+name is the user; whatever works with these rights works in a real installation. They are checked
+in, so that the demo needs no Helm.
 """
 
+import argparse
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
-from tools.chart.helm import Json, render
+from tools.chart.helm import CHART, HelmError, Json, render
 
-_GROUP = "rbac.authorization.k8s.io"
+FILE: Final = CHART.parents[1] / "tools" / "cluster" / "src" / "kudo_cluster" / "chart-rbac.yaml"
+_HEADER: Final = "# Rendered from charts/kudo by `make manifests`; do not edit.\n"
+_GROUP: Final = "rbac.authorization.k8s.io"
+_OF_HELM: Final = ("app.kubernetes.io/", "helm.sh/")
 
 
 def rights(values: Mapping[str, Any] | None = None, *, users: bool = True) -> list[Json]:
@@ -33,6 +39,16 @@ def rights(values: Mapping[str, Any] | None = None, *, users: bool = True) -> li
     return [_for_users(obj) for obj in kept] if users else kept
 
 
+def text() -> str:
+    """Return what the file holds: the rights of the default values, without labels of Helm.
+
+    Raises:
+        tools.chart.helm.HelmError: Helm cannot be had, or refuses the chart.
+    """
+    objects = [_without_helm(obj) for obj in rights()]
+    return _HEADER + yaml.safe_dump_all(objects, explicit_start=True, sort_keys=False)
+
+
 def _for_users(obj: Json) -> Json:
     if "subjects" not in obj:
         return obj
@@ -42,5 +58,30 @@ def _for_users(obj: Json) -> Json:
     return {**obj, "subjects": subjects}
 
 
+def _without_helm(obj: Json) -> Json:
+    metadata = {**obj["metadata"]}
+    labels = metadata.pop("labels", {})
+    kept = {name: value for name, value in labels.items() if not name.startswith(_OF_HELM)}
+    return {**obj, "metadata": {**metadata, **({"labels": kept} if kept else {})}}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.chart.rbac", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; say if it is stale")
+    check = parser.parse_args().check
+    try:
+        wanted = text()
+    except HelmError as error:
+        sys.exit(f"error: {error}")
+    found = FILE.read_text(encoding="utf-8") if FILE.exists() else None
+    if found == wanted:
+        return 0
+    if check:
+        print(f"stale: {FILE}; `make manifests` writes it anew", file=sys.stderr)
+        return 1
+    FILE.write_text(wanted, encoding="utf-8")
+    return 0
+
+
 if __name__ == "__main__":
-    yaml.safe_dump_all(rights(), sys.stdout, sort_keys=False)
+    sys.exit(main())

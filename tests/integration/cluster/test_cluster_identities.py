@@ -42,6 +42,7 @@ _RIGHTS = (
     "clusterroles.rbac.authorization.k8s.io",
     "clusterrolebindings.rbac.authorization.k8s.io",
 )
+_ROLES = ("roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io")
 
 Right = tuple[str, str]
 
@@ -67,10 +68,11 @@ _EVERYTHING = (
             "serviceaccounts/token",
             _CRDS,
             *_RIGHTS,
+            *_ROLES,
         ),
     )
     | _each(("impersonate",), ("users", "groups"))
-    | _each(("bind", "escalate"), _RIGHTS[:1])
+    | _each(("bind", "escalate"), (*_RIGHTS[:1], *_ROLES[:1]))
 )
 
 _ALLOWED: dict[Role, set[Right]] = {
@@ -96,15 +98,13 @@ _ALLOWED: dict[Role, set[Right]] = {
             "events.events.k8s.io",
         ),
     ),
-    "webhook": _each(_READ, _KUDO[1:]) | {("get", "operators.kudo.dev")},
+    "webhook": _each(_READ, ("operatorversions.kudo.dev",)),
     "reconciler": _each(_READ, _KUDO)
-    | _each(_WRITE, ("instances.kudo.dev",))
-    | _each(("get", "update", "patch"), ("instances.kudo.dev/status",))
-    | _each(("update", "patch"), ("instances.kudo.dev/finalizers",))
-    | _each((*_READ, *_WRITE), _WORKLOADS)
+    | _each(("create", "patch", "delete"), ("instances.kudo.dev",))
+    | {("update", "instances.kudo.dev/status"), ("update", "instances.kudo.dev/finalizers")}
+    | _each((*_READ, *_WRITE), (*_WORKLOADS, *_ROLES))
     | _each(("get", "create"), ("pods/exec",))
-    | _each(("create", "patch"), ("events", "events.events.k8s.io"))
-    | _each((*_READ, "create", "update", "patch"), ("leases.coordination.k8s.io",))
+    | {("create", "events")}
     | _each(("get",), ("namespaces", _CRDS)),
 }
 

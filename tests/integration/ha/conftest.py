@@ -21,7 +21,8 @@ def two_reconcilers(world: World) -> Start:
     async def started(*options: str) -> AsyncIterator[Pair]:
         installation = world.installation
         await asyncio.to_thread(installation.reconciler.stop)
-        lease = f"--lease-name=kudo-{world.namespace}"
+        lease = f"--lease-namespace={world.namespace}"
+        await _grant_lease(world)
         first = installation.another_reconciler("reconciler-first", lease, *options)
         second = installation.another_reconciler("reconciler-second", lease, *options)
         pair = Pair(first, second)
@@ -37,3 +38,13 @@ def two_reconcilers(world: World) -> Start:
             await asyncio.to_thread(installation.reconciler.start)
 
     return started
+
+
+async def _grant_lease(world: World) -> None:
+    """Let the reconciler have a Lease in the namespace, as the chart does in that of KUDO."""
+    admin = f"--kubeconfig={world.installation.cluster.kubeconfig('admin')}"
+    rule = ("--resource=leases.coordination.k8s.io", "--verb=get,create,update")
+    subject = ("--role=leases", "--user=kudo-reconciler")
+    for arguments in (("role", "leases", *rule), ("rolebinding", "leases", *subject)):
+        done = await world.kubectl(admin, "create", *arguments)
+        assert done.code == 0, done.output

@@ -188,6 +188,14 @@ async def edit(world: World, name: str, patch: Json) -> Json:
     return await world.client.merge_patch(INSTANCES, name, patch, namespace=world.namespace)
 
 
+async def write_status(world: World, name: str, status: Json) -> Json:
+    """Merge-patch the status with all rights."""
+    async with client_as(world, "admin") as admin:
+        return await admin.merge_patch(
+            INSTANCES, name, {"status": status}, namespace=world.namespace, subresource="status"
+        )
+
+
 async def as_admin(world: World, *arguments: str) -> str:
     """Run kubectl with all rights; it has to succeed."""
     admin = world.installation.cluster.kubeconfig("admin")

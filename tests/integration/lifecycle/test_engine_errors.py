@@ -7,6 +7,7 @@ import pytest
 from kubeio.client import Client
 from tests.integration.lifecycle.helpers import (
     as_admin,
+    conditions,
     dummy,
     event_text,
     reason_of,
@@ -233,7 +234,7 @@ async def test_a_task_that_fails_for_good_ends_the_plan(world: World, case: str)
     assert await reasons(world) == ["PlanStarted", reason, "PlanFinished"]
     assert reason_of(failed) == ("Unknown", "PlanInFatalError")
     assert reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
-    assert reason_of(failed, "Reconciling") == ("False", "Idle")
+    assert conditions(failed) == ["Ready", "Stalled"]
 
 
 async def test_a_task_that_no_one_defined_ends_the_plan(world: World) -> None:
@@ -448,13 +449,13 @@ async def test_what_the_server_keeps_from_changing_ends_the_plan_with_its_words(
 async def test_what_is_forbidden_is_tried_again_and_said_until_it_is_allowed(
     world: World, admin: Client
 ) -> None:
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": "{{ .Name }}-role"},
-        "rules": [],
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "{{ .Name }}-quota"},
+        "spec": {"hard": {"count/secrets": "100"}},
     }
-    await world.apply(faulty(APPLY, template(role)), new_instance("i", "faulty-1"))
+    await world.apply(faulty(APPLY, template(quota)), new_instance("i", "faulty-1"))
 
     text = "A transient error when executing task deploy.phase1.step.task. Will retry. "
     waiting = await world.until("i", lambda i: text in messages(i, "deploy"), "the refusal")
@@ -464,9 +465,9 @@ async def test_what_is_forbidden_is_tried_again_and_said_until_it_is_allowed(
     roles = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{world.namespace}"
     name = {"name": "kudo-may"}
     rule = {
-        "apiGroups": ["rbac.authorization.k8s.io"],
-        "resources": ["roles"],
-        "verbs": ["get", "list", "watch", "create", "patch", "escalate"],
+        "apiGroups": [""],
+        "resources": ["resourcequotas"],
+        "verbs": ["get", "list", "watch", "create", "patch"],
     }
     await admin.raw("POST", f"{roles}/roles", body={"metadata": name, "rules": [rule]})
     subject = {"kind": "User", "name": "kudo-reconciler"}

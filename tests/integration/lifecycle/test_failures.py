@@ -8,6 +8,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.errors import ApiError, Invalid
+from tests.integration.lifecycle.helpers import write_status
 from tests.integration.support import (
     CONFIG_MAPS,
     INSTANCES,
@@ -139,26 +140,20 @@ async def test_what_changes_while_no_reconciler_runs_is_done_by_the_next_one(wor
     await world.until_complete("i", "quick")
 
 
-async def ended_but_not_cleared(world: World, reconciler: Client) -> Json:
+async def ended_but_not_cleared(world: World) -> Json:
     """Leave what a crash between the terminal status and the clear leaves."""
     await world.apply(long_running("0s"), new_instance("i", "long-1"))
     await world.until_complete("i")
     world.installation.reconciler.kill()
     started = await world.patch("i", {"planExecution": {"planName": "quick"}})
     ended = {**entry(started, "quick"), "status": "COMPLETE", "uid": scheduled(started)["uid"]}
-    return await reconciler.merge_patch(
-        INSTANCES,
-        "i",
-        {"status": {"planStatus": {"quick": ended}}},
-        namespace=world.namespace,
-        subresource="status",
-    )
+    return await write_status(world, "i", {"planStatus": {"quick": ended}})
 
 
 async def test_a_change_between_terminal_status_and_clear_is_not_lost(
     world: World, reconciler: Client
 ) -> None:
-    ended = await ended_but_not_cleared(world, reconciler)
+    ended = await ended_but_not_cleared(world)
 
     changed = await world.patch("i", {"parameters": {"A": "2"}})
     with pytest.raises(Invalid):  # the clear that the crashed reconciler would still send
@@ -182,7 +177,7 @@ async def test_a_change_between_terminal_status_and_clear_is_not_lost(
 async def test_a_run_that_ended_before_a_crash_is_cleared_and_reported(
     world: World, reconciler: Client
 ) -> None:
-    ended = await ended_but_not_cleared(world, reconciler)
+    ended = await ended_but_not_cleared(world)
 
     world.installation.reconciler.start()
 

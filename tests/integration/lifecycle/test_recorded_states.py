@@ -23,6 +23,7 @@ from tests.integration.lifecycle.helpers import (
     shaped,
     task,
     without_webhooks,
+    write_status,
 )
 from tests.integration.support import (
     CONFIG_MAPS,
@@ -333,10 +334,7 @@ async def store(world: World, reconciler: Client, version: Json, start: Start) -
     replaced = [{"op": "add", "path": "/spec/planExecution", "value": execution(*start.scheduled)}]
     await reconciler.json_patch(INSTANCES, "i", replaced, namespace=world.namespace)
     if start.runs is not None:
-        patch = {"status": status_written(version, start)}
-        await reconciler.merge_patch(
-            INSTANCES, "i", patch, namespace=world.namespace, subresource="status"
-        )
+        await write_status(world, "i", status_written(version, start))
     if start.deleting:
         await delete(world)
     stored = await world.instance("i")

@@ -10,7 +10,7 @@ import pytest
 from gotemplate.goyaml import load
 from kubeio.client import Client
 from kubeio.errors import AlreadyExists, Invalid
-from tests.integration.lifecycle.helpers import client_as, without_webhooks
+from tests.integration.lifecycle.helpers import client_as, without_webhooks, write_status
 from tests.integration.lifecycle.test_recorded_states import (
     STATES,
     Start,
@@ -161,13 +161,7 @@ async def test_a_stored_instance_that_breaks_the_rules_can_be_worked_with(stored
             {"metadata": {"finalizers": ["example.org/a"]}},
             namespace=stored.namespace,
         )
-        written = await reconciler.merge_patch(
-            INSTANCES,
-            "i",
-            {"status": {"observedGeneration": 1}},
-            namespace=stored.namespace,
-            subresource="status",
-        )
+    written = await write_status(stored, "i", {"observedGeneration": 1})
     await stored.client.delete(INSTANCES, "i", namespace=stored.namespace)
     await stored.client.merge_patch(
         INSTANCES, "i", {"metadata": {"finalizers": None}}, namespace=stored.namespace
@@ -211,7 +205,7 @@ def writes(start: Start) -> list[Json]:
 
 
 async def test_every_recorded_state_and_write_of_the_original_passes(unguarded: World) -> None:
-    async with client_as(unguarded, "reconciler") as reconciler:
+    async with client_as(unguarded, "admin") as admin:
         for number, start in enumerate(STATES.values()):
             instance = new_instance(f"i{number}", "recorded-1")
             instance["spec"]["planExecution"] = execution(*start.scheduled)
@@ -219,8 +213,8 @@ async def test_every_recorded_state_and_write_of_the_original_passes(unguarded: 
             if start.runs is not None:
                 whole = copy.deepcopy(stored)
                 whole["status"] = status_written(recorded(start.cleanup), start)
-                stored = await reconciler.replace(INSTANCES, whole, subresource="status")
-            await reconciler.replace(INSTANCES, stored)
+                stored = await admin.replace(INSTANCES, whole, subresource="status")
+            await admin.replace(INSTANCES, stored)
             for spec in writes(start):
                 await unguarded.client.merge_patch(
                     INSTANCES,

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.integration.lifecycle.helpers import client_as, without_webhooks
+from tests.integration.lifecycle.helpers import without_webhooks, write_status
 from tests.integration.policies.policies import instances_policy
 from tests.integration.policies.recorded_decisions import (
     Judged,
@@ -38,14 +38,7 @@ ALLOWED = 252
 
 async def store(world: World, state: Stored) -> Json:
     await world.client.create(INSTANCES, state.instance, namespace=world.namespace)
-    async with client_as(world, "reconciler") as reconciler:
-        await reconciler.merge_patch(
-            INSTANCES,
-            state.name,
-            {"status": state.status},
-            namespace=world.namespace,
-            subresource="status",
-        )
+    await write_status(world, state.name, state.status)
     if state.deleting:
         await world.client.delete(INSTANCES, state.name, namespace=world.namespace)
     return await world.instance(state.name)

@@ -7,13 +7,13 @@ import pytest
 from kubeio.errors import Forbidden
 from tests.integration.lifecycle.helpers import (
     FINALIZER,
-    client_as,
     delete,
     dummy,
     edit,
     event_text,
     task,
     without_webhooks,
+    write_status,
 )
 from tests.integration.policies.policies import denied_by, instances_policy
 from tests.integration.support import (
@@ -298,11 +298,9 @@ async def test_a_run_that_the_original_began_is_taken_away_if_it_is_refused(worl
     world.installation.reconciler.stop()
     run = {"planName": "long", "uid": "theirs"}
     status = {"lastRun": None, "planStatus": {"long": {**BEGUN, "uid": "theirs"}}}
-    async with without_webhooks(world), client_as(world, "reconciler") as reconciler:
+    async with without_webhooks(world):
         await world.patch("i", {"planExecution": run, "parameters": {"COUNT": "many"}})
-        await reconciler.merge_patch(
-            INSTANCES, "i", {"status": status}, namespace=world.namespace, subresource="status"
-        )
+        await write_status(world, "i", status)
         async with instances_policy(world):
             world.installation.reconciler.start()
 

@@ -28,6 +28,8 @@ from kudo_cluster.supervision import Supervision
 
 _WEBHOOKS = Path(__file__).with_name("webhooks.yaml")
 _RECONCILER_USER = "kudo-reconciler"
+# The chart lets the reconciler write its Lease there and nowhere else.
+_LEASE_NAMESPACE = "kudo-system"
 _HOST = "127.0.0.1"
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 30.0
@@ -193,7 +195,7 @@ class Installation:
             cluster,
             directory,
             service("webhook", webhook_probes, serving),
-            service("reconciler", reconciler_probes, []),
+            service("reconciler", reconciler_probes, [f"--lease-namespace={_LEASE_NAMESPACE}"]),
             configurations,
             supervision,
         )

@@ -1,8 +1,9 @@
 """The identities of a cluster and the kubeconfig file of each.
 
 Four fixed identities, each with a client certificate: ``admin`` belongs to ``system:masters`` and
-is for setting up only; ``user``, ``webhook`` and ``reconciler`` hold what rbac.yaml grants them and
-nothing else. A kubeconfig holds its keys inside, so it can be copied; only its owner may read it.
+is for setting up only; ``user`` holds what rbac.yaml grants, ``webhook`` and ``reconciler`` what
+chart-rbac.yaml grants, which are the rights that the chart gives them. A kubeconfig holds its keys
+inside, so it can be copied; only its owner may read it.
 """
 
 import base64

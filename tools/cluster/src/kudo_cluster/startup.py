@@ -35,7 +35,7 @@ WEBHOOK_CA = "webhook-ca"
 _POLL = 0.05
 _TAIL = 20
 _TEMPORARY = {http.HTTPStatus.TOO_MANY_REQUESTS, http.HTTPStatus.CONFLICT}
-_RBAC = Path(__file__).parent / "rbac.yaml"
+_RBAC = tuple(Path(__file__).with_name(name) for name in ("rbac.yaml", "chart-rbac.yaml"))
 
 
 class Nodes(Protocol):
@@ -114,7 +114,8 @@ class Startup:
         self.start(components.controller_manager(layout, ports))
         self.start(components.scheduler(layout, ports))
         api = setup_api(layout, server)
-        self.apply(api, "the access rules", _manifests(_RBAC))
+        for file in _RBAC:
+            self.apply(api, "the access rules", _manifests(file))
         nodes.start(self, api)
         self.wait_until_healthy()
         self._wait("the first node", lambda: node_problem(api, NODE))
