@@ -329,6 +329,11 @@ async def test_a_namespace_with_a_cleanup_plan_in_it_can_be_deleted(
 ) -> None:
     await deployed(world, cleaned(cleanup))
 
+    await delete_namespace(world)
+
+
+async def delete_namespace(world: World) -> None:
+    """Delete the namespace of the test, and wait until it is gone."""
     await world.client.delete(NAMESPACES, world.namespace)
 
     async def gone() -> bool:
@@ -336,6 +341,37 @@ async def test_a_namespace_with_a_cleanup_plan_in_it_can_be_deleted(
         return world.namespace not in names
 
     await wait_until(gone, lambda: f"namespace {world.namespace} to be gone")
+
+
+def refused_events(world: World) -> list[str]:
+    """Return what the reconciler logged of events that the namespace did not take."""
+    log = world.installation.reconciler.log.read_text(encoding="utf-8")
+    words = ("event not written", "namespace takes no events")
+    return [
+        line
+        for line in log.splitlines()
+        if world.namespace in line and any(word in line for word in words)
+    ]
+
+
+@pytest.mark.parametrize("cleanup", [DONE, FAILING], ids=["done", "failing"])
+async def test_a_namespace_that_is_deleted_refuses_one_event_and_is_asked_for_no_other(
+    world: World, cleanup: Sequence[str]
+) -> None:
+    await deployed(world, cleaned(cleanup))
+
+    await delete_namespace(world)
+
+    [line] = refused_events(world)
+    assert '"level":"info"' in line
+    # A new namespace of that name takes events again.
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}}
+    await world.client.create(NAMESPACES, namespace)
+    await deployed(world, cleaned(cleanup))
+    assert len(await world.events("PlanStarted")) == 1
+    await delete(world)
+    await world.until_gone(INSTANCES, "i")
+    assert len(await cleanup_ends(world)) == 1
 
 
 async def test_a_terminating_namespace_ends_the_cleanup_that_needs_new_objects(

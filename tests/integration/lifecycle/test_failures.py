@@ -174,9 +174,7 @@ async def test_a_change_between_terminal_status_and_clear_is_not_lost(
     assert (await world.get(CONFIG_MAPS, "i-config"))["data"]["a"] == "2"
 
 
-async def test_a_run_that_ended_before_a_crash_is_cleared_and_reported(
-    world: World, reconciler: Client
-) -> None:
+async def test_a_run_that_ended_before_a_crash_is_cleared_and_reported(world: World) -> None:
     ended = await ended_but_not_cleared(world)
 
     world.installation.reconciler.start()

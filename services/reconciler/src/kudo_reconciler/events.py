@@ -2,6 +2,10 @@
 
 Each execution has one start and one end event. They are named by its uid, so that writing them
 again after a crash changes nothing.
+
+A namespace that is being deleted takes no events. The first one that it refuses tells; further ones
+are not sent until one of an Instance that is not being deleted is taken, in a new namespace of that
+name.
 """
 
 import asyncio
@@ -9,7 +13,8 @@ import hashlib
 import logging
 import random
 import re
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -19,7 +24,9 @@ from kubeio.errors import (
     AlreadyExists,
     Conflict,
     ConnectionLost,
+    Forbidden,
     KubeError,
+    NotFound,
     ServerError,
     TooManyRequests,
 )
@@ -37,8 +44,30 @@ _SECONDS = 5.0
 _PASSING = (ConnectionLost, TooManyRequests, ServerError, Conflict)
 _MAX_NAME = 253
 _MAX_MESSAGE = 1024
+_MAX_NAMESPACES = 1000
 _DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 Severity = Literal["Normal", "Warning"]
+
+
+class DeletedNamespaces:
+    """The namespaces that refused an event because they are being deleted or are gone.
+
+    The oldest of a thousand is forgotten, which costs one refused event.
+    """
+
+    def __init__(self) -> None:
+        self._names: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, namespace: str) -> bool:
+        return namespace in self._names
+
+    def add(self, namespace: str) -> None:
+        self._names[namespace] = None
+        if len(self._names) > _MAX_NAMESPACES:
+            self._names.popitem(last=False)
+
+    def discard(self, namespace: str) -> None:
+        self._names.pop(namespace, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +77,11 @@ class EventRecorder:
     client: Client
     clock: Clock
     metrics: Metrics
+    _deleted: DeletedNamespaces = field(default_factory=DeletedNamespaces)
 
     async def started(self, instance: Instance, plan: str, uid: str) -> None:
-        await self._write(
-            identity(instance),
+        await self._write_of(
+            instance,
             event_name(instance.metadata.name, uid, "started"),
             "Normal",
             "PlanStarted",
@@ -62,8 +92,8 @@ class EventRecorder:
         self, instance: Instance, plan: str, uid: str, status: ExecutionStatus
     ) -> None:
         severity: Severity = "Normal" if status is ExecutionStatus.COMPLETE else "Warning"
-        await self._write(
-            identity(instance),
+        await self._write_of(
+            instance,
             event_name(instance.metadata.name, uid, "finished"),
             severity,
             "PlanFinished",
@@ -76,8 +106,8 @@ class EventRecorder:
 
     async def superseded(self, instance: Instance, plan: str, uid: str) -> None:
         """Write the end event of a run in whose place another came."""
-        await self._write(
-            identity(instance),
+        await self._write_of(
+            instance,
             event_name(instance.metadata.name, uid, "finished"),
             "Normal",
             "PlanSuperseded",
@@ -87,15 +117,25 @@ class EventRecorder:
     async def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
         """Write what went wrong; once for each uid and reason."""
         name = event_name(instance.metadata.name, uid, reason.lower())
-        await self._write(identity(instance), name, "Warning", reason, message)
+        await self._write_of(instance, name, "Warning", reason, message)
 
     async def note(
         self, subject: InstanceIdentity, uid: str, severity: Severity, reason: str, message: str
     ) -> None:
         """Write what is worth knowing of a run; once for each uid and message."""
+        if subject.namespace in self._deleted:
+            return
         digest = hashlib.sha256(message.encode()).hexdigest()[:8]
         name = event_name(subject.name, uid, f"{reason.lower()}.{digest}")
         await self._write(subject, name, severity, reason, message)
+
+    async def _write_of(
+        self, instance: Instance, name: str, severity: Severity, reason: str, message: str
+    ) -> None:
+        # An Instance that is not being deleted may be one of a new namespace of that name.
+        if instance.metadata.deleting and instance.metadata.namespace in self._deleted:
+            return
+        await self._write(identity(instance), name, severity, reason, message)
 
     async def _write(
         self, subject: InstanceIdentity, name: str, severity: Severity, reason: str, message: str
@@ -104,7 +144,12 @@ class EventRecorder:
         try:
             async with asyncio.timeout(_SECONDS):
                 await self._create(event)
+            self._deleted.discard(subject.namespace)
         except (KubeError, TimeoutError) as error:
+            if _namespace_deleted(error):
+                self._deleted.add(subject.namespace)
+                log.info("namespace takes no events", extra={"error": str(error)})
+                return
             self.metrics.lost_events.inc()
             log.warning("event not written", extra={"event": reason, "error": str(error)})
 
@@ -120,6 +165,13 @@ class EventRecorder:
                 await asyncio.sleep(backoff.next(getattr(error, "retry_after", None)))
             else:
                 return
+
+
+def _namespace_deleted(error: Exception) -> bool:
+    """Whether an event was refused since its namespace is being deleted (403) or gone (404)."""
+    return isinstance(error, NotFound) or (
+        isinstance(error, Forbidden) and error.namespace_terminating
+    )
 
 
 def event_name(instance: str, uid: str, what: str) -> str:
