@@ -5,7 +5,7 @@ import pytest
 from tests.chart.objects import named, of_set
 from tests.chart.value_sets import VALUE_SETS
 from tools.chart.helm import Json
-from tools.chart.rbac import rights
+from tools.chart.rbac import FILE, rights, text
 
 EVERY_SET = pytest.mark.parametrize("name", VALUE_SETS)
 
@@ -87,6 +87,10 @@ def test_the_rights_can_be_given_to_users() -> None:
     }
 
     assert subjects == {("User", "kudo-webhook"), ("User", "kudo-reconciler")}
+
+
+def test_local_clusters_give_the_services_these_rights() -> None:
+    assert FILE.read_text(encoding="utf-8") == text(), "`make manifests` writes it anew"
 
 
 def _rules(objects: list[Json]) -> list[Json]:
