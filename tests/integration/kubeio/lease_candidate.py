@@ -42,9 +42,9 @@ async def work(client: Client, namespace: str, identity: str) -> None:
 
 async def main(kubeconfig: str, namespace: str, identity: str, *times: str) -> None:
     config = load_config(kubeconfig)
-    async with Client(config) as client, Client(config) as own:
+    async with Client(config) as client:
         leadership = Leadership(
-            own,
+            lambda: Client(load_config(kubeconfig)),
             namespace=namespace,
             name="lease",
             identity=identity,

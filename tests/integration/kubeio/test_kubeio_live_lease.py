@@ -5,9 +5,11 @@ import contextlib
 import logging
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.errors import Conflict, NotFound
-from kubeio.lease import Leadership, LeaseTimes
+from kubeio.lease import Leadership, LeaseTimes, NotLeading
 from kubeio.lease_record import LEASES
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
@@ -26,6 +28,8 @@ pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("lease_candidate.py")
 SHORT = LeaseTimes(duration=3.0, renew_deadline=2.0, retry=0.2)
+# Room enough for a machine that has other things to do.
+ROOMY = LeaseTimes(duration=7.0, renew_deadline=5.0, retry=0.5)
 MANY = 20  # renewals take longer than the lease lasts
 # Nobody waits for such a lease to run out: what passes was handed over.
 LONG = LeaseTimes(duration=900.0, renew_deadline=20.0, retry=0.2)
@@ -37,9 +41,13 @@ class Candidate:
     def __init__(
         self, client: Client, namespace: str, identity: str, times: LeaseTimes = SHORT
     ) -> None:
-        self.works = 0
+        self.works = self.ended = 0
         self.lease = Leadership(
-            client, namespace=namespace, name="lease", identity=identity, times=times
+            lambda: Client(client.config),
+            namespace=namespace,
+            name="lease",
+            identity=identity,
+            times=times,
         )
 
     async def run(self) -> None:
@@ -47,7 +55,10 @@ class Candidate:
 
     async def _work(self) -> None:
         self.works += 1
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended += 1
 
 
 @asynccontextmanager
@@ -173,6 +184,97 @@ async def test_a_leader_frozen_past_its_lease_gets_no_write_through(
         assert second.said == ["started", "work", "wrote"]
         second.process.kill()
         await until(lambda: first.said.count("work") == 2)
+
+
+@asynccontextmanager
+async def standby(
+    cluster: Cluster, namespace: str, times: LeaseTimes
+) -> AsyncIterator[subprocess.Popen[str]]:
+    """Start a candidate as a process to which one can listen without an event loop."""
+    arguments = [str(cluster.kubeconfig("admin")), namespace, "second"]
+    arguments += [str(getattr(times, name)) for name in ("duration", "renew_deadline", "retry")]
+    command = [sys.executable, str(PROGRAM), *arguments]
+    process = await asyncio.to_thread(
+        subprocess.Popen, command, stdout=subprocess.PIPE, text=True
+    )  # fmt: skip
+    with process:
+        try:
+            await asyncio.to_thread(hears, process, "started")
+            yield process
+        finally:
+            process.kill()
+
+
+def hears(process: subprocess.Popen[str], text: str) -> None:
+    """Block until a candidate says something; other threads run."""
+    assert process.stdout is not None
+    while not (line := process.stdout.readline()).startswith(text):
+        assert line, "it has ended"
+
+
+def spins(process: subprocess.Popen[str], text: str) -> None:
+    """As `hears`, but hold the interpreter as pure Python code does."""
+    heard = threading.Event()
+
+    def listen() -> None:
+        hears(process, text)
+        heard.set()
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    while not heard.is_set():
+        pass
+    listener.join()
+
+
+@pytest.mark.parametrize("blocks", [hears, spins])
+async def test_a_leader_whose_loop_stands_still_is_followed_and_gets_no_write_through(
+    cluster: Cluster,
+    client: Client,
+    namespace: str,
+    blocks: Callable[[subprocess.Popen[str], str], None],
+) -> None:
+    first = Candidate(client, namespace, "first")
+    async with Client(client.config) as writing, running(first):
+        writing.before_write = first.lease.check
+        await until(lambda: first.works)
+        async with standby(cluster, namespace, SHORT) as second:
+            begun = time.monotonic()
+            blocks(second, "wrote")
+            print(f"followed after {time.monotonic() - begun:.1f} s")  # noqa: T201
+            # No turn of the loop has passed since, so the deadline alone says no.
+            with pytest.raises(NotLeading):
+                first.lease.check()
+            late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}}
+            with pytest.raises(NotLeading):
+                await writing.create(CONFIG_MAP, late, namespace=namespace)
+            await until(lambda: first.lease.holder == "second")
+            assert (first.works, first.ended) == (1, 1)
+            lease = await the_lease(client, namespace)
+            assert lease["spec"]["holderIdentity"] == "second"
+            assert lease["spec"]["leaseTransitions"] == 1
+            second.kill()
+            await until(lambda: first.works == 2)
+
+
+async def test_a_leader_whose_loop_is_slow_keeps_the_lease(
+    cluster: Cluster, client: Client, namespace: str
+) -> None:
+    first = Candidate(client, namespace, "first", ROOMY)
+    async with running(first):
+        await until(lambda: first.works)
+        async with standby(cluster, namespace, ROOMY) as second:
+            begun = time.monotonic()
+            while time.monotonic() < begun + 2 * ROOMY.duration:
+                turn = time.monotonic() + ROOMY.renew_deadline / 2
+                while time.monotonic() < turn:
+                    pass
+                await asyncio.sleep(0)
+                first.lease.check()
+            lease = await the_lease(client, namespace)
+            assert lease["spec"]["holderIdentity"] == "first"
+            assert (first.works, first.ended) == (1, 0)
+            assert second.poll() is None
 
 
 async def test_a_lease_deleted_by_hand_is_created_again_and_nobody_else_takes_it(

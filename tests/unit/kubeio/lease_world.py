@@ -1,4 +1,6 @@
-"""Candidates for a lease on simulated machines: one event loop each, and one simulated time.
+"""Candidates for a lease on simulated machines: two event loops each, and one simulated time.
+
+One loop works, the other one stands for the thread that talks to the server.
 
 A machine that is frozen runs nothing, though its clock goes on and answers pile up, as for a
 process under SIGSTOP. Clocks may run at different speeds. Requests and answers take a drawn time,
@@ -10,7 +12,7 @@ import itertools
 import random
 import selectors
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -130,6 +132,7 @@ class Candidate:
 
     Attributes:
         frozen: whether it is kept from running.
+        standing: its loops that stand still, though the process runs.
         slept: seconds for which its machine was suspended; timers leave them out.
     """
 
@@ -147,14 +150,15 @@ class Candidate:
         self.world, self.identity, self.network = world, identity, network
         self.rate = rate
         self.frozen = False
+        self.standing: set[_Loop] = set()
         self.slept = 0.0
-        self.loop = _Loop(lambda: self.clock() - self.slept)
-        self.link = Link(world, self.loop, network)
+        self.loop, self.thread = self._new_loop(), self._new_loop()
+        self.link = Link(world, self.thread, network)
         self.changes: list[tuple[float, bool]] = []
         self.works = 0
         self.working = 0
         self.lease = Leadership(
-            self.link,
+            self._connect,
             namespace="ns",
             name="l",
             identity=identity,
@@ -163,6 +167,7 @@ class Candidate:
             now=wall or (lambda: START + timedelta(seconds=world.now)),
             rng=random.Random(identity),
             on_change=lambda leading: self.changes.append((world.now, leading)),
+            loops=lambda: nullcontext(self.thread),
         )
         self._work = work
         self.run: asyncio.Task[None] = self.loop.create_task(self.lease.run(self._one_work))
@@ -177,12 +182,26 @@ class Candidate:
         assert self.lease.leading
         return True
 
+    @property
+    def awake(self) -> list[_Loop]:
+        """Return the loops that run."""
+        if self.frozen:
+            return []
+        return [loop for loop in (self.loop, self.thread) if loop not in self.standing]
+
     def clock(self) -> float:
         return 1000.0 + self.world.now * self.rate
 
     def stop(self) -> None:
         """Tell it to end in order."""
         self.loop.call_soon(self.run.cancel)
+
+    def _new_loop(self) -> _Loop:
+        return _Loop(lambda: self.clock() - self.slept)
+
+    def _connect(self) -> AbstractAsyncContextManager[Link]:
+        assert asyncio.get_running_loop() is self.thread
+        return nullcontext(self.link)
 
     async def _one_work(self) -> None:
         if self.working or not self.leading:
@@ -271,6 +290,7 @@ class World:
         everybody = [*self.candidates, *self._gone]
         for one in everybody:
             one.frozen, one.network.cut = False, True
+            one.standing.clear()
             one.stop()
         self.candidates, self._gone = everybody, []
         self.run_until(lambda: all(one.run.done() for one in everybody))
@@ -278,17 +298,18 @@ class World:
             if not one.run.cancelled():
                 one.run.exception()
             one.loop.close()
+            one.thread.close()
 
     def _next(self) -> float:
         coming = [self._coming[0][0]] if self._coming else []
-        for one in self._awake():
-            due = one.loop.due
+        for one, loop in self._awake():
+            due = loop.due
             if due is not None:
-                coming.append(self.now + max(0.0, due - one.loop.time()) / one.rate + 1e-9)
+                coming.append(self.now + max(0.0, due - loop.time()) / one.rate + 1e-9)
         return min(coming, default=float("inf"))
 
-    def _awake(self) -> list[Candidate]:
-        return [one for one in self.candidates if not one.frozen]
+    def _awake(self) -> list[tuple[Candidate, _Loop]]:
+        return [(one, loop) for one in self.candidates for loop in one.awake]
 
     def _settle(self) -> None:
         """Let everybody do what there is to do now."""
@@ -296,10 +317,10 @@ class World:
         busy = True
         while busy:
             busy = False
-            for one in self._awake():
-                due = one.loop.due
-                if due is not None and due <= one.loop.time():
-                    one.loop.step()
+            for _, loop in self._awake():
+                due = loop.due
+                if due is not None and due <= loop.time():
+                    loop.step()
                     busy = True
                     self._judge()
 

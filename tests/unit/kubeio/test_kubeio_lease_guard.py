@@ -47,8 +47,14 @@ async def elected(api: FakeApi, times: LeaseTimes) -> AsyncIterator[tuple[Leader
             return web.json_response(text, status=error.status)
 
     api.handlers[COLLECTION] = api.handlers[f"{COLLECTION}/l"] = answer
-    async with Client(api.config, timeout=5) as own, Client(api.config, timeout=5) as client:
-        leadership = Leadership(own, namespace="ns", name="l", identity="me", times=times)
+    async with Client(api.config, timeout=5) as client:
+        leadership = Leadership(
+            lambda: Client(api.config, timeout=5),
+            namespace="ns",
+            name="l",
+            identity="me",
+            times=times,
+        )
         client.before_write = leadership.check
         async with asyncio.TaskGroup() as group:
             running = group.create_task(leadership.run(asyncio.Event().wait))  # type: ignore[arg-type]
@@ -58,8 +64,8 @@ async def elected(api: FakeApi, times: LeaseTimes) -> AsyncIterator[tuple[Leader
 
 @pytest.mark.parametrize("verb", WRITES)
 async def test_no_write_is_sent_by_who_does_not_lead(api: FakeApi, verb: str) -> None:
-    async with Client(api.config) as own, Client(api.config) as client:
-        leadership = Leadership(own, namespace="ns", name="l", identity="me")
+    async with Client(api.config) as client:
+        leadership = Leadership(lambda: Client(api.config), namespace="ns", name="l", identity="me")
         client.before_write = leadership.check
         with pytest.raises(NotLeading, match="lease ns/l is not held by me"):
             await WRITES[verb](client)
@@ -68,7 +74,7 @@ async def test_no_write_is_sent_by_who_does_not_lead(api: FakeApi, verb: str) ->
 
 async def test_reads_need_no_lease(api: FakeApi, client: Client) -> None:
     api.put("a")
-    leadership = Leadership(client, namespace="ns", name="l", identity="me")
+    leadership = Leadership(lambda: Client(api.config), namespace="ns", name="l", identity="me")
     client.before_write = leadership.check
     assert len((await client.list(WIDGET)).items) == 1
     api.put("b")
@@ -113,10 +119,14 @@ async def test_a_write_that_waited_for_a_connection_past_the_deadline_is_not_sen
 
     api.handlers[COLLECTION] = api.handlers[f"{COLLECTION}/l"] = lease
     api.handlers[f"{PATH}/slow"] = slow
-    async with Client(api.config) as own, Client(api.config, max_connections=1) as client:
+    async with Client(api.config, max_connections=1) as client:
         leadership = Leadership(
-            own, namespace="ns", name="l", identity="me", clock=lambda: now[0]
-        )  # fmt: skip
+            lambda: Client(api.config),
+            namespace="ns",
+            name="l",
+            identity="me",
+            clock=lambda: now[0],
+        )
         client.before_write = leadership.check
         async with asyncio.TaskGroup() as group:
             running = group.create_task(leadership.run(asyncio.Event().wait))  # type: ignore[arg-type]

@@ -18,8 +18,9 @@ RATES = st.floats(0.85, 1.2)
 ACTIONS = st.tuples(
     st.sampled_from(
         [
-            "freeze", "thaw", "sleep", "cut", "mend", "kill", "stop", "start", "slow", "lossy",
-            "quick", "delete", "empty", "rename", "shorten", "touch", "nothing",
+            "freeze", "thaw", "block", "hang", "go on", "sleep", "cut", "mend", "kill", "stop",
+            "start", "slow", "lossy", "quick", "delete", "empty", "rename", "shorten", "touch",
+            "nothing",
         ]
     ),
     st.integers(0, 2),
@@ -72,6 +73,12 @@ class Chaos:
         match action:
             case "freeze" | "thaw":
                 candidate.frozen = action == "freeze"
+            case "block":
+                candidate.standing.add(candidate.loop)
+            case "hang":
+                candidate.standing.add(candidate.thread)
+            case "go on":
+                candidate.standing.clear()
             case "sleep":
                 self.world.suspend(candidate, self.rng.choice([1.0, 9.0, 30.0]))
             case "cut" | "mend":
@@ -91,6 +98,7 @@ class Chaos:
         healthy = self.network()
         candidate.network.delay, candidate.network.lost = healthy.delay, healthy.lost
         candidate.network.cut = candidate.frozen = False
+        candidate.standing.clear()
 
     def by_hand(self, action: str) -> None:
         server = self.world.server

@@ -35,7 +35,7 @@ class RequestSeen:
 
 
 OnRequest = Callable[[RequestSeen], None]
-"""Called in the event loop; must be quick and must not raise."""
+"""Called in the event loop of the client; must be quick and must not raise."""
 
 
 @dataclass(slots=True)

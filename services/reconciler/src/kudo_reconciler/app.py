@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.config import ClusterConfig, load_config
 from kubeio.discovery import Discovery
 from kubeio.informer import Informer
 from kubeio.lease import Leadership
@@ -68,15 +68,14 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         ExceptionGroup: a part failed, such as the probe listener.
     """
     config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
-    # The Lease must not wait for a connection that the work has taken.
-    lease_timeout = min(settings.call_timeout, settings.lease_times.call)
+    # Loaded a second time: credentials belong to one event loop, and the Lease has one of its own.
+    lease_config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
     closed = asyncio.Event()
     async with (
         Client(config, timeout=settings.call_timeout) as client,
-        Client(config, timeout=lease_timeout, max_connections=2) as lease_client,
         asyncio.TaskGroup() as group,
     ):
-        app = App(settings, client, lease_client)
+        app = App(settings, client, lease_config)
         group.create_task(
             serve(
                 asgi_app(app.probes, app.metrics.registry),
@@ -115,16 +114,17 @@ class App:
     while we hold the Lease, and remembers nothing from one term to the next.
     """
 
-    def __init__(self, settings: Settings, client: Client, lease_client: Client) -> None:
+    def __init__(self, settings: Settings, client: Client, lease_config: ClusterConfig) -> None:
         self.metrics = Metrics()
         self.probes = Probes()
         self.queue = WorkQueue(random.Random(), self.metrics.queue)  # noqa: S311 - jitter
         self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._settings = settings
         self._client = client
+        self._lease_config = lease_config
         self._timing = Timing(idle=settings.watch_silence)
         self.leadership = Leadership(
-            lease_client,
+            self._lease_client,
             namespace=settings.lease_namespace or client.config.namespace,
             name=settings.lease_name,
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",
@@ -132,7 +132,7 @@ class App:
             on_change=self.metrics.leading,
         )
         client.before_write = self.leadership.check
-        client.on_request = lease_client.on_request = self.metrics.request_seen
+        client.on_request = self.metrics.request_seen
         instances = self._informer(INSTANCES, {_BY_VERSION: _version_of})
         self._instances = InstanceStore(client, instances)
         self.metrics.add_instances(instances.list)
@@ -142,6 +142,14 @@ class App:
     @property
     def synced(self) -> bool:
         return self._instances.informer.has_synced and self._versions.informer.has_synced
+
+    def _lease_client(self) -> Client:
+        """Return a client for the thread of the Lease, which waits for nothing of the work."""
+        timeout = min(self._settings.call_timeout, self._settings.lease_times.call)
+        client = Client(self._lease_config, timeout=timeout, max_connections=2)
+        # Called in that thread; counters may be used from any.
+        client.on_request = self.metrics.request_seen
+        return client
 
     def _informer(
         self, resource: Resource, indexers: Mapping[str, Indexer] | None = None
