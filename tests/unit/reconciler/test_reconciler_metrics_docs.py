@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from kudo_reconciler import vocabulary as words
 from kudo_webhook import metrics as webhook
+from serving.turns import TurnCollector, Turns
 from tests.unit.reconciler.metrics_docs import documented, documented_values, queries, rows
 from tests.unit.reconciler.metrics_seen import ALLOWED, exercised
 
@@ -17,7 +18,8 @@ WEBHOOK = Path(webhook.__file__).parent
 
 
 def exposed(registry: CollectorRegistry) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Return type and labels of each metric that has samples."""
+    """Return type and labels of each metric that has samples, and those of the event loop."""
+    registry.register(TurnCollector(Turns()))
     found = {}
     for metric in registry.collect():
         name = f"{metric.name}_total" if metric.type == "counter" else metric.name

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from serving.signals import stop_on_signals
+from serving.turns import TimedLoop
 
 log = logging.getLogger(__name__)
 
@@ -12,7 +13,7 @@ log = logging.getLogger(__name__)
 def run_service(
     main: Callable[[asyncio.Event], Awaitable[None]], *expected: type[Exception]
 ) -> int:
-    """Run a service until a signal ends it.
+    """Run a service until a signal ends it, on a loop whose turns are measured.
 
     Args:
         main: The service; it ends when the event that it is given is set.
@@ -21,7 +22,8 @@ def run_service(
     Returns:
         The exit code: 0 stopped, 1 failed for a reason that the log names.
     """
-    return asyncio.run(_run(main, expected))
+    with asyncio.Runner(loop_factory=TimedLoop) as runner:
+        return runner.run(_run(main, expected))
 
 
 async def _run(

@@ -54,6 +54,7 @@ from kudo_reconciler.task_runner import TaskRunner
 from kudo_reconciler.versions import VersionStore
 from serving.probes import Probes, asgi_app
 from serving.server import serve
+from serving.turns import follow_turns
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +117,7 @@ class App:
 
     def __init__(self, settings: Settings, client: Client, lease_config: ClusterConfig) -> None:
         self.metrics = Metrics()
+        follow_turns(self.metrics.registry)
         self.probes = Probes()
         self.queue = WorkQueue(random.Random(), self.metrics.queue)  # noqa: S311 - jitter
         self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)

@@ -26,6 +26,7 @@ from kudo_webhook.settings import Settings
 from kudo_webhook.versions import InformedVersions, VersionSource
 from serving.probes import AsgiApp, Probes, Receive, Scope, Send, asgi_app
 from serving.server import serve
+from serving.turns import follow_turns
 
 log = logging.getLogger(__name__)
 
@@ -131,6 +132,7 @@ async def serve_admission(
     webhooks = Webhooks.read(settings.register) if settings.register else None
     certificate = Served()
     metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
+    follow_turns(metrics.registry)
     admission = Admission(
         source, metrics, deadline=settings.request_deadline, fresh_uid=lambda: str(uuid.uuid4())
     )
