@@ -2,14 +2,18 @@
 
 import asyncio
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.integration.ha.support import Pair
 from tests.integration.support import World
 
+# Its loop can be made to stand still.
+PROGRAM = Path(__file__).with_name("standing_reconciler.py")
 Start = Callable[..., AbstractAsyncContextManager[Pair]]
 
 
@@ -24,6 +28,7 @@ def two_reconcilers(world: World) -> Start:
         lease = f"--lease-namespace={world.namespace}"
         await _grant_lease(world)
         first = installation.another_reconciler("reconciler-first", lease, *options)
+        first.command[:1] = [sys.executable, str(PROGRAM)]
         second = installation.another_reconciler("reconciler-second", lease, *options)
         pair = Pair(first, second)
         try:

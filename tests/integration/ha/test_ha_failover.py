@@ -1,4 +1,4 @@
-"""Two reconcilers: what becomes of a plan whose leader is killed, told to end, or frozen."""
+"""Two reconcilers: what becomes of a plan whose leader is killed, told to end, or stands still."""
 
 import asyncio
 import json
@@ -167,23 +167,32 @@ async def test_a_standby_is_warm_and_works_on_nothing(world: World, two_reconcil
         assert metric(pair.second, "kudo_plan_runs_started_total") == 0.0
 
 
+@pytest.mark.parametrize(
+    ("stand_still", "go_on"),
+    [(signal.SIGSTOP, signal.SIGCONT), (signal.SIGUSR1, signal.SIGUSR2)],
+    ids=["frozen", "only its loop stands still"],
+)
 async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
-    figure: Figure, world: World, two_reconcilers: Start
+    figure: Figure,
+    world: World,
+    two_reconcilers: Start,
+    stand_still: signal.Signals,
+    go_on: signal.Signals,
 ) -> None:
     async with two_reconcilers(*SHORT_LEASE) as pair, watching(world, JOBS) as jobs:
         names = [f"i{number}" for number in range(6)]
         await world.apply(operator("2s"), *(new_instance(name, "two-1") for name in names))
         await until_step(world, "i0", "slow")
-        pair.first.send_signal(signal.SIGSTOP)
+        pair.first.send_signal(stand_still)
         uids = {name: str(scheduled(await world.instance(name))["uid"]) for name in names}
-        figure(await follow(pair, world, "frozen", uids))
+        figure(await follow(pair, world, f"given {stand_still.name}", uids))
         for name in names:
             await world.patch(name, {"parameters": {"SIZE": "2"}})
         for name in names:
             await world.until_complete(name, "resize")
         before = await versions(world)
 
-        pair.first.send_signal(signal.SIGCONT)
+        pair.first.send_signal(go_on)
 
         async def steps_down() -> bool:
             return await asyncio.to_thread(metric, pair.first, "kudo_leader") == 0.0

@@ -70,7 +70,8 @@ _OPTIONS = (
     Option(
         "--lease-renew-deadline",
         _PREFIX + "LEASE_RENEW_DEADLINE",
-        "Seconds without a renewal after which a leader stops its work.",
+        "Seconds after which a leader stops its work, without a renewal of the Lease or while its "
+        "event loop stands still.",
         default=10.0,
         type=_some_seconds,
     ),
