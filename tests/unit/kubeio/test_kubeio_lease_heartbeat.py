@@ -99,6 +99,21 @@ def test_a_slow_loop_keeps_the_lease() -> None:
         assert world.server.spec["leaseTransitions"] == 0
 
 
+def test_whoever_knows_that_the_loop_runs_can_say_so() -> None:
+    with simulated() as world:
+        first, second = led(world)
+        first.standing.add(first.loop)
+        for _ in range(10):
+            world.run(9.0)
+            first.lease.beat()
+            second.lease.beat()  # of no use to who does not lead
+        assert first.leading
+        assert not second.leading
+        world.run(10.1)
+        first.lease.beat()
+        assert not first.leading
+
+
 def test_a_leader_whose_thread_stands_still_stops_its_work_in_time() -> None:
     with simulated() as world:
         first, second = led(world)

@@ -116,6 +116,19 @@ def test_the_turns_of_a_measured_loop_are_among_the_metrics() -> None:
     }
 
 
+def test_each_turn_ends_with_a_call() -> None:
+    seen: list[str] = []
+
+    async def main() -> None:
+        follow_turns(CollectorRegistry(), lambda: seen.append("end"))
+        for name in ("first", "second"):
+            seen.append(name)
+            await asyncio.sleep(0)
+
+    measured(main())
+    assert seen[:4] == ["first", "end", "second", "end"]
+
+
 async def test_any_other_loop_has_no_such_metrics() -> None:
     registry = CollectorRegistry()
     follow_turns(registry)

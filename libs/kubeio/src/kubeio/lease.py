@@ -20,8 +20,10 @@ All requests about the Lease are made by a thread with an event loop and a conne
 that work that holds the loop of the leader for a while does not cost the Lease. The loop that works
 shows by heartbeats that it runs. The thread renews only while the last one is younger than
 ``renew_deadline``, and the term of a loop that stood still for so long is over, whoever notices
-first: another candidate follows ``duration`` seconds after the last renewal. A loop whose turns
-take less than half of ``renew_deadline`` keeps the Lease.
+first: another candidate follows ``duration`` seconds after the last renewal. A slow loop keeps the
+Lease: with timers alone its turns may take nearly half of ``renew_deadline``, since a timer waits
+for the turn under way and for what is due before it; where each turn ends with ``Leadership.beat``,
+nearly all of it.
 
 Timers only make things happen in time. Whether we lead is asked of the clock with each write
 (``Leadership.check``), so a process that was frozen past its deadline writes nothing when it
@@ -147,6 +149,11 @@ class Leadership:
         if not self.leading:
             lease, identity = f"{self._place.namespace}/{self._place.name}", self._place.identity
             raise NotLeading(f"not the leader: lease {lease} is not held by {identity}")
+
+    def beat(self) -> None:
+        """Note that the loop that works runs; timers do it as well, but some turns later."""
+        if self._term is not None:
+            self._term.beat()
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, then work while it is renewed.

@@ -8,7 +8,7 @@ does not depend on what else runs on the machine.
 import asyncio
 import selectors
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter, thread_time
 
@@ -31,9 +31,14 @@ class Longest:
 
 
 class Turns:
-    """The longest turns of one loop. The loop adds to it, any thread may ask."""
+    """The longest turns of one loop. The loop adds to it, any thread may ask.
+
+    Attributes:
+        on_end: Called by the loop at the end of each turn; must be quick and must not raise.
+    """
 
     def __init__(self) -> None:
+        self.on_end: Callable[[], None] | None = None
         self._lock = threading.Lock()
         self._longest = Longest()
 
@@ -66,6 +71,8 @@ class _TimedSelector(selectors.DefaultSelector):
         cpu = thread_time()
         if self._began >= 0.0:
             self._turns.add(perf_counter() - self._began, cpu - self._cpu)
+            if self._turns.on_end is not None:
+                self._turns.on_end()
         # Read once a turn, since it is a system call; what `select` itself takes counts, too.
         self._cpu = cpu
         try:
@@ -101,11 +108,17 @@ class TurnCollector(Collector):
         return _families(self._turns.take())
 
 
-def follow_turns(registry: CollectorRegistry) -> None:
-    """Add the turns of the running loop to the metrics; nothing if it is no `TimedLoop`."""
+def follow_turns(registry: CollectorRegistry, on_end: Callable[[], None] | None = None) -> None:
+    """Add the turns of the running loop to the metrics; nothing if it is no `TimedLoop`.
+
+    Args:
+        registry: What is scraped.
+        on_end: Called at the end of each turn; must be quick and must not raise.
+    """
     loop = asyncio.get_running_loop()
     if isinstance(loop, TimedLoop):
         registry.register(TurnCollector(loop.turns))
+        loop.turns.on_end = on_end
 
 
 def _families(longest: Longest) -> list[GaugeMetricFamily]:

@@ -117,7 +117,6 @@ class App:
 
     def __init__(self, settings: Settings, client: Client, lease_config: ClusterConfig) -> None:
         self.metrics = Metrics()
-        follow_turns(self.metrics.registry)
         self.probes = Probes()
         self.queue = WorkQueue(random.Random(), self.metrics.queue)  # noqa: S311 - jitter
         self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
@@ -133,6 +132,7 @@ class App:
             times=settings.lease_times,
             on_change=self.metrics.leading,
         )
+        follow_turns(self.metrics.registry, self.leadership.beat)
         client.before_write = self.leadership.check
         client.on_request = self.metrics.request_seen
         instances = self._informer(INSTANCES, {_BY_VERSION: _version_of})
