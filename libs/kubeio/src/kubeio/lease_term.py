@@ -1,4 +1,4 @@
-"""How long a leader may write: the times of a lease, and one term by two clocks' worth of proof.
+"""How long a leader may write: the times of a lease, and the deadline of one term.
 
 A term goes on while two things are young: the last renewal, which a thread makes, and the last
 heartbeat of the event loop whose writes the term permits. Each counts for ``renew_deadline``
