@@ -260,3 +260,15 @@ def test_what_yaml_has_no_form_for_is_refused(value: object) -> None:
 def test_an_integer_beyond_what_python_prints_is_refused() -> None:
     with pytest.raises(DumpError, match="too many digits"):
         dump([1 << 20_000])
+
+
+def test_an_error_names_the_limit_that_was_exceeded() -> None:
+    with pytest.raises(DumpError) as caught:
+        dump(["x"] * 10, limits=Limits(size=10))
+    assert caught.value.limit == "size"
+    with pytest.raises(DumpError) as caught:
+        dump([[["x"]]], limits=Limits(depth=2))
+    assert caught.value.limit == "depth"
+    with pytest.raises(DumpError) as caught:
+        dump([object()])
+    assert caught.value.limit == ""

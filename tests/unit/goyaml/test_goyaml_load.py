@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gotemplate.goyaml import Limits, YamlError, load, load_all
+from gotemplate.goyaml import INLINE, Budget, Limits, YamlError, load, load_all
 
 
 @pytest.mark.parametrize(
@@ -257,3 +257,83 @@ def test_infinities_are_keys_but_never_values() -> None:
     assert value == {"-.inf": 1e308}
     assert isinstance(value, dict)
     assert math.isfinite(value["-.inf"])
+
+
+_TAGS = "".join(f"%TAG !a{number}! tag:example.org,2026:\n" for number in range(101))
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("a: " + "b" * 100, "size"),
+        ("[1, 2, 3, 4, 5]", "nodes"),
+        ("[&a 1, *a, *a, *a]", "aliased"),
+        ("[[[[1]]]]", "depth"),
+        ("[&a [[]], [*a]]", "depth"),
+        (_TAGS[:82] + "--- a", "directives"),
+        ("\ufeff" + _TAGS[:82] + "--- a", "directives"),
+        (("--- a\n...\r" + _TAGS[:82] + "--- a").encode("utf-16"), "directives"),
+        ("a: b: c", ""),
+        ("- .inf", ""),
+    ],
+)
+def test_an_error_names_the_limit_that_was_exceeded(text: str | bytes, limit: str) -> None:
+    few = Limits(size=100 if limit == "size" else 1000, nodes=5, aliased=4, depth=3, directives=1)
+    with pytest.raises(YamlError) as caught:
+        load_all(text, limits=few)
+    assert caught.value.limit == limit
+
+
+def test_directives_inside_of_texts_do_not_count() -> None:
+    text = "a: |\n" + "".join(f"  {line}\n" for line in _TAGS.splitlines())
+    assert load(text) == {"a": _TAGS}
+
+
+def test_a_budget_is_shared_by_all_calls_that_have_it() -> None:
+    budget = Budget(Limits(nodes=100))
+    # Each call costs more than its one value, since it sets up a parser.
+    for _ in range(100 // 11):
+        assert load("a", budget=budget) == "a"
+    with pytest.raises(YamlError, match="more than 100 values") as caught:
+        load("a", budget=budget)
+    assert caught.value.limit == "nodes"
+
+
+def test_a_budget_that_was_exceeded_stays_so() -> None:
+    budget = Budget(Limits(size=10))
+    with pytest.raises(YamlError):
+        load("a: bcdefghijkl", budget=budget)
+    with pytest.raises(YamlError) as caught:
+        load("a", budget=budget)
+    assert caught.value.limit == "size"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["!!int " + "x" * 5000, "*" + "x" * 5000, "[&" + "x" * 5000 + " [*a]]"],
+)
+def test_errors_show_the_start_of_a_long_value(text: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        load(text)
+    assert len(str(caught.value)) < 250
+
+
+# What an event loop may read at once; each of these would take it seconds under the full limits.
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("[" + "0," * 100_000 + "]", "size"),
+        ("[" + "0," * 30_000 + "]", "nodes"),
+        ("---\n" * 16_000, "nodes"),
+        ("[&a [" + "0," * 500 + "]," + "*a," * 100 + "]", "aliased"),
+        ("a: &a {" + ",".join(f"k{n}: 1" for n in range(300)) + "}\nb: {"
+         + ", ".join(["<<: *a"] * 200) + "}", "aliased"),
+        ("[&a " + "x" * 1_000 + "," + "*a," * 100 + "]", "aliased"),
+        ("[" * 60_000, "depth"),
+        (_TAGS + "--- a", "directives"),
+    ],
+)  # fmt: skip
+def test_inline_limits_end_what_would_hold_an_event_loop(text: str, limit: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        load_all(text, limits=INLINE)
+    assert caught.value.limit == limit

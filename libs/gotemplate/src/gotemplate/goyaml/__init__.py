@@ -3,15 +3,20 @@
 `load` and `load_all` read the dialect in which packages, parameters and rendered templates are
 written; `dump` writes the bytes that `toYaml` and dependency hashes are made of. Values are plain
 Python: dict with string keys, list, str, int, float, bool, None.
+
+Every call counts what it does against `Limits`: `DEFAULT_LIMITS` bound memory, `INLINE` is what an
+event loop can afford. A `Budget` bounds several calls together.
 """
 
-from gotemplate.goyaml.limits import DEFAULT_LIMITS, Limits
+from gotemplate.goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, Limits
 from gotemplate.goyaml.loader import YamlError, load, load_all
 from gotemplate.goyaml.numbers import format_float, parse_float
 from gotemplate.goyaml.writer import DumpError, dump
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "INLINE",
+    "Budget",
     "DumpError",
     "Limits",
     "YamlError",

@@ -10,6 +10,7 @@ Every mapping and list in a result is its own: values behind aliases are copies.
 import base64
 import binascii
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -17,13 +18,15 @@ from typing import Final, Protocol
 import yaml
 from yaml import events as ev
 
-from gotemplate.goyaml.limits import DEFAULT_LIMITS, Limits
+from gotemplate.goyaml.limits import CALL_NODES, DEFAULT_LIMITS, Budget, Limits
 from gotemplate.goyaml.numbers import format_float
 from gotemplate.goyaml.scalars import Scalar, is_timestamp, resolve
 
 _TAG: Final = "tag:yaml.org,2002:"
 _MERGE: Final = "<<"
 _TYPED: Final = frozenset({"bool", "int", "float", "null", "timestamp"})
+_SHOWN: Final = 100  # characters of a value in a message
+_DIRECTIVE: Final = re.compile(r"(?:\A\ufeff?|[\n\r\x85\u2028\u2029])%TAG")
 _KINDS: Final = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
 
 
@@ -34,26 +37,38 @@ class YamlError(ValueError):
         message: What is wrong, without the place.
         line: Line of the place, counted from 1.
         column: Column of the place, counted from 1.
+        limit: Name of the exceeded field of `Limits`, else "".
     """
 
-    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+    def __init__(self, message: str, line: int = 1, column: int = 1, *, limit: str = "") -> None:
         super().__init__(f"line {line}, column {column}: {message}")
         self.message = message
         self.line = line
         self.column = column
+        self.limit = limit
 
 
-def load(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> object:
+def load(
+    text: str | bytes, *, limits: Limits = DEFAULT_LIMITS, budget: Budget | None = None
+) -> object:
     """Return the value of the first document of `text`; None where there is none.
 
     Later documents are not looked at. The result consists of dict (string keys only), list, str,
     int, float, bool and None; floats are finite. Of keys given twice the last one counts.
 
+    Args:
+        text: The YAML.
+        limits: What this call may cost.
+        budget: What this call may cost together with others; then `limits` does not count.
+
     Raises:
         YamlError: the text is not YAML, has a null or composite key, an infinity or NaN, or
-            exceeds `limits`.
+            exceeds the limits.
     """
-    return next(_documents(text, limits), None)
+    if budget is None:
+        return next(_documents(text, Budget(limits)), None)
+    budget.nodes += CALL_NODES
+    return next(_documents(text, budget), None)
 
 
 def load_all(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[object]:
@@ -62,20 +77,36 @@ def load_all(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[obje
     Raises:
         YamlError: as for `load`, wherever in the text.
     """
-    return list(_documents(text, limits))
+    return list(_documents(text, Budget(limits)))
 
 
-def _documents(text: str | bytes, limits: Limits) -> Iterator[object]:
-    if len(text) > limits.size:
-        raise YamlError(f"the text is longer than {limits.size} characters")
+def _documents(text: str | bytes, budget: Budget) -> Iterator[object]:
+    _measure(text, budget)
     try:
-        yield from _Reader(yaml.CBaseLoader(text), limits).documents()
+        yield from _Reader(yaml.CBaseLoader(text), budget).documents()
     except yaml.MarkedYAMLError as error:
         raise _located(error) from error
     except yaml.reader.ReaderError as error:
         raise _unreadable(error, text) from error
     except UnicodeError as error:
         raise YamlError("the text is not valid Unicode") from error
+
+
+def _measure(text: str | bytes, budget: Budget) -> None:
+    """Count what must be bounded before the scanner starts: nothing can interrupt it."""
+    limits = budget.limits
+    budget.size += len(text)
+    if budget.size > limits.size:
+        message = f"the text is longer than {limits.size} characters"
+        raise YamlError(message, limit="size")
+    if isinstance(text, bytes):
+        # UTF-16 has zeros between the letters.
+        budget.directives += text.replace(b"\0", b"").count(b"%TAG")
+    elif "%TAG" in text:
+        budget.directives += sum(1 for _ in _DIRECTIVE.finditer(text))
+    if budget.directives > limits.directives:
+        message = f"more than {limits.directives} %TAG directives"
+        raise YamlError(message, limit="directives")
 
 
 def _located(error: yaml.MarkedYAMLError) -> YamlError:
@@ -104,9 +135,9 @@ class _Frame:
     container: dict[str, object] | list[object]
     anchor: str | None
     nodes: int
-    """Nodes read before it began."""
+    """Nodes counted before it began."""
     size: int
-    """Characters read before it began."""
+    """Characters of scalars counted before it began."""
     height: int = 0
     """Levels below it, aliases followed."""
     key: str | None = None
@@ -130,13 +161,12 @@ class _Reader:
     """Builds values from parser events with a stack of its own."""
 
     parser: _Events
-    limits: Limits
+    budget: Budget
     stack: list[_Frame] = field(default_factory=list)
     anchors: dict[str, _Anchored | None] = field(default_factory=dict)
     """By name; None while the anchored value is still being read."""
-    nodes: int = 0
     size: int = 0
-    aliased: int = 0
+    """Characters of the scalars, aliases followed."""
     root: object = None
 
     def documents(self) -> Iterator[object]:
@@ -175,9 +205,8 @@ class _Reader:
     ) -> None:
         if self._expects_key():
             raise _error("a mapping or sequence cannot be a key", event)
-        if len(self.stack) >= self.limits.depth:
-            raise _error(f"nested deeper than {self.limits.depth} levels", event)
-        frame = _Frame(container, event.anchor, self.nodes, self.size)
+        self._check_depth(len(self.stack) + 1, event)
+        frame = _Frame(container, event.anchor, self.budget.nodes, self.size)
         self._count(1, 0, event)
         if event.anchor is not None:
             self.anchors[event.anchor] = None
@@ -188,22 +217,21 @@ class _Reader:
         height = frame.height + 1
         if frame.anchor is not None:
             self.anchors[frame.anchor] = _Anchored(
-                frame.container, self.nodes - frame.nodes, self.size - frame.size, height
+                frame.container, self.budget.nodes - frame.nodes, self.size - frame.size, height
             )
         self._raise_to(height)
         self._add(frame.container, event)
 
     def _alias(self, event: ev.AliasEvent) -> None:
         if event.anchor not in self.anchors:
-            raise _error(f"unknown anchor '{event.anchor}' referenced", event)
+            raise _error(f"unknown anchor '{_shown(event.anchor or '')}' referenced", event)
         target = self.anchors[event.anchor]
         if target is None:
-            raise _error(f"anchor '{event.anchor}' value contains itself", event)
-        if len(self.stack) + target.height > self.limits.depth:
-            raise _error(f"nested deeper than {self.limits.depth} levels", event)
-        self.aliased += target.nodes + target.size
-        if self.aliased > self.limits.aliased:
-            raise _error("document contains excessive aliasing", event)
+            raise _error(f"anchor '{_shown(event.anchor or '')}' value contains itself", event)
+        self._check_depth(len(self.stack) + target.height, event)
+        self.budget.aliased += target.nodes + target.size
+        if self.budget.aliased > self.budget.limits.aliased:
+            raise _error("document contains excessive aliasing", event, limit="aliased")
         self._count(target.nodes, target.size, event)
         self._raise_to(target.height)
         self._add(_copy(target.value), event)
@@ -236,16 +264,27 @@ class _Reader:
             self.stack[-1].height = max(self.stack[-1].height, height)
 
     def _count(self, nodes: int, size: int, event: ev.Event) -> None:
-        self.nodes += nodes
         self.size += size
-        if self.nodes > self.limits.nodes:
-            raise _error(f"more than {self.limits.nodes} values", event)
+        budget = self.budget
+        budget.nodes += nodes
+        if budget.nodes > budget.limits.nodes:
+            raise _error(f"more than {budget.limits.nodes} values", event, limit="nodes")
+
+    def _check_depth(self, depth: int, event: ev.Event) -> None:
+        most = self.budget.limits.depth
+        if depth > most:
+            raise _error(f"nested deeper than {most} levels", event, limit="depth")
 
 
-def _error(message: str, event: ev.Event) -> YamlError:
+def _error(message: str, event: ev.Event, *, limit: str = "") -> YamlError:
     mark = event.start_mark
     assert mark is not None
-    return YamlError(message, mark.line + 1, mark.column + 1)
+    return YamlError(message, mark.line + 1, mark.column + 1, limit=limit)
+
+
+def _shown(text: str) -> str:
+    """Return the start of a long value: a message must not repeat a megabyte."""
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
 def _value(event: ev.ScalarEvent, *, key: bool) -> Scalar:
@@ -256,7 +295,7 @@ def _value(event: ev.ScalarEvent, *, key: bool) -> Scalar:
     else:
         return event.value
     if isinstance(value, float) and not (key or math.isfinite(value)):
-        raise _error(f"unsupported value: {event.value}", event)
+        raise _error(f"unsupported value: {_shown(event.value)}", event)
     return value
 
 
@@ -275,7 +314,7 @@ def _tagged(event: ev.ScalarEvent, tag: str) -> Scalar:
         return float(value)
     actual = _KINDS[type(value)]
     if wanted != actual:
-        raise _error(f"cannot decode !!{actual} `{text}` as a !!{wanted}", event)
+        raise _error(f"cannot decode !!{actual} `{_shown(text)}` as a !!{wanted}", event)
     return value
 
 

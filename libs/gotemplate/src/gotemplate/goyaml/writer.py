@@ -51,7 +51,15 @@ _NAMED_ESCAPES: Final = {
 
 
 class DumpError(ValueError):
-    """A value that cannot be written: too deep, too large, or of a type that YAML does not know."""
+    """A value that cannot be written: too deep, too large, or of a type that YAML does not know.
+
+    Attributes:
+        limit: Name of the exceeded field of `Limits`, else "".
+    """
+
+    def __init__(self, message: str, *, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 def dump(value: object, *, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -88,13 +96,15 @@ class _Writer:
     def _write(self, text: str) -> None:
         self._room -= len(text)
         if self._room < 0:
-            raise DumpError(f"the YAML text is longer than {self._limits.size} characters")
+            message = f"the YAML text is longer than {self._limits.size} characters"
+            raise DumpError(message, limit="size")
         self.parts.append(text)
 
     def _block(self, value: object, column: int) -> None:
         self._depth += 1
         if self._depth > self._limits.depth:
-            raise DumpError(f"the value is nested deeper than {self._limits.depth} levels")
+            message = f"the value is nested deeper than {self._limits.depth} levels"
+            raise DumpError(message, limit="depth")
         if isinstance(value, Mapping):
             self._mapping(value, column)
         else:
