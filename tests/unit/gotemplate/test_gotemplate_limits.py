@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gotemplate import Environment, Limits, TemplateError
+from gotemplate import INLINE, Environment, Limits, TemplateError
 
 SMALL = Limits(
     source=10_000,
@@ -264,3 +264,90 @@ def test_rendering_works_deep_in_the_callers_stack() -> None:
     assert deeper(300) == "1"
     with pytest.raises((TemplateError, RecursionError)):
         deeper(sys.getrecursionlimit())
+
+
+@pytest.mark.parametrize(
+    ("call", "least"),
+    [
+        ('regexMatch "a{0,999}" "b"', 200),
+        ("regexMatch (repeat 80 `a{0,999}`) `b`", 10_000),
+        ('regexMatch "(" "b"', 900),
+        ("regexFind `(a|b|c)*d` .s", 150),
+        ("sortAlpha .l", 400),
+        ("toStrings .l", 400),
+        ("date .s 0", 4_000),
+        ("toDate (trunc 900 .s) (trunc 900 .s)", 3_000),
+        ("dateModify .s now", 4_000),
+        ("durationRound .s", 4_000),
+        ("js .s", 1_000),
+        ("shuffle .s", 4_000),
+        ("randAlpha 8000", 4_000),
+        ("printf (repeat 1000 `%d`) 1", 1_000),
+        ("has -1 .l", 800),
+        ("uniq .l", 800),
+        ("compact .l", 100),
+        ("chunk 1 .l", 100),
+    ],
+)
+def test_work_on_every_character_or_item_is_paid_for(call: str, least: int) -> None:
+    text, data = f"{{{{ $x := {call} }}}}", {"s": "b" * 8_000, "l": list(range(800))}
+
+    assert render(text, Limits(), **data) == ""
+    assert limit_of(text, Limits(steps=least), **data) == "steps"
+
+
+# Patterns of which RE2's own memory limit, 8 MiB, lets some compile for a minute.
+@pytest.mark.parametrize(
+    "pattern", ["a{0,999}" * 110, "(a{0,999}|b)" * 70, r"\\pL{1,999}" * 80, "[^x]{999}" * 100]
+)
+def test_patterns_that_compile_to_much_are_refused(pattern: str) -> None:
+    with pytest.raises(TemplateError, match="pattern too large"):
+        render(f'{{{{ regexFind "{pattern}" "a" }}}}', Limits())
+
+
+def test_a_search_is_paid_for_before_it_begins() -> None:
+    text = '{{ regexFind "(a|b|c|d)*[^x]{900}" .s }}'
+
+    assert limit_of(text, Limits(steps=100_000), s="b" * 80_000) == "steps"
+    assert limit_of(text, Limits(search=1_000_000), s="b" * 80_000) == "search"
+
+
+def test_all_searches_of_a_rendering_count_together() -> None:
+    text = '{{ range 100 }}{{ regexFind "ab*c" $.s }}{{ end }}'
+
+    assert render(text, Limits(), s="b" * 1_000) == ""
+    assert limit_of(text, Limits(search=200_000), s="b" * 1_000) == "search"
+    assert limit_of('{{ regexReplaceAll "b" .s "c" }}', Limits(search=1 << 16), s="b" * 500) == (
+        "search"
+    )
+
+
+def test_instructions_of_a_pattern() -> None:
+    assert limit_of('{{ regexFind "a{500}" "a" }}', Limits(program=400)) == "program"
+
+
+# What an event loop may render at once. Each of these would take it long under the full limits.
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("x" * 33_000, "source"),
+        ("{{ 1 }}" * 1_000, "tokens"),
+        ("{{ range 10000 }}{{ end }}", "steps"),
+        ("{{ range until 500 }}{{ range until 500 }}{{ end }}{{ end }}", "steps"),
+        ("{{ range 70 }}{{ repeat 1000 `x` }}{{ end }}", "output"),
+        ("{{ repeat 20000 `x` }}", "string"),
+        ("{{ until 2000 }}", "items"),
+        ('{{ regexFind "a{0,999}" "a" }}', "program"),
+        ('{{ regexFind (repeat 40 "a{0,9}") "a" }}', "pattern"),
+        ('{{ range 90 }}{{ regexFind "a{0,400}b" (repeat 900 "a") }}{{ end }}', "search"),
+        ('{{ derivePassword 1 "long" "a" "b" "c" }}', "expensive"),
+        ('{{ genCA "a" 1 }}', "expensive"),
+        ('{{ encryptAES "a" "b" }}', "expensive"),
+        ('{{ decryptAES "a" (b64enc (repeat 32 "b")) }}', "expensive"),
+        ('{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}', "depth"),
+        ("{{ range .l }}{{ toYaml $.l }}{{ end }}", "steps"),
+        ("{{ range .l }}{{ if has . $.l }}{{ end }}{{ end }}", "steps"),
+    ],
+)
+def test_inline_limits_end_what_would_hold_an_event_loop(text: str, limit: str) -> None:
+    assert limit_of(text, INLINE, l=[f"x{number}" for number in range(300)]) == limit

@@ -13,10 +13,11 @@ policy "operator"; what it may cost is bounded by `Limits`. Everything that goes
 from gotemplate.environment import Environment, Template
 from gotemplate.errors import FunctionError, LimitError, TemplateError
 from gotemplate.functions import Function
-from gotemplate.limits import Limits
+from gotemplate.limits import INLINE, Limits
 from gotemplate.sources import Sources
 
 __all__ = [
+    "INLINE",
     "Environment",
     "Function",
     "FunctionError",

@@ -71,6 +71,7 @@ class _Directives:
 
     def _directive(self) -> bool:
         """Handle one directive; False when the format ends before its verb."""
+        self._run.charge(1)
         spec = self._printer.spec = Spec()
         self._good_index = True
         self._after_index = False

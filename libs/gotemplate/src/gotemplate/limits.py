@@ -2,20 +2,21 @@
 
 Work is counted in steps: one for every node of a body each time the body runs (a loop pays for
 its body again on every pass), two for every value inside a printed one, and one for every 64
-characters or 16 items a function reads or makes beyond a small size. Steps therefore bound time
-and memory together, and they are the same on every machine. The other limits stop a single call
-before it allocates. The clock is looked at now and then, for what steps cannot see: a machine
-that is busy, and the few functions that take long (see `Limits.expensive`).
+characters or 8 items a function reads or makes, more where it looks at each of them. Steps
+therefore bound time and memory together, and they are the same on every machine. The other limits
+stop a single call before it allocates. The clock is looked at now and then, for what steps cannot
+see: a machine that is busy, and the few functions that take long (see `Limits.expensive`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from gotemplate.errors import LimitError
 from gotemplate.sources import Sources
 
-_SMALL = 256
+_SMALL_TEXT = 64
+_SMALL_LIST = 16
 _LOOK_EVERY = 200  # steps between two looks at the clock
 
 
@@ -34,6 +35,8 @@ class Limits:
         string: characters of one string made by a function, and of one printed value.
         items: items made by `until`, `seq` and their like.
         pattern: characters of a regular expression.
+        program: instructions of a compiled regular expression.
+        search: bytes of text times instructions that all searches of one rendering may read.
         expensive: calls, in one rendering, of functions that make keys, certificates and hashes
             of passwords; each may take up to some seconds.
         width: field width and precision of `printf`, columns of `indent`.
@@ -51,11 +54,31 @@ class Limits:
     string: int = 1 << 20
     items: int = 100_000
     pattern: int = 1000
+    program: int = 16_000
+    search: int = 2 << 30
     expensive: int = 10
     width: int = 10_000
     value_depth: int = 100
     bits: int = 1024
 
+
+INLINE: Final = Limits(
+    source=32 << 10,
+    tokens=2_000,
+    steps=2_000,
+    output=64 << 10,
+    depth=20,
+    string=16 << 10,
+    items=1_000,
+    pattern=200,
+    program=1_000,
+    search=1 << 20,
+    expensive=0,
+    width=1_000,
+)
+"""What may be rendered on an event loop. No function takes much over 5 µs for a step, so parsing
+and rendering take some 10 ms each at worst. A template that exceeds a limit is to be rendered
+again, in another process and under larger limits."""
 
 _OWN = Sources()
 
@@ -77,6 +100,7 @@ class Run:
         "_deadline",
         "_expensive",
         "_look",
+        "_searched",
         "depth",
         "expired",
         "limits",
@@ -99,6 +123,7 @@ class Run:
         self.stopped_at: Located | None = None
         self._look = limits.steps
         self._expensive = limits.expensive
+        self._searched = 0
         self._deadline = self.sources.elapsed() + limits.seconds
 
     def charge(self, steps: int) -> None:
@@ -131,6 +156,24 @@ class Run:
             raise LimitError("expensive", self.limits.expensive, " calls")
         self._check_time()
 
+    def search(self, size: int) -> None:
+        """Pay for a search of a regular expression, before it begins.
+
+        Raises:
+            LimitError: all searches together would be too large.
+        """
+        self._searched += size
+        self.check("search", self._searched)
+
+    def need_library(self) -> None:
+        """Refuse what loads a large library where nothing expensive is allowed.
+
+        Raises:
+            LimitError: nothing expensive is.
+        """
+        if not self.limits.expensive:
+            raise LimitError("expensive", 0, " calls")
+
     def enter(self) -> None:
         """Begin a template inside another.
 
@@ -148,11 +191,11 @@ class Run:
             LimitError: the account is empty, or a string is longer than `Limits.string`.
         """
         if isinstance(value, str):
-            if len(value) > _SMALL:
+            if len(value) > _SMALL_TEXT:
                 self.check("string", len(value))
                 self.charge(len(value) >> 6)
-        elif isinstance(value, (list, dict, tuple)) and len(value) > _SMALL:
-            self.charge(len(value) >> 4)
+        elif isinstance(value, (list, dict, tuple)) and len(value) > _SMALL_LIST:
+            self.charge(len(value) >> 3)
 
     def check(self, limit: str, wanted: int) -> None:
         """Refuse a size before it is allocated.

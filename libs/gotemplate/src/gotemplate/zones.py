@@ -16,6 +16,9 @@ _LATEST: Final = 253_402_214_400  # the last day of the year 9999
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=PYTHON_UTC)
 
 
+_preloaded: Final[dict[str, bytes]] = {}
+
+
 class ZoneError(LookupError):
     """There is no zone of that name."""
 
@@ -83,8 +86,20 @@ def load(name: str) -> Zone:
         return UTC
     if name not in _names():
         raise ZoneError(f"unknown time zone {name}")
-    from importlib import resources
+    from io import BytesIO
     from zoneinfo import ZoneInfo
 
-    with resources.files("tzdata.zoneinfo").joinpath(name).open("rb") as file:
-        return DatabaseZone(ZoneInfo.from_file(file, key=name))
+    data = _preloaded.get(name) or _read(name)
+    return DatabaseZone(ZoneInfo.from_file(BytesIO(data), key=name))
+
+
+def preload() -> None:
+    """Read the whole database, some 400 KiB, for a process that can open no files later."""
+    for name in _names():
+        _preloaded[name] = _read(name)
+
+
+def _read(name: str) -> bytes:
+    from importlib import resources
+
+    return resources.files("tzdata.zoneinfo").joinpath(name).read_bytes()

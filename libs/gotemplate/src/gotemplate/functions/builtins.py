@@ -114,7 +114,9 @@ def html(run: Run, *args: object) -> str:
 
 def js(run: Run, *args: object) -> str:
     """Escape for a JavaScript string as Go does."""
-    return _JS_SPECIAL.sub(_escape_js, _joined(run, args))
+    text = _joined(run, args)
+    run.charge(len(text) >> 3)
+    return _JS_SPECIAL.sub(_escape_js, text)
 
 
 def _escape_js(match: re.Match[str]) -> str:

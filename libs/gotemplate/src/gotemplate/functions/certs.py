@@ -1,6 +1,7 @@
 """Sprig's functions on private keys and certificates.
 
-Every one of them is expensive. The library behind them is loaded when the first one is called.
+Every one of them is expensive. The library behind them is loaded when the first one is called, and
+paid for before: loading it takes longer than an event loop may wait.
 """
 
 import ipaddress
@@ -52,9 +53,9 @@ _Items = Sequence[object] | None
 
 def gen_private_key(run: Run, kind: str) -> str:
     """Make a private key: "rsa" (also for ""), "dsa", "ecdsa" or "ed25519"."""
+    run.spend()
     from gotemplate import keys
 
-    run.spend()
     key = keys.generate(kind)
     return f"Unknown type {kind}" if key is None else keys.write(key)
 
@@ -117,9 +118,9 @@ def build_custom_cert(run: Run, cert: str, key: str) -> Certificate:
     Raises:
         FunctionError: one of them is none.
     """
+    run.spend()
     from gotemplate import certificates, keys
 
-    run.spend()
     found = Certificate(_decoded(cert, "certificate"), _decoded(key, "private key"))
     try:
         certificates.read(found.cert)
@@ -140,16 +141,16 @@ def _decoded(text: str, what: str) -> str:
 
 
 def _new_key(run: Run) -> "PrivateKey":
+    run.spend()
     from gotemplate import keys
 
-    run.spend()
     return keys.generate_rsa(_RSA_BITS)
 
 
 def _key(run: Run, pem: str) -> "PrivateKey":
+    run.spend()
     from gotemplate import keys
 
-    run.spend()
     try:
         return keys.read(pem)
     except keys.PrivateKeyError as error:
@@ -157,9 +158,9 @@ def _key(run: Run, pem: str) -> "PrivateKey":
 
 
 def _issuer(run: Run, authority: Certificate) -> "Issuer":
+    run.spend()
     from gotemplate import certificates, keys
 
-    run.spend()
     try:
         certificate = certificates.read(authority.cert)
     except certificates.CertificateError as error:

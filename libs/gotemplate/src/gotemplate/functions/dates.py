@@ -38,6 +38,7 @@ def date(run: Run, layout: str, value: object) -> str:
 
 def date_in_zone(run: Run, layout: str, value: object, zone: str) -> str:
     """Write a date as the clocks of a zone show it; of one that does not exist, in UTC."""
+    run.charge(len(layout) >> 1)
     try:
         found = zones.load(zone)
     except zones.ZoneError:
@@ -56,22 +57,25 @@ def html_date_in_zone(run: Run, value: object, zone: str) -> str:
     return date_in_zone(run, _HTML, value, zone)
 
 
-def must_date_modify(duration: str, time: Time) -> Time:
+def must_date_modify(run: Run, duration: str, time: Time) -> Time:
     """Give a later time, an earlier one of a negative duration.
 
     Raises:
         FunctionError: it is no duration.
     """
+    run.charge(len(duration) >> 1)
     try:
         return time.add(durations.parse(duration))
     except durations.DurationError as error:
         raise FunctionError(str(error)) from error
 
 
-def date_modify(duration: str, time: Time) -> Time:
+def date_modify(run: Run, duration: str, time: Time) -> Time:
     """Give a later time; the same when it is no duration."""
     try:
-        return must_date_modify(duration, time)
+        return must_date_modify(run, duration, time)
+    except LimitError:
+        raise
     except FunctionError:
         return time
 
@@ -95,6 +99,7 @@ def duration_round(run: Run, value: object) -> str:
     """Write a duration in its largest unit: of a text, nanoseconds as int64, or since a time."""
     nanoseconds = 0
     if isinstance(value, str):
+        run.charge(len(value) >> 1)
         try:
             nanoseconds = durations.parse(value)
         except durations.DurationError:
@@ -113,6 +118,7 @@ def must_to_date(run: Run, layout: str, text: str) -> Time:
         FunctionError: it is not written as the layout shows.
     """
     run.check("pattern", max(len(layout), len(text)))
+    run.charge(2 * (len(layout) + len(text)))
     try:
         found = layoutreader.read(layout, text)
     except layoutreader.DateError as error:
@@ -154,10 +160,10 @@ FUNCTIONS: Final = (
     Function("date_in_zone", date_in_zone, (STRING, ANY, STRING), uses_run=True),
     Function("htmlDate", html_date, (ANY,), uses_run=True),
     Function("htmlDateInZone", html_date_in_zone, (ANY, STRING), uses_run=True),
-    Function("dateModify", date_modify, (STRING, TIME)),
-    Function("date_modify", date_modify, (STRING, TIME)),
-    Function("mustDateModify", must_date_modify, (STRING, TIME)),
-    Function("must_date_modify", must_date_modify, (STRING, TIME)),
+    Function("dateModify", date_modify, (STRING, TIME), uses_run=True),
+    Function("date_modify", date_modify, (STRING, TIME), uses_run=True),
+    Function("mustDateModify", must_date_modify, (STRING, TIME), uses_run=True),
+    Function("must_date_modify", must_date_modify, (STRING, TIME), uses_run=True),
     Function("ago", ago, (ANY,), uses_run=True),
     Function("duration", duration, (ANY,)),
     Function("durationRound", duration_round, (ANY,), uses_run=True),

@@ -174,6 +174,7 @@ def to_strings(run: Run, value: object) -> list[str]:
         return StringList()
     if not isinstance(value, (list, tuple)):
         return StringList([plain_text(run, value)])
+    run.charge(len(value) >> 1)
     return StringList([plain_text(run, item) for item in value if item is not None])
 
 

@@ -65,8 +65,6 @@ class _Uint32(Param):
 
 def bcrypt(run: Run, password: str) -> str:
     """Hash a password with bcrypt; of one longer than 72 bytes, say that it is."""
-    import bcrypt as library
-
     data = to_bytes(password)
     if len(data) > _LONGEST_BCRYPT:
         return (
@@ -74,6 +72,8 @@ def bcrypt(run: Run, password: str) -> str:
             f"bcrypt: password length exceeds {_LONGEST_BCRYPT} bytes"
         )
     run.spend()
+    import bcrypt as library
+
     salt = base64.b64encode(run.sources.random(_BLOCK)).decode()[:22].translate(_BCRYPT)
     return library.hashpw(data, f"$2a${_COST}${salt}".encode()).decode()
 
@@ -118,6 +118,7 @@ def encrypt_aes(run: Run, password: str, text: str) -> str:
     """Encrypt a text with AES-256 in CBC mode; base64 of the random start and the blocks."""
     if not text:
         return ""
+    run.need_library()
     data = to_bytes(text)
     padding = _BLOCK - len(data) % _BLOCK
     start = run.sources.random(_BLOCK)
@@ -125,7 +126,7 @@ def encrypt_aes(run: Run, password: str, text: str) -> str:
     return base64.b64encode(start + blocks).decode()
 
 
-def decrypt_aes(password: str, text: str) -> str:
+def decrypt_aes(run: Run, password: str, text: str) -> str:
     """Decrypt what `encryptAES` gave.
 
     Raises:
@@ -144,6 +145,7 @@ def decrypt_aes(password: str, text: str) -> str:
         raise FunctionError("crypto/cipher: input not full blocks")
     if not blocks:
         raise FunctionError("runtime error: index out of range [-1]")
+    run.need_library()
     plain = _aes(password, data[:_BLOCK], blocks, encrypt=False)
     size = len(plain) - plain[-1]
     if size < 0:
@@ -178,5 +180,5 @@ FUNCTIONS: Final = (
         uses_run=True,
     ),
     Function("encryptAES", encrypt_aes, _TEXTS, uses_run=True),
-    Function("decryptAES", decrypt_aes, _TEXTS),
+    Function("decryptAES", decrypt_aes, _TEXTS, uses_run=True),
 )

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from gotemplate.regex import Match, Regex
 
 
+_FIRST: Final = 9  # bits: instructions times bytes that the first search of a call has for a step
+_LATER: Final = 13
+_FAILED: Final = 1_000  # steps of a pattern that does not compile; one too large takes as long
+
+
 def _compiled(run: Run, pattern: str) -> "Regex":
     """Compile a pattern.
 
@@ -21,14 +26,33 @@ def _compiled(run: Run, pattern: str) -> "Regex":
         FunctionError: it is none; the text is Go's.
         LimitError: it is too long.
     """
-    from gotemplate.regex import RegexError, compile_regex
+    from gotemplate.regex import RegexError, compile_regex, cost_of
 
     run.check("pattern", len(pattern))
-    run.charge(len(pattern))
+    # Cached patterns cost the same, so that a rendering costs the same wherever it runs.
+    run.charge(cost_of(pattern))
     try:
-        return compile_regex(pattern)
+        regex = compile_regex(pattern)
     except RegexError as error:
+        run.charge(_FAILED)
         raise FunctionError(str(error)) from error
+    run.charge(regex.size >> 3)
+    run.check("program", regex.size)
+    return regex
+
+
+def _pay(run: Run) -> Callable[[int, int], None]:
+    """Give what charges for the searches of one call.
+
+    How much of the text a search reads is known to RE2 alone. The first one pays for all of it;
+    those that follow, of which there may be thousands, for a part. `Limits.search` counts all.
+    """
+
+    def pay(start: int, size: int) -> None:
+        run.search(size)
+        run.charge((size >> _FIRST if start == 0 else size >> _LATER) + 1)
+
+    return pay
 
 
 def _quoted(pattern: str) -> str:
@@ -60,7 +84,7 @@ def _twice(name: str, call: Callable[..., object], *more: Param) -> tuple[Functi
 
 def must_match(run: Run, pattern: str, text: str) -> bool:
     """Tell whether a text has a match."""
-    return _compiled(run, pattern).search(to_bytes(text)) is not None
+    return _compiled(run, pattern).search(to_bytes(text), on_search=_pay(run)) is not None
 
 
 def match(run: Run, pattern: str, text: str) -> bool:
@@ -76,20 +100,21 @@ def match(run: Run, pattern: str, text: str) -> bool:
 def find(run: Run, pattern: str, text: str) -> str:
     """Give the first match, "" when there is none."""
     data = to_bytes(text)
-    found = _compiled(run, pattern).search(data)
+    found = _compiled(run, pattern).search(data, on_search=_pay(run))
     return from_bytes(data[found.start : found.end]) if found else ""
 
 
 def find_all(run: Run, pattern: str, text: str, most: int) -> list[str]:
     """Give the matches, at most so many, all when the number is negative."""
     data = to_bytes(text)
-    found = islice(_compiled(run, pattern).matches(data), most if most >= 0 else None)
+    matches = _compiled(run, pattern).matches(data, on_search=_pay(run))
+    found = islice(matches, most if most >= 0 else None)
     return _list(run, (data[m.start : m.end] for m in found)) or NilStringList()
 
 
 def split(run: Run, pattern: str, text: str, most: int) -> list[str]:
     """Cut a text at the matches into at most so many pieces, all when the number is negative."""
-    pieces = _compiled(run, pattern).split(to_bytes(text), most)
+    pieces = _compiled(run, pattern).split(to_bytes(text), most, on_search=_pay(run))
     return _list(run, pieces) if most else NilStringList()
 
 
@@ -108,7 +133,7 @@ def replace_all_literal(run: Run, pattern: str, text: str, replacement: str) -> 
 def _replaced(
     run: Run, regex: "Regex", data: bytes, expand: "Callable[[Match], Iterable[bytes]]"
 ) -> str:
-    return from_bytes(b"".join(_charged(run, regex.replace(data, expand))))
+    return from_bytes(b"".join(_charged(run, regex.replace(data, expand, on_search=_pay(run)))))
 
 
 def _list(run: Run, pieces: Iterable[bytes]) -> list[str]:

@@ -81,7 +81,7 @@ def uuidv4(run: Run) -> str:
 
 def _afford(run: Run, length: int) -> None:
     run.check("string", length)
-    run.charge(max(length, 0) >> 3)
+    run.charge(max(length, 0) >> 1)
 
 
 FUNCTIONS: Final = (
