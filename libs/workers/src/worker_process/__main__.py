@@ -1,0 +1,160 @@
+"""`python -I -m worker_process MODULE PARENT MEMORY ANSWER [PATH ...]`: work jobs off, one by one.
+
+MODULE holds the handlers, PARENT is the pid of the process that started this one, MEMORY and ANSWER
+are bytes, and each PATH is a directory to import from. Requests come on standard input, answers go
+to standard output; see `frames`. The process ends with its parent, with its standard input, or
+when a limit is exceeded.
+"""
+
+import gc
+import importlib
+import math
+import os
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from worker_process import confinement
+from worker_process.frames import ANSWER, REQUEST, Kind
+
+_GROWTH = 4
+"""A process ends after a job if more than this part of its spare address space has stayed taken."""
+_PAGE = resource.getpagesize()
+
+Handler = Callable[[bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The two pipes, under numbers that no handler uses by accident."""
+
+    requests: BinaryIO
+    answers: int
+
+    @classmethod
+    def take(cls) -> "Channel":
+        """Take the standard streams; a stray `print` of a handler cannot break a frame then."""
+        requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
+        # Standard error is /dev/null, opened by the parent.
+        os.dup2(2, 0)
+        os.dup2(2, 1)
+        return cls(requests, answers)
+
+    def receive(self) -> tuple[float, str, bytes] | None:
+        """Return CPU seconds, handler and payload of the next job; None at the end."""
+        header = self.requests.read(REQUEST.size)
+        if len(header) < REQUEST.size:
+            return None
+        cpu, name, size = REQUEST.unpack(header)
+        limit_cpu(cpu)
+        return cpu, self.requests.read(name).decode(), self.requests.read(size)
+
+    def send(self, kind: Kind, body: bytes = b"") -> None:
+        """Send an answer."""
+        self._write(ANSWER.pack(kind, len(body)))
+        self._write(body)
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.answers, view) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Watches how much address space is taken."""
+
+    statm: int
+    largest: int
+
+    @classmethod
+    def watch(cls, memory: int) -> "Size":
+        """Open the kernel's figures while that is possible."""
+        statm = os.open("/proc/self/statm", os.O_RDONLY)
+        now = _address_space(statm)
+        return cls(statm, now + max(memory - now, 0) // _GROWTH)
+
+    def too_large(self) -> bool:
+        """Whether the next job would find too little."""
+        return _address_space(self.statm) > self.largest
+
+
+def _address_space(statm: int) -> int:
+    return int(os.pread(statm, 100, 0).split()[0]) * _PAGE
+
+
+def limit_cpu(seconds: float) -> None:
+    """Limit the CPU time from now on; infinity lifts the limit.
+
+    The kernel counts the CPU time of the whole life of a process, in full seconds, so the limit is
+    set anew for each job and ends it up to a second late. SIGXCPU ends the process whatever it
+    does. The hard limit stays infinite: it could never be raised for the next job.
+    """
+    soft = resource.RLIM_INFINITY
+    if seconds != math.inf:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = math.ceil(used.ru_utime + used.ru_stime + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+
+
+def work(channel: Channel, handlers: Mapping[str, Handler], largest: int, size: Size) -> None:
+    """Answer requests until they end, or until this process must not take another."""
+    while (request := channel.receive()) is not None:
+        _, name, payload = request
+        del request
+        kind, body = run(handlers, name, payload)
+        del payload
+        # Waiting for the next job and sending this answer are not part of a job.
+        limit_cpu(math.inf)
+        if kind is Kind.DONE and len(body) > largest:
+            kind, body = Kind.TOO_LARGE, b""
+        if kind is Kind.DONE and size.too_large():
+            kind = Kind.LAST
+        channel.send(kind, body)
+        if kind in (Kind.LAST, Kind.MEMORY):
+            return
+        del body
+
+
+def run(handlers: Mapping[str, Handler], name: str, payload: bytes) -> tuple[Kind, bytes]:
+    """Run one job. What an exception says may quote a tenant, so only its type is told."""
+    try:
+        return Kind.DONE, handlers[name](payload)
+    except MemoryError:
+        return Kind.MEMORY, b""
+    except Exception as error:  # noqa: BLE001 - the parent raises JobFailed for it
+        return Kind.FAILED, type(error).__name__.encode()
+
+
+def start(module: str, memory: int) -> tuple[Mapping[str, Handler], Size]:
+    """Import the handlers and what they need, then lock the process down."""
+    found = importlib.import_module(module)
+    getattr(found, "prepare", lambda: None)()
+    # What is there now stays: the collector need not look at it again, nor touch its pages.
+    gc.collect()
+    gc.freeze()
+    size = Size.watch(memory)
+    confinement.lock(memory)
+    return found.HANDLERS, size
+
+
+def main() -> None:
+    """Start, tell the parent how that went, and work."""
+    module, parent, memory, answer, *path = sys.argv[1:]
+    confinement.give_way()
+    confinement.die_with(int(parent))
+    channel = Channel.take()
+    sys.path += path
+    try:
+        handlers, size = start(module, int(memory))
+    except Exception as error:  # noqa: BLE001 - told to the parent, which logs it
+        channel.send(Kind.NOT_STARTED, f"{type(error).__name__}: {error}".encode()[:2000])
+        raise SystemExit(1) from None
+    channel.send(Kind.READY)
+    work(channel, handlers, int(answer), size)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Worker processes for what must not hold the event loop of a service: the data of tenants.
+
+A `Pool` keeps a few processes warm. Each runs one job at a time under limits of the kernel, without
+descriptors of the service, and can open nothing. It knows nothing of Kubernetes.
+"""
+
+from workers.errors import JobFailed, LimitExceeded, LimitName, PoolBusy, WorkerError
+from workers.limits import Limits
+from workers.pool import Observation, Pool
+
+__all__ = [
+    "JobFailed",
+    "LimitExceeded",
+    "LimitName",
+    "Limits",
+    "Observation",
+    "Pool",
+    "PoolBusy",
+    "WorkerError",
+]

@@ -1,0 +1,281 @@
+"""Keeps worker processes warm and shares them between tenants.
+
+Invariants: there are never more than `size + 1` processes, since a new one is started only after
+the one that it replaces has been reaped; never more than `size` jobs run; and one tenant never has
+more than `size - 1` of them. A tenant whose job ended its process counts as running it until the
+new one is ready: whoever kills workers waits for their starts, and nobody else does.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from workers.errors import JobFailed, LimitExceeded, Outcome, PoolBusy, WorkerError
+from workers.limits import Limits
+from workers.process import Killed, StartError, Worker
+from workers.queue import Bounds, FairQueue
+
+log = logging.getLogger(__name__)
+
+_TRIES = 2
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between two failing starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """How one job ended.
+
+    Attributes:
+        handler: Which job.
+        outcome: `ok`, the name of the limit that was exceeded, `failed`, `busy` or `cancelled`.
+        waited: Seconds until a worker took it, or until it ended without one.
+        seconds: Seconds in a worker; 0 without one.
+    """
+
+    handler: str
+    outcome: Outcome
+    waited: float
+    seconds: float
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A job that waits for a worker."""
+
+    tenant: str
+    size: int
+    granted: "asyncio.Future[Worker]"
+
+
+@dataclass(slots=True)
+class _Times:
+    """When a job came and when a worker took it, of a monotonic clock."""
+
+    came: float = field(default_factory=time.monotonic)
+    taken: float | None = None
+
+    def observe(self, handler: str, outcome: Outcome) -> Observation:
+        now = time.monotonic()
+        taken = now if self.taken is None else self.taken
+        return Observation(handler, outcome, taken - self.came, now - taken)
+
+
+class Pool:
+    """Worker processes for jobs of many tenants.
+
+    Args:
+        handlers: Module with `HANDLERS`, functions from bytes to bytes by name, and optionally
+            `prepare()`, which is called once in each process before it is locked down: what
+            handlers need later has to be imported and read there.
+        size: Jobs that run at the same time, at least 2; one more process is kept as a spare.
+        limits: What a job may use.
+        bounds: How much may wait.
+        observe: Called once for each call, at its end; must not raise.
+        path: Directories to import from, besides those of the interpreter.
+
+    Raises:
+        ValueError: with one worker, one tenant could hold all.
+    """
+
+    def __init__(
+        self,
+        handlers: str,
+        *,
+        size: int = 2,
+        limits: Limits | None = None,
+        bounds: Bounds | None = None,
+        observe: Callable[[Observation], None] | None = None,
+        path: Sequence[Path] = (),
+    ) -> None:
+        if size < 2:
+            raise ValueError(f"a pool of {size}: one tenant could hold it all; the least is 2")
+        self.limits = limits or Limits()
+        self._size = size
+        self._start = partial(Worker.start, handlers, self.limits, path)
+        self._observe = observe or (lambda _: None)
+        self._queue: FairQueue[_Job] = FairQueue(bounds or Bounds())
+        self._workers: set[Worker] = set()
+        # The one used last comes last and is used next: its caches are warm.
+        self._idle: list[Worker] = []
+        self._running = 0
+        self._tenants: Counter[str] = Counter()
+        self._stopped = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether a job could be taken now or when another ends, without waiting for a start."""
+        return bool(self._workers)
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """The processes that are warm."""
+        # Copied at once, since metrics are collected in a thread.
+        return frozenset(worker.pid for worker in tuple(self._workers))
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for a worker."""
+        return len(self._queue)
+
+    async def run(self) -> None:
+        """Keep the processes running until cancelled; none is left then, and waiting jobs fail."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self._size + 1):
+                    group.create_task(self._keep(), name=f"worker process {number}")
+        finally:
+            self._stopped = True
+            while (job := self._queue.take(lambda _: True)) is not None:
+                if not job.granted.done():
+                    job.granted.set_exception(PoolBusy("the worker processes are stopping"))
+
+    async def call(
+        self,
+        handler: str,
+        payload: bytes,
+        *,
+        tenant: str,
+        cpu: float | None = None,
+        wall: float | None = None,
+    ) -> bytes:
+        """Run a job in a worker and return its answer.
+
+        Cancelling it ends the process that works on it. How long it waits for a worker is up to
+        the caller (`asyncio.timeout`).
+
+        Args:
+            handler: Name of a handler.
+            payload: What it is called with.
+            tenant: Whose job it is.
+            cpu: Seconds of CPU instead of the limit.
+            wall: Seconds from the worker's start on it to the answer, instead of the limit.
+
+        Raises:
+            LimitExceeded: the job needs more than it may.
+            JobFailed: the handler raised, or its process died.
+            PoolBusy: too much is waiting, or the pool is stopping.
+        """
+        times = _Times()
+        outcome: Outcome = "cancelled"
+        run = partial(
+            Worker.run,
+            handler=handler,
+            payload=payload,
+            cpu=self.limits.cpu if cpu is None else cpu,
+            wall=self.limits.wall if wall is None else wall,
+        )
+        try:
+            if len(payload) > self.limits.payload:
+                raise LimitExceeded("payload", self.limits.payload)
+            answer = await self._try(run, tenant, len(payload), times)
+            outcome = "ok"
+            return answer
+        except WorkerError as error:
+            outcome = error.outcome
+            raise
+        finally:
+            self._observe(times.observe(handler, outcome))
+
+    async def _try(
+        self,
+        run: Callable[[Worker], Coroutine[None, None, bytes]],
+        tenant: str,
+        size: int,
+        times: _Times,
+    ) -> bytes:
+        # A process that was killed from outside says nothing about its job, and handlers have no
+        # effects. Only once more: a job may be the reason why the kernel ends processes.
+        for _ in range(_TRIES):
+            with contextlib.suppress(Killed):
+                worker = await self._take(tenant, size)
+                times.taken = time.monotonic()
+                try:
+                    return await run(worker)
+                finally:
+                    self._give_back(worker)
+        raise JobFailed("its process was killed twice, perhaps for lack of memory in the container")
+
+    async def _take(self, tenant: str, size: int) -> Worker:
+        """Wait for a worker."""
+        if self._stopped:
+            raise PoolBusy("the worker processes are stopping")
+        job = _Job(tenant, size, asyncio.get_running_loop().create_future())
+        self._queue.put(job)
+        self._hand_out()
+        try:
+            return await job.granted
+        except asyncio.CancelledError:
+            self._queue.discard(job)
+            # Cancelled in the turn of the loop in which it got its worker.
+            if not job.granted.cancelled() and job.granted.exception() is None:
+                self._give_back(job.granted.result())
+            raise
+
+    def _hand_out(self) -> None:
+        while self._idle and self._running < self._size:
+            job = self._queue.take(self._may_run)
+            if job is None:
+                return
+            # A cancelled one leaves the queue itself, in a later turn of the loop.
+            if not job.granted.done():
+                worker = self._idle.pop()
+                worker.tenant = job.tenant
+                self._tenants[job.tenant] += 1
+                self._running += 1
+                job.granted.set_result(worker)
+
+    def _may_run(self, tenant: str) -> bool:
+        return self._tenants[tenant] < self._size - 1
+
+    def _give_back(self, worker: Worker) -> None:
+        self._running -= 1
+        if worker.usable:
+            self._release(worker)
+            self._idle.append(worker)
+        self._hand_out()
+
+    def _release(self, worker: Worker) -> None:
+        """Let the tenant of a worker's last job have another."""
+        if worker.tenant is None:
+            return
+        self._tenants[worker.tenant] -= 1
+        # Counters of tenants that are gone would add up.
+        if not self._tenants[worker.tenant]:
+            del self._tenants[worker.tenant]
+        worker.tenant = None
+
+    async def _keep(self) -> None:
+        """Keep one process running."""
+        ended: Worker | None = None
+        while True:
+            worker = await self._started()
+            if ended is not None:
+                self._release(ended)
+            self._workers.add(worker)
+            self._idle.append(worker)
+            self._hand_out()
+            try:
+                await worker.exit_code()
+            finally:
+                self._workers.discard(worker)
+                if worker in self._idle:
+                    self._idle.remove(worker)
+                await worker.end()
+            ended = worker
+
+    async def _started(self) -> Worker:
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return await self._start()
+            except StartError as error:
+                log.error("a worker process cannot be started", extra={"error": str(error)})
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)

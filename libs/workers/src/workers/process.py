@@ -1,0 +1,190 @@
+"""One worker process, as its parent sees it: started by exec, spoken to over two pipes."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Sequence
+from pathlib import Path
+
+from worker_process.frames import ANSWER, REQUEST, Kind
+from workers.errors import JobFailed, LimitExceeded, WorkerError
+from workers.limits import Limits
+
+_START_SECONDS = 60.0
+"""A start takes a fraction of a second, and longer where the lowest priority gets little CPU."""
+_BUFFER = 256 * 1024
+"""Bytes that are read ahead; a long answer costs few turns of the loop then."""
+
+
+class StartError(Exception):
+    """A worker process could not be started; the text is not a tenant's."""
+
+
+class Killed(Exception):
+    """The process was killed from outside of the pool: by the kernel for memory, or by somebody."""
+
+
+class Worker:
+    """A process that is ready for jobs, one at a time.
+
+    Attributes:
+        tenant: Whose job it has; after its end, whose job ended it. None between two jobs.
+    """
+
+    def __init__(self, process: Process, limits: Limits) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._requests, self._answers = process.stdin, process.stdout
+        self._limits = limits
+        self._working = self._ended = False
+        self.tenant: str | None = None
+
+    @classmethod
+    async def start(cls, handlers: str, limits: Limits, path: Sequence[Path]) -> "Worker":
+        """Start a process and wait until it is ready.
+
+        Raises:
+            StartError: it cannot be started, or says that it cannot work.
+        """
+        options = (handlers, os.getpid(), limits.memory, limits.answer, *path)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                # Isolated: nothing of the environment, the user or the working directory counts.
+                "-I",
+                "-m",
+                "worker_process",
+                *map(str, options),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                limit=_BUFFER,
+                close_fds=True,
+                env={},
+                cwd="/",
+                # Ctrl-C of a terminal is for the service alone.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise StartError(f"{sys.executable} cannot be started: {error}") from error
+        worker = cls(process, limits)
+        try:
+            await worker._expect_ready()
+        except BaseException:
+            await worker.end()
+            raise
+        return worker
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can take a job now."""
+        return not self._working and not self._ended
+
+    async def run(self, handler: str, payload: bytes, *, cpu: float, wall: float) -> bytes:
+        """Run one job and return its answer; a cancelled job ends with its process.
+
+        Raises:
+            LimitExceeded: a limit was exceeded.
+            JobFailed: the handler raised, or its process died of a fault.
+            Killed: the process was killed from outside.
+        """
+        try:
+            async with asyncio.timeout(wall):
+                kind, body = await self._exchange(handler, payload, cpu)
+        except TimeoutError:
+            raise LimitExceeded("wall", wall) from None
+        except (EOFError, ConnectionError):
+            raise _end_of(await self.exit_code(), handler, cpu, self._limits) from None
+        finally:
+            # Without its answer read to the end, the next job would get what is left of it.
+            if self._working:
+                self.kill()
+        return self._result(kind, body, handler)
+
+    async def _exchange(self, handler: str, payload: bytes, cpu: float) -> tuple[Kind, bytes]:
+        self._working = True
+        name = handler.encode()
+        self._requests.write(REQUEST.pack(cpu, len(name), len(payload)) + name)
+        self._requests.write(payload)
+        await self._requests.drain()
+        kind, body = await self._receive()
+        self._working = kind in (Kind.LAST, Kind.MEMORY)
+        return kind, body
+
+    async def _receive(self) -> tuple[Kind, bytes]:
+        kind, size = ANSWER.unpack(await self._answers.readexactly(ANSWER.size))
+        if size > self._limits.answer:
+            # The process keeps to this bound itself. Here it bounds what the service reads.
+            raise LimitExceeded("answer", self._limits.answer)
+        return Kind(kind), await self._answers.readexactly(size)
+
+    def _result(self, kind: Kind, body: bytes, handler: str) -> bytes:
+        match kind:
+            case Kind.DONE | Kind.LAST:
+                return body
+            case Kind.MEMORY:
+                raise LimitExceeded("memory", self._limits.memory)
+            case Kind.TOO_LARGE:
+                raise LimitExceeded("answer", self._limits.answer)
+            case _:
+                raise JobFailed(f"job {handler!r} failed: {body.decode(errors='replace')}")
+
+    async def _expect_ready(self) -> None:
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                kind, body = await self._receive()
+        except TimeoutError:
+            raise StartError(f"it was not ready within {_START_SECONDS:g} s") from None
+        except (EOFError, ConnectionError):
+            raise StartError(f"it ended with exit code {await self.exit_code()}") from None
+        if kind is not Kind.READY:
+            raise StartError(body.decode(errors="replace"))
+
+    def kill(self) -> None:
+        """Kill the process, if it is still there."""
+        self._ended = True
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def exit_code(self) -> int:
+        """Wait until the process has ended; negative numbers are signals."""
+        code = await self._process.wait()
+        self._ended = True
+        return code
+
+    async def end(self) -> None:
+        """Kill the process and wait until it has been reaped; its pipes are closed then."""
+        self.kill()
+        self._requests.close()
+        await self.exit_code()
+
+
+def _end_of(code: int, handler: str, cpu: float, limits: Limits) -> WorkerError | Killed:
+    """Say why a process ended in the middle of a job."""
+    match -code:
+        case signal.SIGXCPU:
+            return LimitExceeded("cpu", cpu)
+        case signal.SIGABRT:
+            # C++ ends a process so where it gets no memory (std::bad_alloc).
+            return LimitExceeded("memory", limits.memory)
+        case signal.SIGKILL | signal.SIGTERM:
+            return Killed()
+        case number if number > 0:
+            return JobFailed(f"job {handler!r} failed: its process died of {_name(number)}")
+        case _:
+            return JobFailed(f"job {handler!r} failed: its process ended with exit code {code}")
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,48 @@
+"""Pools of real processes."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from workers import Limits, Observation, Pool
+from workers.queue import Bounds
+
+HANDLERS = Path(__file__).parent / "handlers"
+
+
+@contextlib.asynccontextmanager
+async def running(
+    *,
+    handlers: str = "trials",
+    path: Path = HANDLERS,
+    size: int = 2,
+    limits: Limits | None = None,
+    bounds: Bounds | None = None,
+    observe: Callable[[Observation], None] | None = None,
+) -> AsyncIterator[Pool]:
+    """Run a pool, with all its processes warm at the start and none left at the end."""
+    pool = Pool(handlers, size=size, limits=limits, bounds=bounds, observe=observe, path=[path])
+    task = asyncio.create_task(pool.run())
+    try:
+        await until(lambda: len(pool.pids) == size + 1 or task.done())
+        yield pool
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110 - processes signal no event
+            await asyncio.sleep(0.005)
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; one that nobody has reaped yet counts."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return True
+    return stat.rpartition(") ")[2].startswith("Z")

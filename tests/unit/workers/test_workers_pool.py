@@ -1,0 +1,269 @@
+"""Processes are kept warm, shared fairly, and replaced without anybody waiting."""
+
+import asyncio
+import logging
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.unit.workers.conftest import HANDLERS, gone, running, until
+from workers import JobFailed, LimitExceeded, Limits, Observation, Pool, PoolBusy
+from workers.queue import Bounds
+
+_GATED = """
+import os, pathlib
+from trials import HANDLERS
+
+def prepare():
+    gate = pathlib.Path(__file__).with_name("gate")
+    if gate.exists():
+        gate.read_bytes()
+"""
+
+
+class Gate:
+    """Stops the starts of processes: they read from a FIFO that nobody has opened to write."""
+
+    def __init__(self, directory: Path) -> None:
+        self._fifo = directory / "gate"
+
+    def shut(self) -> None:
+        os.mkfifo(self._fifo)
+
+    def open(self) -> None:
+        writing = os.open(self._fifo, os.O_RDWR)
+        self._fifo.unlink()
+        os.close(writing)
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Gate:
+    (tmp_path / "gated.py").write_text(_GATED)
+    (tmp_path / "trials.py").symlink_to(HANDLERS / "trials.py")
+    return Gate(tmp_path)
+
+
+async def test_jobs_of_two_tenants_run_at_the_same_time() -> None:
+    async with running() as pool:
+        async with asyncio.TaskGroup() as group:
+            one = group.create_task(pool.call("burn_for", b"0.2", tenant="a"))
+            two = group.create_task(pool.call("burn_for", b"0.2", tenant="b"))
+        assert one.result() != two.result()
+
+
+async def test_one_tenant_never_holds_all_workers() -> None:
+    async with running() as pool:
+        waiting = [asyncio.create_task(pool.call("sleep", b"", tenant="greedy")) for _ in range(5)]
+        await until(lambda: pool.waiting == 4)
+        assert await pool.call("echo", b"b", tenant="other") == b"b"
+        assert pool.waiting == 4
+        await cancel(*waiting)
+
+
+async def test_cancelling_a_call_kills_the_process_that_works_on_it() -> None:
+    async with running() as pool:
+        before = pool.pids
+        call = asyncio.create_task(pool.call("sleep", b"", tenant="a"))
+        await until(lambda: pool.waiting == 0)
+        await pool.call("echo", b"", tenant="b")
+        await cancel(call)
+        await until(lambda: len(before - pool.pids) == 1)
+        assert all(gone(pid) for pid in before - pool.pids)
+        await until(lambda: len(pool.pids) == 3)
+
+
+async def test_cancelling_a_call_that_waits_costs_no_process() -> None:
+    async with running() as pool:
+        before = pool.pids
+        working = asyncio.create_task(pool.call("sleep", b"", tenant="a"))
+        waiting = asyncio.create_task(pool.call("sleep", b"", tenant="a"))
+        await until(lambda: pool.waiting == 1)
+        await cancel(waiting)
+        assert pool.waiting == 0
+        assert pool.pids == before
+        await cancel(working)
+
+
+async def test_a_call_cancelled_as_it_gets_its_worker_gives_it_back() -> None:
+    calls: list[asyncio.Task[bytes]] = []
+
+    # Called in the turn of the loop in which the next in the queue has got a worker.
+    def cancel_the_last(_: Observation) -> None:
+        calls[-1].cancel()
+
+    async with running(observe=cancel_the_last) as pool:
+        before = pool.pids
+        calls += [asyncio.create_task(pool.call("sleep", b"", tenant=tenant)) for tenant in "abc"]
+        await until(lambda: pool.waiting == 1)
+        await cancel(calls[0])
+        await asyncio.gather(calls[2], return_exceptions=True)
+        assert calls[2].cancelled()
+        async with asyncio.timeout(60):
+            assert await pool.call("echo", b"x", tenant="c") == b"x"
+        assert len(before - pool.pids) <= 1
+        await cancel(calls[1])
+
+
+async def test_a_killed_process_is_replaced_while_others_are_served(
+    gated: Gate, tmp_path: Path
+) -> None:
+    async with running(handlers="gated", path=tmp_path, limits=Limits(wall=0.3)) as pool:
+        gated.shut()
+        with pytest.raises(LimitExceeded):
+            await pool.call("sleep", b"", tenant="hostile")
+        # Its next job waits for the start that it has caused; others do not.
+        again = asyncio.create_task(pool.call("echo", b"again", tenant="hostile"))
+        for tenant in ("b", "c", "b"):
+            assert await pool.call("echo", b"x", tenant=tenant) == b"x"
+        assert (pool.waiting, len(pool.pids), pool.ready) == (1, 2, True)
+        gated.open()
+        async with asyncio.timeout(60):
+            assert await again == b"again"
+        assert len(pool.pids) == 3
+
+
+async def test_a_job_whose_process_is_killed_from_outside_runs_once_more(tmp_path: Path) -> None:
+    async with running() as pool:
+        call = asyncio.create_task(pool.call("burn_for", b"0.5", tenant="a"))
+        await until(lambda: any(map(busy, pool.pids)))
+        (victim,) = filter(busy, pool.pids)
+        os.kill(victim, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            assert int(await call) != victim
+        await until(lambda: len(pool.pids) == 3)
+
+
+async def test_a_job_whose_process_is_always_killed_fails() -> None:
+    async with running() as pool:
+        call = asyncio.create_task(pool.call("burn", b"", tenant="a"))
+        for _ in range(2):
+            await until(lambda: any(map(busy, pool.pids)))
+            (victim,) = filter(busy, pool.pids)
+            os.kill(victim, signal.SIGKILL)
+            await until(lambda victim=victim: victim not in pool.pids)  # type: ignore[misc]
+        with pytest.raises(JobFailed, match="killed twice"):
+            await call
+
+
+async def test_an_idle_process_that_is_killed_is_replaced_unnoticed() -> None:
+    async with running() as pool:
+        before = pool.pids
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            answers = [await pool.call("echo", b"x", tenant=tenant) for tenant in "abc"]
+        assert answers == [b"x"] * 3
+        await until(lambda: len(pool.pids) == 3)
+        assert not pool.pids & before
+
+
+async def test_more_than_may_wait_is_turned_away(caplog: pytest.LogCaptureFixture) -> None:
+    async with running(bounds=Bounds(tenant_jobs=2)) as pool:
+        calls = [asyncio.create_task(pool.call("sleep", b"", tenant="a")) for _ in range(3)]
+        await until(lambda: pool.waiting == 2)
+        with pytest.raises(PoolBusy, match="of this namespace"):
+            await pool.call("echo", b"", tenant="a")
+        assert await pool.call("echo", b"", tenant="b") == b""
+        await cancel(*calls)
+
+
+async def test_when_the_pool_ends_no_process_is_left_and_calls_may_be_tried_again() -> None:
+    async with running() as pool:
+        pids = pool.pids
+        calls = [asyncio.create_task(pool.call("sleep", b"", tenant=tenant)) for tenant in "aabbc"]
+        await until(lambda: pool.waiting == 3)
+    async with asyncio.timeout(60):
+        ended = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(error) for error in ended] == [PoolBusy] * 5
+    assert all(map(gone, pids))
+    assert not pool.ready
+    with pytest.raises(PoolBusy, match="stopping"):
+        await pool.call("echo", b"", tenant="a")
+
+
+async def test_jobs_that_come_before_the_first_process_is_warm_wait_for_it() -> None:
+    pool = Pool("trials", path=[HANDLERS])
+    assert not pool.ready
+    running_pool = asyncio.create_task(pool.run())
+    async with asyncio.timeout(60):
+        assert await pool.call("echo", b"early", tenant="a") == b"early"
+    assert pool.pids
+    await cancel(running_pool)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("raise RuntimeError('broken')", "RuntimeError: broken"),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("", "AttributeError: module 'broken' has no attribute 'HANDLERS'"),
+        ("import os; os._exit(4)", "it ended with exit code 4"),
+    ],
+)
+async def test_handlers_that_cannot_be_loaded_are_logged_and_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, told: str
+) -> None:
+    module = tmp_path / "broken.py"
+    module.write_text(text)
+    pool = Pool("broken", path=[tmp_path])
+    task = asyncio.create_task(pool.run())
+    await until(lambda: len(caplog.records) >= 3)
+    assert not pool.ready
+    assert caplog.records[0].levelno == logging.ERROR
+    assert caplog.records[0].__dict__["error"] == told
+    module.write_text("HANDLERS = {}")
+    await until(lambda: bool(pool.pids))
+    await cancel(task)
+
+
+async def test_every_call_is_observed_once(caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[Observation] = []
+    limits = Limits(cpu=1, wall=0.3, answer=10, payload=10)
+    async with running(limits=limits, observe=seen.append) as pool:
+        calls = [
+            ("echo", b""),
+            ("large", b"11"),
+            ("sleep", b""),
+            ("fail", b""),
+            ("echo", bytes(11)),
+        ]
+        for handler, payload in calls:
+            await asyncio.gather(pool.call(handler, payload, tenant="a"), return_exceptions=True)
+        cancelled = asyncio.create_task(pool.call("burn", b"", tenant="a"))
+        await until(lambda: any(map(busy, pool.pids)))
+        await cancel(cancelled)
+    with pytest.raises(PoolBusy):
+        await pool.call("echo", b"", tenant="a")
+    assert [(o.handler, o.outcome) for o in seen] == [
+        ("echo", "ok"),
+        ("large", "answer"),
+        ("sleep", "wall"),
+        ("fail", "failed"),
+        ("echo", "payload"),
+        ("burn", "cancelled"),
+        ("echo", "busy"),
+    ]
+    assert seen[2].seconds >= 0.3
+    assert seen[4].seconds == 0
+
+
+def test_a_pool_that_one_tenant_could_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match="the least is 2"):
+        Pool("trials", size=1)
+
+
+def busy(pid: int) -> bool:
+    """Whether a worker is computing; idle ones sleep in a read."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(") ")[2].startswith("R")
+
+
+async def cancel(*tasks: "asyncio.Task[object]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

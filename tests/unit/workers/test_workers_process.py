@@ -1,0 +1,218 @@
+"""What a worker process has, and what the kernel keeps from it."""
+
+import asyncio
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.workers.conftest import HANDLERS, gone, running, until
+from workers import JobFailed, LimitExceeded, Limits
+
+_REFUSED = (
+    *("open", "socket", "pipe", "fork", "exec", "spawn", "unlink"),
+    *("signal to the service", "limits of the service", "memory of the service"),
+)
+
+_SERVICE = """
+import asyncio, sys
+from pathlib import Path
+from workers import Pool
+
+async def main():
+    pool = Pool("trials", path=[Path(sys.argv[1])])
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pool.run())
+        while len(pool.pids) < 3:
+            await asyncio.sleep(0.005)
+        group.create_task(pool.call("burn", b"", tenant="a"))
+        await pool.call("pid", b"", tenant="b")
+        print(*pool.pids, flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_inherits_nothing_from_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUDO_SECRET", "of the service")
+    reading, writing = os.pipe()
+    os.set_inheritable(reading, True)
+    try:
+        async with running() as pool:
+            found = json.loads(await pool.call("prepared", b"", tenant="a"))
+    finally:
+        os.close(reading)
+        os.close(writing)
+    kinds = sorted(target.partition(":")[0] for target in found["descriptors"].values())
+    assert kinds == ["/dev/null", "/dev/null", "/dev/null", "pipe", "pipe"]
+    # Python sets this one itself where there is no locale.
+    assert set(found["environment"]) <= {"LC_CTYPE"}
+    assert found["directory"] == "/"
+
+
+async def test_a_process_has_the_lowest_priority_and_is_the_first_to_go_without_memory() -> None:
+    async with running() as pool:
+        found = json.loads(await pool.call("prepared", b"", tenant="a"))
+    assert (found["nice"], found["oom"]) == (19, "1000")
+
+
+async def test_a_process_carries_no_event_loop() -> None:
+    async with running() as pool:
+        found = json.loads(await pool.call("prepared", b"", tenant="a"))
+    assert not {"asyncio", "logging", "ssl"} & set(found["modules"])
+
+
+async def test_the_limits_are_hard_ones() -> None:
+    async with running(limits=Limits(memory=100 << 20)) as pool:
+        found = json.loads(await pool.call("limits", b"", tenant="a"))
+    memory = found.pop("RLIMIT_AS")
+    assert memory == [100 << 20, 100 << 20]
+    assert set(map(tuple, found.values())) == {(0, 0)}
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize("trial", _REFUSED)
+async def test_a_job_can_open_start_and_touch_nothing(trial: str) -> None:
+    async with running() as pool:
+        answer = await pool.call("attempt", trial.encode(), tenant="a")
+    assert answer in (b"PermissionError", b"OSError", b"BlockingIOError")
+
+
+async def test_a_job_can_neither_start_a_thread_nor_raise_a_limit() -> None:
+    async with running() as pool:
+        assert await pool.call("attempt", b"thread", tenant="a") == b"RuntimeError"
+        assert await pool.call("attempt", b"more files", tenant="a") == b"ValueError"
+
+
+async def test_system_calls_are_filtered_on_the_machines_that_we_know() -> None:
+    expected = "2" if os.uname().machine in ("x86_64", "aarch64") else "0"
+    async with running() as pool:
+        for pid in pool.pids:
+            assert status(pid)["Seccomp"] == expected
+            assert status(pid)["NoNewPrivs"] == "1"
+
+
+async def test_a_job_that_burns_cpu_is_ended_by_the_kernel() -> None:
+    async with running(limits=Limits(cpu=1, wall=300)) as pool:
+        with pytest.raises(LimitExceeded, match="more than 1 s of CPU") as caught:
+            await pool.call("burn", b"", tenant="a")
+    assert (caught.value.limit, caught.value.maximum) == ("cpu", 1)
+
+
+async def test_a_call_may_have_less_cpu_than_the_limit() -> None:
+    async with running() as pool:
+        with pytest.raises(LimitExceeded, match=r"0\.2 s of CPU"):
+            await pool.call("burn", b"", tenant="a", cpu=0.2, wall=300)
+
+
+async def test_the_cpu_limit_is_one_of_each_job_and_not_of_the_process() -> None:
+    async with running(limits=Limits(cpu=1, wall=300)) as pool:
+        # Each uses most of a limit that the process exceeds several times.
+        answers = {await pool.call("burn_for", b"0.7", tenant="a") for _ in range(4)}
+    assert len(answers) == 1
+
+
+async def test_a_job_that_takes_memory_is_told_so() -> None:
+    async with running(limits=Limits(memory=64 << 20)) as pool:
+        with pytest.raises(LimitExceeded, match="64 MiB of memory") as caught:
+            await pool.call("hog", b"", tenant="a")
+    assert (caught.value.limit, caught.value.maximum) == ("memory", 64 << 20)
+
+
+async def test_an_abort_is_what_c_libraries_do_without_memory() -> None:
+    async with running() as pool:
+        with pytest.raises(LimitExceeded) as caught:
+            await pool.call("abort", b"", tenant="a")
+    assert caught.value.limit == "memory"
+
+
+async def test_a_job_that_only_waits_is_killed_by_the_wall_clock() -> None:
+    async with running() as pool:
+        before = pool.pids
+        with pytest.raises(LimitExceeded, match=r"more than 0\.3 s$") as caught:
+            await pool.call("sleep", b"", tenant="a", wall=0.3)
+        await until(lambda: len(before - pool.pids) == 1)
+        assert all(gone(pid) for pid in before - pool.pids)
+    assert caught.value.limit == "wall"
+
+
+async def test_answers_and_payloads_are_bounded_and_the_process_goes_on() -> None:
+    async with running(limits=Limits(answer=1000, payload=2000)) as pool:
+        before = pool.pids
+        assert len(await pool.call("large", b"1000", tenant="a")) == 1000
+        with pytest.raises(LimitExceeded) as caught:
+            await pool.call("large", b"1001", tenant="a")
+        assert caught.value.limit == "answer"
+        with pytest.raises(LimitExceeded) as caught:
+            await pool.call("echo", bytes(2001), tenant="a")
+        assert caught.value.limit == "payload"
+        assert pool.pids == before
+
+
+async def test_large_payloads_and_answers_pass_the_pipes_whole() -> None:
+    payload = os.urandom(1 << 20) * 8
+    async with running() as pool:
+        assert await pool.call("echo", payload, tenant="a") == payload
+
+
+async def test_of_an_exception_only_the_type_is_told() -> None:
+    async with running() as pool:
+        with pytest.raises(JobFailed) as caught:
+            await pool.call("fail", b"a password", tenant="a")
+        assert str(caught.value) == "job 'fail' failed: ValueError"
+        assert await pool.call("echo", b"next", tenant="a") == b"next"
+
+
+async def test_an_unknown_handler_and_a_process_that_leaves_are_faults_of_ours() -> None:
+    async with running() as pool:
+        with pytest.raises(JobFailed, match="KeyError"):
+            await pool.call("nobody", b"", tenant="a")
+        with pytest.raises(JobFailed, match="exit code 3"):
+            await pool.call("leave", b"", tenant="a")
+
+
+async def test_what_a_handler_prints_or_reads_breaks_no_frame() -> None:
+    async with running() as pool:
+        assert await pool.call("noisy", b"answer", tenant="a") == b"answer"
+        assert await pool.call("echo", b"next", tenant="a") == b"next"
+
+
+async def test_a_process_that_has_grown_is_replaced_after_its_answer() -> None:
+    async with running(limits=Limits(memory=128 << 20)) as pool:
+        small = int(await pool.call("grow", str(1 << 20).encode(), tenant="a"))
+        assert small in pool.pids
+        large = int(await pool.call("grow", str(64 << 20).encode(), tenant="a"))
+        await until(lambda: large not in pool.pids)
+        await until(lambda: len(pool.pids) == 3)
+
+
+async def test_no_process_outlives_a_service_that_is_killed() -> None:
+    service = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _SERVICE, str(HANDLERS)), stdout=asyncio.subprocess.PIPE
+    )
+    assert service.stdout is not None
+    async with asyncio.timeout(60):
+        pids = [int(pid) for pid in (await service.stdout.readline()).split()]
+    # One of them never reads its input again, so its closing alone would not end it.
+    assert len(pids) == 3
+    service.kill()
+    await service.wait()
+    await until(lambda: all(map(gone, pids)))
+
+
+async def test_no_core_is_dumped_and_our_own_limits_stay() -> None:
+    before = {
+        name: resource.getrlimit(name) for name in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS)
+    }
+    async with running() as pool:
+        await pool.call("echo", b"", tenant="a")
+    assert {name: resource.getrlimit(name) for name in before} == before
+
+
+def status(pid: int) -> dict[str, str]:
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    lines = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in lines}
