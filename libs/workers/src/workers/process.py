@@ -34,10 +34,13 @@ class Worker:
         tenant: Whose job it has; after its end, whose job ended it. None between two jobs.
     """
 
-    def __init__(self, process: Process, limits: Limits) -> None:
+    def __init__(self, process: Process, descriptor: int, limits: Limits) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
+        # asyncio's own kill polls the process first, which may take the exit code away from the
+        # thread of asyncio that waits for it; and a pid may be another's by then.
+        self._descriptor = descriptor
         self._requests, self._answers = process.stdin, process.stdout
         self._limits = limits
         self._working = self._ended = False
@@ -71,7 +74,11 @@ class Worker:
             )
         except OSError as error:
             raise StartError(f"{sys.executable} cannot be started: {error}") from error
-        worker = cls(process, limits)
+        try:
+            descriptor = os.pidfd_open(process.pid)
+        except ProcessLookupError as error:
+            raise StartError(f"it ended with exit code {await process.wait()}") from error
+        worker = cls(process, descriptor, limits)
         try:
             await worker._expect_ready()
         except BaseException:
@@ -109,7 +116,7 @@ class Worker:
                 self.kill()
         return self._result(kind, body, handler)
 
-    async def _exchange(self, handler: str, payload: bytes, cpu: float) -> tuple[Kind, bytes]:
+    async def _exchange(self, handler: str, payload: bytes, cpu: float) -> tuple[int, bytes]:
         self._working = True
         name = handler.encode()
         self._requests.write(REQUEST.pack(cpu, len(name), len(payload)) + name)
@@ -119,14 +126,14 @@ class Worker:
         self._working = kind in (Kind.LAST, Kind.MEMORY)
         return kind, body
 
-    async def _receive(self) -> tuple[Kind, bytes]:
+    async def _receive(self) -> tuple[int, bytes]:
         kind, size = ANSWER.unpack(await self._answers.readexactly(ANSWER.size))
         if size > self._limits.answer:
             # The process keeps to this bound itself. Here it bounds what the service reads.
             raise LimitExceeded("answer", self._limits.answer)
-        return Kind(kind), await self._answers.readexactly(size)
+        return kind, await self._answers.readexactly(size)
 
-    def _result(self, kind: Kind, body: bytes, handler: str) -> bytes:
+    def _result(self, kind: int, body: bytes, handler: str) -> bytes:
         match kind:
             case Kind.DONE | Kind.LAST:
                 return body
@@ -135,7 +142,7 @@ class Worker:
             case Kind.TOO_LARGE:
                 raise LimitExceeded("answer", self._limits.answer)
             case _:
-                raise JobFailed(f"job {handler!r} failed: {body.decode(errors='replace')}")
+                raise JobFailed(f"job {handler!r} failed: {body[:100].decode(errors='replace')}")
 
     async def _expect_ready(self) -> None:
         try:
@@ -145,14 +152,16 @@ class Worker:
             raise StartError(f"it was not ready within {_START_SECONDS:g} s") from None
         except (EOFError, ConnectionError):
             raise StartError(f"it ended with exit code {await self.exit_code()}") from None
-        if kind is not Kind.READY:
+        if kind != Kind.READY:
             raise StartError(body.decode(errors="replace"))
 
     def kill(self) -> None:
         """Kill the process, if it is still there."""
+        if self._ended:
+            return
         self._ended = True
         with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+            signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
 
     async def exit_code(self) -> int:
         """Wait until the process has ended; negative numbers are signals."""
@@ -161,10 +170,13 @@ class Worker:
         return code
 
     async def end(self) -> None:
-        """Kill the process and wait until it has been reaped; its pipes are closed then."""
+        """Kill the process and wait until it has been reaped; only once."""
         self.kill()
         self._requests.close()
-        await self.exit_code()
+        try:
+            await self.exit_code()
+        finally:
+            os.close(self._descriptor)
 
 
 def _end_of(code: int, handler: str, cpu: float, limits: Limits) -> WorkerError | Killed:
