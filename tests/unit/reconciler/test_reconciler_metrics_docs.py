@@ -3,6 +3,7 @@
 import ast
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -10,8 +11,11 @@ from prometheus_client import CollectorRegistry
 from kudo_reconciler import vocabulary as words
 from kudo_webhook import metrics as webhook
 from serving.turns import TurnCollector, Turns
+from serving.worker_pool import WorkerMetrics
 from tests.unit.reconciler.metrics_docs import documented, documented_values, queries, rows
 from tests.unit.reconciler.metrics_seen import ALLOWED, exercised
+from workers import Observation
+from workers.errors import Outcome
 
 LIBS = Path(__file__).resolve().parents[3] / "libs" / "kudo" / "src" / "kudo"
 WEBHOOK = Path(webhook.__file__).parent
@@ -39,11 +43,19 @@ def webhook_registry() -> CollectorRegistry:
     metrics = webhook.Metrics(("mutate", "validate"), lambda: 0.0)
     with metrics.request("mutate") as outcome:
         outcome.outcome = "allowed"
-    return metrics.registry
+    return with_workers(metrics.registry)
+
+
+def with_workers(registry: CollectorRegistry) -> CollectorRegistry:
+    """Add what both services tell of their worker processes."""
+    WorkerMetrics(registry).observe(Observation("job", "ok", waited=0.1, seconds=0.1))
+    return registry
 
 
 def test_the_reconcilers_metrics_are_documented_and_no_others() -> None:
-    assert sorted_labels(documented("Reconciler", "Both")) == exposed(exercised().registry)
+    assert sorted_labels(documented("Reconciler", "Both")) == exposed(
+        with_workers(exercised().registry)
+    )
 
 
 def test_the_webhooks_metrics_are_documented_and_no_others() -> None:
@@ -65,9 +77,15 @@ def test_the_values_of_the_reconcilers_labels_are_documented_and_no_others() -> 
 
 
 def test_every_label_of_ours_has_its_values_documented() -> None:
-    metrics = documented("Reconciler", "Webhook")
-    labelled = {(name, label) for name, (_, labels) in metrics.items() for label in labels}
+    metrics = documented("Reconciler", "Webhook", "Both")
+    ours = {name: labels for name, (_, labels) in metrics.items() if name.startswith("kudo_")}
+    labelled = {(name, label) for name, labels in ours.items() for label in labels}
     assert labelled == set(documented_values())
+
+
+def test_the_outcomes_of_jobs_are_documented() -> None:
+    said = documented_values()["kudo_worker_jobs_total", "outcome"]
+    assert said == set(get_args(Outcome))
 
 
 def test_the_reasons_of_the_webhook_are_documented() -> None:

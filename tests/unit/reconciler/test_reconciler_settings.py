@@ -6,12 +6,14 @@ import pytest
 
 from kubeio.lease import LeaseTimes
 from kudo_reconciler.settings import Settings
+from serving.worker_pool import WorkerSettings
 
 
 def test_without_anything_the_defaults_stand() -> None:
     assert Settings.read([], {}) == Settings(
         kubeconfig=None,
         workers=16,
+        worker_processes=WorkerSettings(processes=2, memory=192 << 20),
         probe_host="0.0.0.0",
         probe_port=8080,
         lease_namespace=None,
@@ -33,6 +35,8 @@ def test_every_option_has_a_variable() -> None:
         {
             "KUDO_RECONCILER_KUBECONFIG": "/a/b",
             "KUDO_RECONCILER_WORKERS": "4",
+            "KUDO_RECONCILER_WORKER_PROCESSES": "3",
+            "KUDO_RECONCILER_WORKER_MEMORY": "256Mi",
             "KUDO_RECONCILER_PROBE_HOST": "127.0.0.1",
             "KUDO_RECONCILER_PROBE_PORT": "0",
             "KUDO_RECONCILER_LEASE_NAMESPACE": "kudo-system",
@@ -51,7 +55,8 @@ def test_every_option_has_a_variable() -> None:
     )
     lease = ("kudo-system", "blue", LeaseTimes(3.0, 2.0, 0.5))
     assert found == Settings(
-        Path("/a/b"), 4, "127.0.0.1", 0, *lease, 1.0, 60.0, 5.0, "img", 1.5, "debug", "text"
+        *(Path("/a/b"), 4, WorkerSettings(3, 256 << 20), "127.0.0.1", 0, *lease),
+        *(1.0, 60.0, 5.0, "img", 1.5, "debug", "text"),
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from kudo_webhook.app import serve_admission
 from kudo_webhook.settings import Settings
 from serving.server import ListenError
+from serving.worker_pool import WorkerSettings
 from tests.unit.webhook.harness import (
     DictVersions,
     Webhook,
@@ -27,6 +28,19 @@ from tests.unit.webhook.harness import (
 
 
 async def readiness(webhook: Webhook) -> dict[str, str]:
+    """Return what keeps it from being ready, once the first worker process is."""
+    failing: dict[str, str] = {}
+
+    async def workers() -> bool:
+        nonlocal failing
+        failing = await failing_checks(webhook)
+        return "workers" not in failing
+
+    await until(workers, seconds=60)
+    return failing
+
+
+async def failing_checks(webhook: Webhook) -> dict[str, str]:
     status, text = await webhook.probe("/readyz")
     body = orjson.loads(text)
     assert (status == 200) is body["ok"]
@@ -49,6 +63,14 @@ async def test_it_is_not_ready_before_the_cache_is_synced_but_it_is_alive(tmp_pa
     async with running(tmp_path, versions) as webhook:
         assert list(await readiness(webhook)) == ["operatorversions"]
         assert (await webhook.probe("/healthz"))[0] == 200
+
+
+async def test_it_is_not_ready_while_no_worker_process_can_start(tmp_path: Path) -> None:
+    # Not enough address space for the interpreter alone.
+    async with running(tmp_path, worker_processes=WorkerSettings(memory=1 << 20)) as webhook:
+        assert await failing_checks(webhook) == {"workers": "no worker process is ready"}
+        assert (await webhook.probe("/healthz"))[0] == 200
+        assert "kudo_worker_processes 0.0" in (await webhook.probe("/metrics"))[1]
 
 
 async def test_it_starts_without_a_certificate_and_becomes_ready_with_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import orjson
 
-from tests.unit.webhook.harness import write_pair
+from tests.unit.webhook.harness import until, write_pair
 
 KUBECONFIG = """
 apiVersion: v1
@@ -66,12 +66,14 @@ async def test_it_starts_without_an_api_server_is_not_ready_and_stops_on_sigterm
     (tmp_path / "config").write_text(KUBECONFIG)
     process = await start(tmp_path, KUBECONFIG=str(tmp_path / "config"))
     ports = await line(process, "listening")
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{ports['probe_port']}/readyz") as answer,
-    ):
-        assert answer.status == 503
-        assert list((await answer.json())["failing"]) == ["operatorversions"]
+    async with aiohttp.ClientSession() as session:
+
+        async def waits_for_the_api_server_alone() -> bool:
+            async with session.get(f"http://127.0.0.1:{ports['probe_port']}/readyz") as answer:
+                assert answer.status == 503
+                return list((await answer.json())["failing"]) == ["operatorversions"]
+
+        await until(waits_for_the_api_server_alone, seconds=60)
     process.send_signal(signal.SIGTERM)
     await line(process, "stopped")
     assert await ended(process) == 0

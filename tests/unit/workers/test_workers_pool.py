@@ -194,6 +194,16 @@ async def test_jobs_that_come_before_the_first_process_is_warm_wait_for_it() -> 
     await cancel(running_pool)
 
 
+async def test_a_limit_that_leaves_jobs_no_memory_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pool = Pool("trials", path=[HANDLERS], limits=Limits(memory=20 << 20))
+    task = asyncio.create_task(pool.run())
+    await until(lambda: bool(caplog.records))
+    assert "MiB of the 20 MiB of memory" in caplog.records[0].__dict__["error"]
+    await cancel(task)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

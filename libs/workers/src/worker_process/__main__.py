@@ -21,6 +21,7 @@ from worker_process.frames import ANSWER, REQUEST, Kind
 
 _GROWTH = 4
 """A process ends after a job if more than this part of its spare address space has stayed taken."""
+_LEAST_SPARE = 16 << 20
 _PAGE = resource.getpagesize()
 
 Handler = Callable[[bytes], bytes]
@@ -71,10 +72,19 @@ class Size:
 
     @classmethod
     def watch(cls, memory: int) -> "Size":
-        """Open the kernel's figures while that is possible."""
+        """Open the kernel's figures while that is possible.
+
+        Raises:
+            ValueError: too little is left for jobs.
+        """
         statm = os.open("/proc/self/statm", os.O_RDONLY)
         now = _address_space(statm)
-        return cls(statm, now + max(memory - now, 0) // _GROWTH)
+        if memory - now < _LEAST_SPARE:
+            raise ValueError(
+                f"its handlers take {now >> 20} MiB of the {memory >> 20} MiB of memory that a "
+                "worker process may have, which leaves too little for jobs: raise the limit"
+            )
+        return cls(statm, now + (memory - now) // _GROWTH)
 
     def too_large(self) -> bool:
         """Whether the next job would find too little."""

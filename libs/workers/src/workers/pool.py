@@ -9,6 +9,7 @@ new one is ready: whoever kills workers waits for their starts, and nobody else 
 import asyncio
 import contextlib
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
@@ -23,6 +24,7 @@ from workers.queue import Bounds, FairQueue
 
 log = logging.getLogger(__name__)
 
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 _TRIES = 2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two failing starts."""
@@ -123,6 +125,10 @@ class Pool:
     def waiting(self) -> int:
         """Jobs that wait for a worker."""
         return len(self._queue)
+
+    def resident_memory(self) -> int:
+        """Return the bytes of memory that the warm processes use together."""
+        return sum(_resident(pid) for pid in self.pids)
 
     async def run(self) -> None:
         """Keep the processes running until cancelled; none is left then, and waiting jobs fail."""
@@ -279,3 +285,11 @@ class Pool:
                 log.error("a worker process cannot be started", extra={"error": str(error)})
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _resident(pid: int) -> int:
+    try:
+        statm = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(statm.split()[1]) * _PAGE

@@ -55,6 +55,7 @@ from kudo_reconciler.versions import VersionStore
 from serving.probes import Probes, asgi_app
 from serving.server import serve
 from serving.turns import follow_turns
+from serving.worker_pool import build_pool
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +88,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             ),
             name="probe listener",
         )
+        working = group.create_task(app.pool.run(), name="worker processes")
         work = group.create_task(app.work(), name="reconciler")
         stopping = group.create_task(stop.wait(), name="stop signal")
         await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -96,6 +98,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         # A standby has no pass in progress, and nothing is worth waiting for.
         await _finish(work, settings.grace if app.leadership.leading else 0.0)
         stopping.cancel()
+        # Passes in progress may have needed it until now.
+        working.cancel()
         closed.set()
 
 
@@ -118,6 +122,9 @@ class App:
     def __init__(self, settings: Settings, client: Client, lease_config: ClusterConfig) -> None:
         self.metrics = Metrics()
         self.probes = Probes()
+        self.pool = build_pool(
+            "kudo.jobs", settings.worker_processes, self.metrics.registry, self.probes
+        )
         self.queue = WorkQueue(random.Random(), self.metrics.queue)  # noqa: S311 - jitter
         self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._settings = settings

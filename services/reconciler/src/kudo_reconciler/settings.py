@@ -8,6 +8,7 @@ from typing import Any
 from kubeio.lease import LeaseTimes
 from serving.logs import Style
 from serving.settings import Option, log_level, log_style, parse, port, refuse, seconds
+from serving.worker_pool import WorkerSettings, worker_options
 
 _PROGRAM = "kudo-reconciler"
 _PREFIX = "KUDO_RECONCILER_"
@@ -35,6 +36,7 @@ _OPTIONS = (
         default=16,
         type=_workers,
     ),
+    *worker_options(_PREFIX),
     Option(
         "--probe-host",
         _PREFIX + "PROBE_HOST",
@@ -134,6 +136,7 @@ class Settings:
     """The options, as given by flags, environment and defaults.
 
     Attributes:
+        worker_processes: The processes that work on data of tenants.
         kubeconfig: None to find the cluster as kubectl does, or from inside it.
         lease_namespace: None for the namespace that we run in.
         call_timeout: Seconds.
@@ -144,6 +147,7 @@ class Settings:
 
     kubeconfig: Path | None
     workers: int
+    worker_processes: WorkerSettings
     probe_host: str
     probe_port: int
     lease_namespace: str | None
@@ -177,6 +181,7 @@ class Settings:
         return cls(
             kubeconfig=Path(kubeconfig) if kubeconfig else None,
             lease_times=_lease_times(values),
+            worker_processes=WorkerSettings.take(values),
             **values,
         )
 

@@ -27,6 +27,7 @@ from kudo_webhook.versions import InformedVersions, VersionSource
 from serving.probes import AsgiApp, Probes, Receive, Scope, Send, asgi_app
 from serving.server import serve
 from serving.turns import follow_turns
+from serving.worker_pool import build_pool
 
 log = logging.getLogger(__name__)
 
@@ -137,9 +138,11 @@ async def serve_admission(
         source, metrics, deadline=settings.request_deadline, fresh_uid=lambda: str(uuid.uuid4())
     )
     probes = _probes(source, certificate)
+    pool = build_pool("kudo.jobs", settings.worker_processes, metrics.registry, probes)
     closing, closed = asyncio.Event(), asyncio.Event()
     started = _Started(on_started)
     async with asyncio.TaskGroup() as group:
+        working = group.create_task(pool.run(), name="worker processes")
         renewing = _renewing(settings, client, certificate, metrics, webhooks)
         renewal = group.create_task(await renewing, name="certificate")
         registration = _registering(settings, client, certificate, probes, webhooks)
@@ -175,6 +178,8 @@ async def serve_admission(
         await asyncio.sleep(settings.drain_seconds)
         closing.set()
         await listener
+        # Requests in flight may have needed it until now.
+        working.cancel()
         closed.set()
         renewal.cancel()
 

@@ -10,6 +10,7 @@ from kudo_webhook.certificates.keeper import BuiltIn
 from kudo_webhook.certificates.lifetimes import Lifetimes, duration
 from serving.logs import Style
 from serving.settings import Option, boolean, log_level, log_style, parse, port, refuse, seconds
+from serving.worker_pool import WorkerSettings, worker_options
 
 _PROGRAM = "kudo-webhook"
 _ENV = "KUDO_WEBHOOK_"
@@ -100,6 +101,7 @@ OPTIONS = (
         8.0,
         seconds,
     ),
+    *worker_options(_ENV),
     Option(
         "--drain-seconds",
         _ENV + "DRAIN_SECONDS",
@@ -122,6 +124,7 @@ class Settings:
         tls_ca: The authority for caBundles that we write; None with built-in certificates.
         public_roots: Whether webhooks are registered without a caBundle.
         register: The webhooks to register; None if somebody else does.
+        worker_processes: The processes that work on data of tenants.
     """
 
     host: str
@@ -138,6 +141,7 @@ class Settings:
     probe_port: int
     kubeconfig: Path | None
     request_deadline: float
+    worker_processes: WorkerSettings
     drain_seconds: float
     log_level: str
     log_style: Style
@@ -158,6 +162,7 @@ class Settings:
                 environ=environ,
             )
         )
+        worker_processes = WorkerSettings.take(values)
         try:
             files, built_in = _tls_files(values), _built_in(values)
         except ValueError as error:
@@ -166,7 +171,7 @@ class Settings:
             refuse(_PROGRAM, "give either --tls-cert and --tls-key, or --certificate-secret")
         if built_in is not None and values["public_roots"]:
             refuse(_PROGRAM, "--public-roots needs --tls-cert: no root signs built-in certificates")
-        return cls(tls_files=files, built_in=built_in, **values)
+        return cls(tls_files=files, built_in=built_in, worker_processes=worker_processes, **values)
 
 
 def _tls_files(values: dict[str, Any]) -> tuple[Path, Path] | None:

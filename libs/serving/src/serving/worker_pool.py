@@ -1,0 +1,171 @@
+"""The worker processes of a service: their options, their readiness and their metrics."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from serving.probes import Probes
+from serving.settings import Option
+from workers import Limits, Observation, Pool
+
+_SECONDS = (
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    20.0,
+)
+_UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+_LEAST_MEMORY = 64 << 20
+
+
+def processes(text: str) -> int:
+    """Convert a number of worker processes.
+
+    Raises:
+        ValueError: it is none; with a single one, one namespace could hold it.
+    """
+    if not text.isascii() or not text.isdigit() or not 2 <= int(text) <= 64:
+        raise ValueError(f"{text!r} is no number of worker processes from 2 to 64")
+    return int(text)
+
+
+def memory(text: str) -> int:
+    """Convert an amount of memory, in bytes or as Kubernetes writes it, such as 192Mi.
+
+    Raises:
+        ValueError: it is none, or less than a process needs to start.
+    """
+    digits, unit = (text[:-2], text[-2:]) if text[-2:] in _UNITS else (text, "")
+    if not digits.isascii() or not digits.isdigit():
+        raise ValueError(f"{text!r} is no amount of memory, such as 192Mi")
+    value = int(digits) * _UNITS.get(unit, 1)
+    if value < _LEAST_MEMORY:
+        raise ValueError(f"{text!r} is too little memory for a worker process; the least is 64Mi")
+    return value
+
+
+def worker_options(env_prefix: str) -> tuple[Option, Option]:
+    """Return the options of worker processes; `WorkerSettings.take` reads their values."""
+    return (
+        Option(
+            "--worker-processes",
+            env_prefix + "WORKER_PROCESSES",
+            "Processes that work on data of tenants at the same time; one more is kept as a spare.",
+            default=2,
+            type=processes,
+        ),
+        Option(
+            "--worker-memory",
+            env_prefix + "WORKER_MEMORY",
+            "Address space of each of these processes, such as 192Mi; the spare has as much.",
+            default=Limits().memory,
+            type=memory,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """The options of worker processes.
+
+    Attributes:
+        processes: Jobs at the same time, without the spare.
+        memory: Bytes of address space of each process.
+    """
+
+    processes: int = 2
+    memory: int = Limits().memory
+
+    @classmethod
+    def take(cls, values: dict[str, Any]) -> "WorkerSettings":
+        """Remove the values of `worker_options` from those of all options, and return them."""
+        return cls(values.pop("worker_processes"), values.pop("worker_memory"))
+
+
+def build_pool(
+    handlers: str, settings: WorkerSettings, registry: CollectorRegistry, probes: Probes
+) -> Pool:
+    """Return the pool of a service, with metrics and readiness; its `run` starts the processes.
+
+    Args:
+        handlers: The module with the handlers of its jobs.
+        settings: How many processes, and how large.
+        registry: Receives the metrics.
+        probes: Readiness waits for the first process.
+    """
+    metrics = WorkerMetrics(registry)
+    pool = Pool(
+        handlers,
+        size=settings.processes,
+        limits=Limits(memory=settings.memory),
+        observe=metrics.observe,
+    )
+    metrics.follow(pool)
+    probes.add("workers", lambda: pool.ready or "no worker process is ready")
+    return pool
+
+
+class WorkerMetrics:
+    """The metrics of a pool. Jobs are named by us, so no label is a tenant's."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._jobs = Counter(
+            "kudo_worker_jobs_total",
+            "Jobs of worker processes by how they ended.",
+            ("job", "outcome"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "kudo_worker_job_duration_seconds",
+            "Time that a job spent in a worker process.",
+            ("job",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._waits = Histogram(
+            "kudo_worker_job_wait_seconds",
+            "Time that a job waited for a worker process.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._waiting = Gauge(
+            "kudo_worker_jobs_waiting",
+            "Jobs that wait for a worker process.",
+            registry=registry,
+        )
+        self._processes = Gauge(
+            "kudo_worker_processes",
+            "Worker processes that are ready, the spare included.",
+            registry=registry,
+        )
+        self._resident = Gauge(
+            "kudo_worker_resident_memory_bytes",
+            "Memory in use by all worker processes.",
+            registry=registry,
+        )
+
+    def follow(self, pool: Pool) -> None:
+        """Report the state of a pool."""
+        self._waiting.set_function(lambda: pool.waiting)
+        self._processes.set_function(lambda: len(pool.pids))
+        self._resident.set_function(pool.resident_memory)
+
+    def observe(self, seen: Observation) -> None:
+        """Count a job."""
+        self._jobs.labels(seen.handler, seen.outcome).inc()
+        self._waits.observe(seen.waited)
+        # A job that no worker took has no duration.
+        if seen.seconds:
+            self._seconds.labels(seen.handler).observe(seen.seconds)
