@@ -27,6 +27,8 @@ _RULE = {"apiGroups": [""], "resources": ["pods"]}
         ({"webhook": {"image": {"digest": "sha256:12"}}}, "'/webhook/image/digest'"),
         ({"webhook": {"image": {"repository": "a:1"}}}, "'/webhook/image/repository'"),
         ({"webhook": {"log": {"level": "loud"}}}, "'debug', 'info', 'warning', 'error'"),
+        ({"webhook": {"workerProcesses": 1}}, "minimum: got 1, want 2"),
+        ({"reconciler": {"workerMemory": "192MB"}}, "'192MB' does not match"),
         ({"reconciler": {"workers": 0}}, "minimum: got 0, want 1"),
         ({"reconciler": {"leaderElection": {"retryPeriod": 0}}}, "exclusiveMinimum"),
         (

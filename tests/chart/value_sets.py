@@ -77,6 +77,9 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
         },
         "reconciler": {
             "workers": 4,
+            "workerProcesses": 3,
+            "workerMemory": "256Mi",
+            "resources": {"limits": {"memory": "2Gi"}},
             "pipeWaiterImage": "registry.example.com/busybox",
             "leaderElection": {"leaseDuration": 30, "renewDeadline": 20, "retryPeriod": 2.5},
             "podDisruptionBudget": {"enabled": False},

@@ -12,9 +12,10 @@ from tools.images import confined
 from tools.images.archive import Archive
 
 _PYTHON = "/opt/kudo/bin/python"
+_OF_SERVICES = {"serving", "kubeio", "kudo", "gotemplate", "workers", "worker_process"}
 _OURS = {
-    "webhook": {"kudo_webhook", "serving", "kubeio", "kudo", "gotemplate"},
-    "reconciler": {"kudo_reconciler", "serving", "kubeio", "kudo", "gotemplate"},
+    "webhook": {"kudo_webhook", *_OF_SERVICES},
+    "reconciler": {"kudo_reconciler", *_OF_SERVICES},
     "cli": {"kubectl_kudo", "kubeio", "kudo", "gotemplate"},
 }
 _IMPORT_ALL = """

@@ -34,15 +34,34 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def wait_for(url: str, pid: int) -> bytes:
+def wait_for(url: str, pid: int, text: bytes = b"") -> None:
+    """Wait until the body of an answer has a text."""
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline and Path(f"/proc/{pid}").exists():
         try:
             with urllib.request.urlopen(url) as answer:
-                return bytes(answer.read())
+                if text in answer.read():
+                    return
         except urllib.error.URLError:
-            time.sleep(0.01)
-    raise AssertionError(f"{url} did not answer")
+            pass
+        time.sleep(0.01)
+    raise AssertionError(f"{url} did not answer with {text!r}")
+
+
+def status(pid: int) -> dict[str, str]:
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    lines = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in lines}
+
+
+def children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in listed for child in path.read_text(encoding="ascii").split()]
+
+
+def resident(*pids: int) -> float:
+    """Return how many MiB processes use together."""
+    return sum(int(status(pid)["VmRSS"].split()[0]) for pid in pids) / 1024
 
 
 @pytest.mark.parametrize("archive", ["webhook", "reconciler"], indirect=True)
@@ -59,9 +78,13 @@ def test_a_service_is_alive_in_a_read_only_image_and_stops_on_a_signal(
         wait_for(f"http://127.0.0.1:{port}/healthz", pid)
         took = time.monotonic() - begin
         assert Path(f"/proc/{pid}").stat().st_uid == 65532
-        assert b"python_info" in wait_for(f"http://127.0.0.1:{port}/metrics", pid)
-        resident = Path(f"/proc/{pid}/status").read_text().partition("VmRSS:")[2].split()[0]
+        # Nothing is writable here, and the worker processes start all the same.
+        wait_for(f"http://127.0.0.1:{port}/metrics", pid, b"\nkudo_worker_processes 3.0\n")
+        workers = children(pid)
+        assert len(workers) == 3
+        assert {status(worker)["Seccomp"] for worker in workers} == {"2"}
+        sizes = f"{resident(pid):.0f} MiB and {resident(*workers):.0f} MiB in 3 workers"
     said = log.read_text()
     assert "Traceback" not in said
     assert all(json.loads(line) for line in said.splitlines())
-    figure(f"{component}: alive after {took:.2f} s, {int(resident) / 1024:.0f} MiB resident")
+    figure(f"{component}: alive after {took:.2f} s, {sizes} resident")
