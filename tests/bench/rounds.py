@@ -14,11 +14,20 @@ _TICKS = sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process has used, user and system, in ticks of 10 ms."""
+    """Return the CPU time of a process and its worker processes, in ticks of 10 ms.
+
+    User and system time count, and those of workers that have ended as well.
+    """
+    listed = Path(f"/proc/{pid}/task").glob("*/children")
+    workers = [int(child) for path in listed for child in path.read_text("ascii").split()]
+    return (sum(_ticks(pid)) + sum(sum(_ticks(worker)[:2]) for worker in workers)) / _TICKS
+
+
+def _ticks(pid: int) -> list[int]:
+    """Return user and system time, and those of children that have been reaped."""
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     # The command's name stands in parentheses and may itself hold spaces.
-    fields = stat.rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return [int(field) for field in stat.rpartition(")")[2].split()[11:15]]
 
 
 @dataclass(frozen=True, slots=True)
