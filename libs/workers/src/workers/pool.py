@@ -268,7 +268,9 @@ class Pool:
             self._idle.append(worker)
             self._hand_out()
             try:
-                await worker.exit_code()
+                code = await worker.exit_code()
+                # Negative codes are signals: -9 by the pool or for lack of memory, -24 for CPU.
+                log.info("a worker process has ended", extra={"pid": worker.pid, "code": code})
             finally:
                 self._workers.discard(worker)
                 if worker in self._idle:

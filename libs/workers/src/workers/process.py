@@ -78,6 +78,10 @@ class Worker:
             descriptor = os.pidfd_open(process.pid)
         except ProcessLookupError as error:
             raise StartError(f"it ended with exit code {await process.wait()}") from error
+        except OSError as error:
+            process.kill()
+            await process.wait()
+            raise StartError(f"Linux 5.3 or later is needed (pidfd_open: {error})") from error
         worker = cls(process, descriptor, limits)
         try:
             await worker._expect_ready()
