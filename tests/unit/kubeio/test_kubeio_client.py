@@ -182,6 +182,31 @@ async def test_lists_are_read_in_pages(api: FakeApi, client: Client) -> None:
     assert [one.query.get("limit") for one in api.lists] == ["2", "2", "2"]
 
 
+async def test_large_objects_are_asked_for_in_small_pages(api: FakeApi, client: Client) -> None:
+    for number in range(120):
+        api.put(f"w{number:03}", note="x" * 100_000)
+    found = await client.list(WIDGET, limit=500)
+    assert len(found.items) == 120
+    first, second = [int(one.query["limit"]) for one in api.lists]
+    assert first == 100
+    # 100,000 characters each and a little more, 8 Mi characters a page.
+    assert 80 <= second <= 83
+
+
+async def test_small_objects_are_asked_for_in_whole_pages(api: FakeApi, client: Client) -> None:
+    for number in range(120):
+        api.put(f"w{number:03}")
+    await client.list(WIDGET, limit=500)
+    assert [one.query["limit"] for one in api.lists] == ["100", "500"]
+
+
+async def test_pages_are_shrunk_as_they_are_read(api: FakeApi, client: Client) -> None:
+    for name in "ab":
+        api.put(name)
+    pages = client.pages(WIDGET, limit=1, transform=lambda obj: {"n": obj["metadata"]["name"]})
+    assert [page.items async for page in pages] == [[{"n": "a"}], [{"n": "b"}]]
+
+
 async def test_selectors_and_no_limit_are_passed_on(api: FakeApi, client: Client) -> None:
     await client.list(WIDGET, label_selector="a in (b,c)", field_selector="x=y", limit=0)
     assert api.seen[0].query == {"labelSelector": "a in (b,c)", "fieldSelector": "x=y"}

@@ -29,7 +29,7 @@ class Recorded:
 
     def list(self, version: int, *items: JsonObject, force: bool = False) -> None:
         self.store.begin_list()
-        self.store.add_page(items, force=force)
+        self.store.add_page(map(self.store.prepared, items), force=force)
         self.store.end_list(version, force=force)
 
     def versions(self) -> dict[str, str]:

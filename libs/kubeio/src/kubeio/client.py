@@ -13,16 +13,21 @@ from typing import Literal, NamedTuple, Self
 from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Gone
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
+from kubeio.listing import read_page
 from kubeio.requests import OnRequest
 from kubeio.resource import Resource, name_of, namespace_of
 from kubeio.transport import Transport
-from kubeio.types import Json, JsonObject
+from kubeio.types import Json, JsonObject, Transform
 from kubeio.watch import WatchEvent, events
 
 FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 _PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
+PAGE_CHARACTERS = 8 * 2**20
+"""How long a page of a list should be: what the API server and we hold of it at once, and what is
+read anew when it breaks."""
+_FIRST_PAGE = 100  # objects of a size that is not known yet
 _AS_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
 
 
@@ -148,8 +153,12 @@ class Client:
         field_selector: str | None = None,
         limit: int = 500,
         metadata_only: bool = False,
+        transform: Transform | None = None,
     ) -> AsyncGenerator[ListResult, None]:
         """Yield a list page by page, so that only one of them is in memory.
+
+        ``transform`` shrinks each object before the next one is decoded. A page asks for fewer
+        objects than ``limit`` where those of the page before were large (``PAGE_CHARACTERS``).
 
         Raises:
             Gone: the snapshot expired between two pages; start again.
@@ -157,17 +166,23 @@ class Client:
         path = resource.path(namespace)
         accept = _AS_METADATA.format("List") if metadata_only else "application/json"
         query = _query(labelSelector=label_selector, fieldSelector=field_selector)
-        if limit:
-            query["limit"] = str(limit)
+        wanted = min(limit, _FIRST_PAGE)
+
+        def taken(item: Json) -> JsonObject:
+            _identify(item, resource, "name", path)
+            return item if transform is None else transform(item)
+
         while True:
-            page = await self._object("GET", path, query=query, accept=accept, verb="LIST")
-            metadata = page.get("metadata")
-            if "items" not in page or not isinstance(metadata, dict):
+            if wanted:
+                query["limit"] = str(wanted)
+            async with self._http.answer(path, query=query, accept=accept, verb="LIST") as chunks:
+                page = await read_page(chunks, f"GET {path}", taken)
+            metadata, items = page.metadata, page.items
+            if items is None or not isinstance(metadata, dict):
                 # Taken for an empty list, it would empty every cache that reads it.
-                raise ConnectionLost(f"GET {path}: not a list of the API: {str(page)[:100]}")
-            items = page["items"] or []
-            for item in items:
-                _identify(item, resource, "name", path)
+                raise ConnectionLost(f"GET {path}: not a list of the API: it lacks its metadata")
+            if items:
+                wanted = min(limit, max(1, PAGE_CHARACTERS * len(items) // page.characters))
             yield ListResult(items, str(metadata.get("resourceVersion") or ""))
             if not metadata.get("continue"):
                 return
@@ -480,9 +495,10 @@ def _namespace(resource: Resource, obj: JsonObject) -> str | None:
     return found
 
 
-def _identify(obj: JsonObject, resource: Resource, needed: str, path: str) -> None:
-    metadata = obj.get("metadata")
+def _identify(obj: Json, resource: Resource, needed: str, path: str) -> None:
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict) or not metadata.get(needed):
-        raise ConnectionLost(f"GET {path}: not an object of the API: {str(obj)[:100]}")
+        # It is not quoted: it may be a Secret.
+        raise ConnectionLost(f"GET {path}: not an object of the API: no metadata.{needed}")
     obj["apiVersion"] = resource.api_version
     obj["kind"] = resource.kind

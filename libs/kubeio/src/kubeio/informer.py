@@ -21,8 +21,8 @@ from kubeio.errors import (
 from kubeio.reflector import Phase, Reflector, Scope, Status, Timing
 from kubeio.resource import Resource
 from kubeio.selector import label_matcher
-from kubeio.store import Change, Indexer, Objects, Store, Transform
-from kubeio.types import JsonObject
+from kubeio.store import Change, Indexer, Objects, Store
+from kubeio.types import JsonObject, Transform
 
 Handler = Callable[[Change], None]
 

@@ -15,7 +15,8 @@ from kubeio.errors import KubeError
 from kubeio.informer import REFUSALS, Informer
 from kubeio.reflector import Status, Timing
 from kubeio.resource import Resource
-from kubeio.store import Change, Indexer, Transform
+from kubeio.store import Change, Indexer
+from kubeio.types import Transform
 
 _Key = tuple[str, str, str | None, str | None, bool]
 

@@ -136,6 +136,7 @@ class Reflector:
             label_selector=scope.label_selector,
             limit=scope.page_size,
             metadata_only=scope.metadata_only,
+            transform=self.store.prepared,
         )
         async with aclosing(pages):
             async for page in pages:

@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kubeio.types import JsonObject, copy_json, resource_version
+from kubeio.types import JsonObject, Transform, copy_json, resource_version
 
 Key = tuple[str, str]
 Objects = list[JsonObject]
 Indexer = Callable[[JsonObject], Iterable[str]]
-Transform = Callable[[JsonObject], JsonObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +77,27 @@ class Store:
         """Return the objects that an indexer gave this key; KeyError for an unknown index."""
         return [self.objects[one] for one in self._indexes[index].buckets.get(key, ())]
 
+    def prepared(self, obj: JsonObject) -> JsonObject:
+        """Return an object as it is stored; the argument may be changed."""
+        prepared = obj if self._transform is None else self._transform(obj)
+        # A quarter of a typical pod. Who needs to know of it has a transform that takes it down.
+        prepared["metadata"].pop("managedFields", None)
+        return prepared
+
     def begin_list(self) -> None:
         """Start a consistent list: what it will show is newer than all deletions seen so far."""
         self._listed = set()
         self._graves.clear()
 
     def add_page(self, items: Iterable[JsonObject], *, force: bool = False) -> None:
-        """Take some listed objects; with ``force`` also if they are older than the stored ones."""
+        """Take some listed objects, as ``prepared`` returned them.
+
+        With ``force`` also if they are older than the stored ones.
+        """
         for item in items:
             self._listed.add(key_of(item))
             if force or not self._is_buried(item):
-                self._put(item, force=force)
+                self._put(item, force=force, prepared=True)
 
     def end_list(self, version: int | None, *, force: bool = False) -> None:
         """Drop what the list no longer showed, but for own writes that are newer than it."""
@@ -115,7 +124,7 @@ class Store:
             del self._graves[key]
         old = self.objects.get(key)
         if old is not None and not _is_older(version, old):
-            self._drop(key, self._prepared(obj))
+            self._drop(key, self.prepared(obj))
 
     def reach(self, version: int | None) -> None:
         """Note how far the stream has come, with every event and bookmark."""
@@ -155,12 +164,12 @@ class Store:
         uid, version = grave
         return uid == uid_of(obj) or (resource_version(obj) or 0) <= version
 
-    def _put(self, obj: JsonObject, *, force: bool = False) -> bool:
+    def _put(self, obj: JsonObject, *, force: bool = False, prepared: bool = False) -> bool:
         key = key_of(obj)
         old = self.objects.get(key)
         if old is not None and not force and _is_known(resource_version(obj), old):
             return False
-        new = self._prepared(obj)
+        new = obj if prepared else self.prepared(obj)
         if old is not None and uid_of(old) != uid_of(new):
             self._drop(key, old)
             old = None
@@ -175,12 +184,6 @@ class Store:
         for index in self._indexes.values():
             index.drop(key)
         self._notify(Change("deleted", last, old))
-
-    def _prepared(self, obj: JsonObject) -> JsonObject:
-        prepared = obj if self._transform is None else self._transform(obj)
-        # A quarter of a typical pod. Who needs to know of it has a transform that takes it down.
-        prepared["metadata"].pop("managedFields", None)
-        return prepared
 
     def _copied(self, obj: JsonObject) -> JsonObject:
         if self._transform is not None:

@@ -151,6 +151,47 @@ class Transport:
         raise _refusal(answer, f"{method} {path}")
 
     @asynccontextmanager
+    async def answer(
+        self, path: str, *, query: Mapping[str, str], accept: str, verb: str
+    ) -> AsyncIterator[AsyncIterable[bytes]]:
+        """Open a GET and yield the chunks of its body; closed when the block is left.
+
+        All of it, the block included, takes ``timeout`` seconds at most. Reading inside the block
+        raises ConnectionLost, too. A 401 makes the credential fresh, as in ``call``.
+        """
+        url, subject = self._url(path, query), f"GET {path}"
+        header = await self.config.auth.header()
+        for last in (False, True):
+            async with self._answered(url, accept, header, verb) as response:
+                if response.status == 200:
+                    yield response.content.iter_any()
+                    return
+                refusal = Answer(
+                    response.status, response.headers.get("Retry-After"), await response.read()
+                )
+            if last or refusal.status != 401 or not await self.config.auth.refresh(header):
+                raise _refusal(refusal, subject)
+            header = await self.config.auth.header()
+
+    @asynccontextmanager
+    async def _answered(
+        self, url: URL, accept: str, authorization: str | None, verb: str
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        headers = _headers(accept, authorization)
+        with observed(self.on_request, verb) as exchange:
+            try:
+                async with (
+                    asyncio.timeout(self.timeout),
+                    _open(self._calls).get(url, headers=headers, **self._options) as response,
+                ):
+                    self.warnings.collect(response.headers.getall("Warning", ()))
+                    yield response
+                    # Not before: what broke half-way was no answer.
+                    exchange.status = response.status
+            except (aiohttp.ClientError, OSError) as error:
+                raise _lost(f"GET {url.raw_path}", error) from _presentable(error)
+
+    @asynccontextmanager
     async def stream(
         self, path: str, *, query: Mapping[str, str], accept: str, idle_timeout: float
     ) -> AsyncIterator[AsyncIterable[bytes]]:

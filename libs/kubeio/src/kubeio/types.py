@@ -5,12 +5,14 @@ that they do not know. Invariant: whoever receives an object from a cache treats
 read-only; ``copy_json`` is the cheap way to get one to change.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 Json = Any
 JsonObject = dict[str, Any]
+Transform = Callable[[JsonObject], JsonObject]
 
 
 def copy_json(value: Json) -> Json:
