@@ -197,15 +197,17 @@ class _Index:
 
     def __init__(self, indexer: Indexer) -> None:
         self._indexer = indexer
-        self._keys: dict[Key, frozenset[str]] = {}
+        self._keys: dict[Key, tuple[str, ...]] = {}
         # Dicts as ordered sets: answers come in the order in which objects arrived.
         self.buckets: dict[str, dict[Key, None]] = {}
 
     def put(self, key: Key, obj: JsonObject) -> None:
-        new = frozenset(self._indexer(obj))
-        old = self._keys.get(key, frozenset())
-        self._leave(key, old - new)
-        for bucket in new - old:
+        new = tuple(self._indexer(obj))
+        old = self._keys.get(key, ())
+        if new == old:
+            return
+        self._leave(key, {*old}.difference(new))
+        for bucket in {*new}.difference(old):
             self.buckets.setdefault(bucket, {})[key] = None
         if new:
             self._keys[key] = new
@@ -213,7 +215,7 @@ class _Index:
             self._keys.pop(key, None)
 
     def drop(self, key: Key) -> None:
-        self._leave(key, self._keys.pop(key, frozenset()))
+        self._leave(key, {*self._keys.pop(key, ())})
 
     def _leave(self, key: Key, buckets: Iterable[str]) -> None:
         for bucket in buckets:

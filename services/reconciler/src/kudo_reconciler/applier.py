@@ -24,8 +24,9 @@ from kudo.identity import identity
 from kudo.sharing import Claim, differs, sharers
 from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.cached_objects import written_by
 from kudo_reconciler.metrics import Metrics
-from kudo_reconciler.observer import Observer, written_by
+from kudo_reconciler.observer import Observer
 from kudo_reconciler.ownership import Ownership, Wanted
 from kudo_reconciler.refused import Refusal, stays_refused, task_error, told
 from kudo_reconciler.task_context import TaskContext

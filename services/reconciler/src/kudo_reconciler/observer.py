@@ -1,8 +1,8 @@
 """The applied objects as they are now, by watch where that is allowed.
 
-One informer a kind, on everything that carries `heritage=kudo`; of kinds without a health rule no
-more than the metadata is kept. A kind that may not be watched is read when it is asked for; the
-caller learns that and comes back after a while.
+One informer a kind, on everything that carries `heritage=kudo`. `cached_objects` says what is kept
+of an object; of deleted ones, how Jobs ended and nothing else. A kind that may not be watched is
+read when it is asked for; the caller learns that and comes back after a while.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body
 from kudo.sharing import sharers
-from kudo.takeover import Writer, writers
+from kudo_reconciler.cached_objects import reduced
 from kudo_reconciler.queue import Key
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _BY_INSTANCE = "instance"
 _REMEMBERED = 2000
-_WRITERS = "writers"
+_JOB = ("batch", "Job")
 
 
 class Observer:
@@ -68,7 +68,7 @@ class Observer:
                 resource,
                 label_selector=_SELECTOR,
                 indexers={_BY_INSTANCE: _instance_of},
-                transform=_with_writers,
+                transform=reduced,
                 metadata_only=not needs_body(resource.api_version, resource.kind),
             )
         except REFUSALS as error:
@@ -104,8 +104,8 @@ class Observer:
     ) -> JsonObject | None:
         """Return the object as it is now, or None if there is none.
 
-        Of a kind without a health rule it may be the metadata alone. What the cache lacks is asked
-        for: it may have lost the label that we watch by.
+        From the cache it is what `cached_objects.reduced` keeps. What the cache lacks is asked for:
+        it may have lost the label that we watch by.
 
         Raises:
             KubeError: it could not be read.
@@ -139,7 +139,7 @@ class Observer:
         return informer is not None and informer.get(namespace, name) is not None
 
     def last_state(self, uid: str) -> JsonObject | None:
-        """Return the last state of an object that was deleted lately, if it was watched."""
+        """Return how a Job ended that was deleted lately, if it was watched."""
         return self._gone.get(uid)
 
     def applied(self, resource: Resource, obj: JsonObject) -> None:
@@ -163,8 +163,8 @@ class Observer:
             if any((s.namespace, s.name) == (namespace, name) for s in sharers(obj["metadata"]))
         ]
 
-    def _on_change(self, _resource: Resource, change: Change) -> None:
-        if change.kind == "deleted":
+    def _on_change(self, resource: Resource, change: Change) -> None:
+        if change.kind == "deleted" and (resource.group, resource.kind) == _JOB:
             self._gone[change.object["metadata"]["uid"]] = change.object
             if len(self._gone) > _REMEMBERED:
                 self._gone.popitem(last=False)
@@ -173,18 +173,6 @@ class Observer:
         for key in keys:
             namespace, _, name = key.partition("/")
             self._changed(Key(namespace, name))
-
-
-def written_by(obj: JsonObject) -> tuple[Writer, ...]:
-    """Return who wrote an object, whether it comes from the cache or from the API server."""
-    cached: tuple[Writer, ...] | None = obj.get(_WRITERS)
-    return writers(obj["metadata"]) if cached is None else cached
-
-
-def _with_writers(obj: JsonObject) -> JsonObject:
-    """Keep who wrote an object; the cache drops the fields that they wrote."""
-    obj[_WRITERS] = writers(obj["metadata"])
-    return obj
 
 
 def _kind(resource: Resource) -> tuple[str, str]:

@@ -12,8 +12,18 @@ object is judged by what it says in its metadata, spec and status, and by nothin
   run failed, a custom resource that says that it is Stalled.
 """
 
+from kudo.health.fields import read_fields
 from kudo.health.instances import failed_plan
 from kudo.health.judgement import HEALTHY, Health, State
 from kudo.health.kinds import judge, needs_body, readiness
 
-__all__ = ["HEALTHY", "Health", "State", "failed_plan", "judge", "needs_body", "readiness"]
+__all__ = [
+    "HEALTHY",
+    "Health",
+    "State",
+    "failed_plan",
+    "judge",
+    "needs_body",
+    "read_fields",
+    "readiness",
+]

@@ -7,8 +7,12 @@ that can be. Nothing here raises: what has not the expected type counts as absen
 import math
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from kudo.api import Json, JsonObject
+
+LONGEST_TEXT: Final = 1024
+"""Characters of a text that are read: a status can hold megabytes, and messages are passed on."""
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
@@ -24,8 +28,8 @@ def items(value: Json) -> Iterator[JsonObject]:
 
 
 def text(value: Json) -> str:
-    """Return a scalar as text; empty if it is absent or no scalar."""
-    return str(value) if isinstance(value, str | int | float) else ""
+    """Return a scalar as text, at most `LONGEST_TEXT` of it; empty if absent or no scalar."""
+    return str(value)[:LONGEST_TEXT] if isinstance(value, str | int | float) else ""
 
 
 def number(value: Json) -> int | None:

@@ -1,0 +1,98 @@
+"""What the caches keep of applied objects: what is read of them, and no more.
+
+A pod as the API server sends it takes 35 KiB, and thousands are watched. Who reads another field of
+an object that came from the observer's cache adds it here, or reads the object live.
+"""
+
+from collections.abc import Hashable
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from kudo import names
+from kudo.api import Json, JsonObject
+from kudo.health import read_fields
+from kudo.health.fields import each, fields, scalar
+from kudo.takeover import Writer, writers
+
+_WRITERS: Final = "writers"
+_SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+
+_Value = TypeVar("_Value", bound=Hashable)
+
+
+@lru_cache(maxsize=4096)
+def _shared(value: _Value) -> _Value:
+    """Return one and the same of equal values: many objects have the same namespace and owner."""
+    return value
+
+
+def _repeated(value: Json) -> Json:
+    """Keep a text that many objects have, once in memory."""
+    kept = scalar(value)
+    return _shared(kept) if isinstance(kept, str) else kept
+
+
+def _presence(value: Json) -> Json:
+    return None if value is None else ""
+
+
+def _whole(value: Json) -> Json:
+    return value if isinstance(value, str) else None
+
+
+_OWNER: Final = fields(
+    {"kind": _repeated, "name": _repeated, "uid": _repeated, "controller": scalar}
+)
+
+
+def _controller(value: Json) -> Json:
+    controls = isinstance(value, dict) and value.get("controller")
+    return _OWNER(value) if controls else None
+
+
+_METADATA: Final = fields(
+    {
+        "name": scalar,
+        "namespace": _repeated,
+        "uid": scalar,
+        "resourceVersion": scalar,
+        "generation": scalar,
+        "deletionTimestamp": scalar,
+        "finalizers": each(_repeated),
+        "ownerReferences": each(_controller),
+        "labels": fields(
+            dict.fromkeys(
+                (names.LABEL_HERITAGE, names.LABEL_OPERATOR, names.LABEL_INSTANCE), _repeated
+            )
+        ),
+        "annotations": fields(
+            {
+                names.ANNOTATION_PLAN_UID: scalar,
+                names.ANNOTATION_PIPE_POD: scalar,
+                names.ANNOTATION_DELETE_WITH_INSTANCE: scalar,
+                # Names every Instance that shares the object: it is never cut.
+                names.ANNOTATION_SHARED_BY: _whole,
+                # Up to 256 KiB; whoever needs more than that it is there reads it live.
+                names.ANNOTATION_LAST_APPLIED: _presence,
+                _SELECTED_NODE: scalar,
+            }
+        ),
+    }
+)
+
+
+def reduced(obj: JsonObject) -> JsonObject:
+    """Return what a cache keeps of an object; the argument is not changed."""
+    metadata = obj["metadata"]
+    return {
+        "apiVersion": _shared(obj["apiVersion"]),
+        "kind": _shared(obj["kind"]),
+        "metadata": _METADATA(metadata),
+        _WRITERS: _shared(writers(metadata)),
+    } | read_fields(obj)
+
+
+def written_by(obj: JsonObject) -> tuple[Writer, ...]:
+    """Return who wrote an object, whether it comes from the cache or from the API server."""
+    cached: tuple[Writer, ...] | None = obj.get(_WRITERS)
+    return writers(obj["metadata"]) if cached is None else cached
