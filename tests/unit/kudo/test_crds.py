@@ -176,7 +176,55 @@ def test_only_conditions_require_or_restrict_anything(
     crd: str, path: str, node: JsonObject
 ) -> None:
     if not path.startswith(".status.conditions[]"):
-        assert not node.keys() & {"required", "enum", "pattern", "maxLength"}
+        assert not node.keys() & {"required", "enum", "pattern", "minLength", "minItems"}
+
+
+_BOUNDS = {"maxItems", "maxProperties", "maxLength"}
+
+
+def test_a_status_is_bounded_by_what_it_is_computed_from_alone() -> None:
+    # A bound here would stop the reconciler from writing how an Instance is.
+    bounded = [path for _, path, node in _NODES if _BOUNDS & node.keys()]
+    assert {path.split("[]")[0] for path in bounded if path.startswith(".status")} == {
+        ".status.conditions"
+    }
+
+
+@pytest.mark.parametrize(
+    ("crd", "path", "bound"),
+    [
+        ("instances", "spec.parameters", {"maxProperties": 2000}),
+        ("instances", "spec.parameters{}", {"maxLength": 262144}),
+        ("instances", "spec.planExecution.planName", {"maxLength": 253}),
+        ("operators", "spec.maintainers", {"maxItems": 100}),
+        ("operatorversions", "spec.parameters", {"maxItems": 2000}),
+        ("operatorversions", "spec.parameters[].default", {"maxLength": 262144}),
+        ("operatorversions", "spec.parameters[].enum", {"maxItems": 1000}),
+        ("operatorversions", "spec.templates", {"maxProperties": 1000}),
+        ("operatorversions", "spec.templates{}", {"maxLength": 1048576}),
+        ("operatorversions", "spec.tasks", {"maxItems": 1000}),
+        ("operatorversions", "spec.tasks[].spec.resources", {"maxItems": 1000}),
+        ("operatorversions", "spec.tasks[].spec.pipe", {"maxItems": 100}),
+        ("operatorversions", "spec.plans", {"maxProperties": 200}),
+        ("operatorversions", "spec.plans{}.phases", {"maxItems": 200}),
+        ("operatorversions", "spec.plans{}.phases[].steps", {"maxItems": 500}),
+        ("operatorversions", "spec.plans{}.phases[].steps[].tasks", {"maxItems": 500}),
+        ("operatorversions", "spec.upgradableFrom", {"maxItems": 500}),
+    ],
+)
+def test_what_can_be_many_or_long_is_bounded(crd: str, path: str, bound: JsonObject) -> None:
+    assert {key: _at(_schema(crd), path).get(key) for key in bound} == bound
+
+
+def test_every_list_and_map_of_a_spec_is_bounded() -> None:
+    unbounded = [
+        f"{crd}{path}"
+        for crd, path, node in _NODES
+        if path.startswith(".spec")
+        and (node["type"] == "array" or "additionalProperties" in node)
+        and not _BOUNDS & node.keys()
+    ]
+    assert unbounded == []
 
 
 def test_rules_are_few_and_none_is_on_a_field_without_bounds() -> None:

@@ -5,14 +5,27 @@ the fields that are unset. Field names are camelCase on the wire, as Kubernetes 
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
+
+from kudo import bounds
 
 Json = Any
 """Any JSON value; the one place where a type is left open."""
 JsonObject = dict[str, Any]
+
+# Bounds stand in the schemas alone: what the API server has stored is read whatever it is.
+Name = Annotated[str, Field(json_schema_extra={"maxLength": bounds.NAME})]
+Text = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEXT})]
+ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VALUE})]
+TemplateText = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEMPLATE})]
+
+
+def at_most(items: int) -> dict[str, JsonValue]:
+    """Return the schema extension that bounds the items of a list."""
+    return {"maxItems": items}
 
 
 def validations(*rules: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

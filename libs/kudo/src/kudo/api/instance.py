@@ -5,7 +5,16 @@ from enum import StrEnum
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from kudo.api.base import ApiModel, ApiObject, ObjectReference, validations
+from kudo import bounds
+from kudo.api.base import (
+    ApiModel,
+    ApiObject,
+    Name,
+    ObjectReference,
+    ParameterValue,
+    Text,
+    validations,
+)
 from kudo.names import API_VERSION
 
 
@@ -53,8 +62,8 @@ class PlanExecution(ApiModel):
 
     model_config = ConfigDict(json_schema_extra=validations(_STATUS_IS_KNOWN))
 
-    plan_name: str | None = Field(None, description="Plan that is scheduled or running.")
-    uid: str | None = Field(
+    plan_name: Name | None = Field(None, description="Plan that is scheduled or running.")
+    uid: Name | None = Field(
         None, description="Identity of this execution; a new one restarts the plan."
     )
     status: str | None = Field(
@@ -62,14 +71,18 @@ class PlanExecution(ApiModel):
         description="Set by admission when a run is scheduled. FATAL_ERROR for the running plan "
         "and uid cancels it.",
     )
-    cancelled_by: str | None = Field(None, description="Who cancelled the run.")
+    cancelled_by: Text | None = Field(None, description="Who cancelled the run.")
 
 
 class InstanceSpec(ApiModel):
     operator_version: ObjectReference | None = Field(
         None, description="The OperatorVersion in force; its namespace defaults to the Instance's."
     )
-    parameters: Mapping[str, str] | None = Field(None, description="Values by parameter name.")
+    parameters: Mapping[str, ParameterValue] | None = Field(
+        None,
+        description="Values by parameter name.",
+        json_schema_extra={"maxProperties": bounds.PARAMETERS},
+    )
     plan_execution: PlanExecution | None = Field(
         None, description="The scheduled run. Set planName to run a plan; empty when idle."
     )

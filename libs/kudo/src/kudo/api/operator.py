@@ -2,24 +2,27 @@
 
 from pydantic import Field
 
-from kudo.api.base import ApiModel, ApiObject
+from kudo import bounds
+from kudo.api.base import ApiModel, ApiObject, Name, TemplateText, Text, at_most
 from kudo.names import API_VERSION
 
 
 class Maintainer(ApiModel):
-    name: str | None = Field(None, description="Name of the maintainer.")
-    email: str | None = Field(None, description="E-mail address of the maintainer.")
+    name: Name | None = Field(None, description="Name of the maintainer.")
+    email: Text | None = Field(None, description="E-mail address of the maintainer.")
 
 
 class OperatorSpec(ApiModel):
-    description: str | None = Field(None, description="What the operator does.")
-    kudo_version: str | None = Field(None, description="Lowest version of KUDO that it needs.")
-    kubernetes_version: str | None = Field(
+    description: Text | None = Field(None, description="What the operator does.")
+    kudo_version: Name | None = Field(None, description="Lowest version of KUDO that it needs.")
+    kubernetes_version: Name | None = Field(
         None, description="Lowest version of Kubernetes that it needs."
     )
-    maintainers: tuple[Maintainer, ...] | None = Field(None, description="Who maintains it.")
-    url: str | None = Field(None, description="Home page of the operator.")
-    namespace_manifest: str | None = Field(
+    maintainers: tuple[Maintainer, ...] | None = Field(
+        None, description="Who maintains it.", json_schema_extra=at_most(bounds.MAINTAINERS)
+    )
+    url: Text | None = Field(None, description="Home page of the operator.")
+    namespace_manifest: TemplateText | None = Field(
         None, description="Template of the Namespace that `install --create-namespace` creates."
     )
 

@@ -5,7 +5,17 @@ from functools import cached_property
 
 from pydantic import Field, JsonValue
 
-from kudo.api.base import ApiModel, ApiObject, ObjectReference
+from kudo import bounds
+from kudo.api.base import (
+    ApiModel,
+    ApiObject,
+    Name,
+    ObjectReference,
+    ParameterValue,
+    TemplateText,
+    Text,
+    at_most,
+)
 from kudo.names import API_VERSION
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
@@ -14,34 +24,36 @@ _NULLABLE: dict[str, JsonValue] = {"nullable": True}
 class PipeFile(ApiModel):
     """One file that a Pipe task hands on."""
 
-    file: str | None = Field(None, description="Path of the file in the pipe pod.")
-    env_file: str | None = Field(None, description="Path of a file of KEY=VALUE lines.")
-    kind: str | None = Field(None, description="ConfigMap or Secret: what the file becomes.")
-    key: str | None = Field(None, description="Name under which templates find it in .Pipes.")
+    file: Text | None = Field(None, description="Path of the file in the pipe pod.")
+    env_file: Text | None = Field(None, description="Path of a file of KEY=VALUE lines.")
+    kind: Name | None = Field(None, description="ConfigMap or Secret: what the file becomes.")
+    key: Name | None = Field(None, description="Name under which templates find it in .Pipes.")
 
 
 class TaskSpec(ApiModel):
     """The union of the fields of all kinds of task."""
 
-    resources: tuple[str, ...] | None = Field(
+    resources: tuple[Text, ...] | None = Field(
         None,
         description="Templates that are applied or deleted, in order (Apply, Delete, Toggle).",
-        json_schema_extra=_NULLABLE,
+        json_schema_extra=_NULLABLE | at_most(bounds.RESOURCES),
     )
-    parameter: str | None = Field(
+    parameter: Name | None = Field(
         None, description="Boolean parameter that decides between apply and delete (Toggle)."
     )
-    pod: str | None = Field(None, description="Template of the pod that makes the files (Pipe).")
+    pod: Text | None = Field(None, description="Template of the pod that makes the files (Pipe).")
     pipe: tuple[PipeFile, ...] | None = Field(
-        None, description="Files that the pod hands on (Pipe).", json_schema_extra=_NULLABLE
+        None,
+        description="Files that the pod hands on (Pipe).",
+        json_schema_extra=_NULLABLE | at_most(bounds.PIPE_FILES),
     )
-    package: str | None = Field(None, description="Operator of the child (KudoOperator).")
-    instance_name: str | None = Field(None, description="Name of the child (KudoOperator).")
-    app_version: str | None = Field(None, description="App version of the child (KudoOperator).")
-    operator_version: str | None = Field(
+    package: Name | None = Field(None, description="Operator of the child (KudoOperator).")
+    instance_name: Name | None = Field(None, description="Name of the child (KudoOperator).")
+    app_version: Name | None = Field(None, description="App version of the child (KudoOperator).")
+    operator_version: Name | None = Field(
         None, description="Operator version of the child (KudoOperator)."
     )
-    parameter_file: str | None = Field(
+    parameter_file: Text | None = Field(
         None, description="Template of the child's parameters (KudoOperator)."
     )
     wait: bool | None = Field(
@@ -53,21 +65,23 @@ class TaskSpec(ApiModel):
 
 
 class Task(ApiModel):
-    name: str = Field("", description="Name by which steps refer to the task.")
-    kind: str = Field("", description="Apply, Delete, Toggle, Pipe, KudoOperator or Dummy.")
+    name: Name = Field("", description="Name by which steps refer to the task.")
+    kind: Name = Field("", description="Apply, Delete, Toggle, Pipe, KudoOperator or Dummy.")
     spec: TaskSpec = Field(TaskSpec(), description="What the task does, by its kind.")
 
 
 class Parameter(ApiModel):
     """A parameter that Instances of this version may set."""
 
-    name: str = Field("", description="Name by which templates and users refer to it.")
-    display_name: str | None = Field(None, description="Name for people.")
-    description: str | None = Field(None, description="What the parameter is for.")
+    name: Name = Field("", description="Name by which templates and users refer to it.")
+    display_name: Text | None = Field(None, description="Name for people.")
+    description: Text | None = Field(None, description="What the parameter is for.")
     required: bool | None = Field(None, description="Whether it needs a value.")
-    default: str | None = Field(None, description="Its value where the Instance sets none.")
-    trigger: str | None = Field(None, description="Plan that runs when the value changes.")
-    value_type: str | None = Field(
+    default: ParameterValue | None = Field(
+        None, description="Its value where the Instance sets none."
+    )
+    trigger: Name | None = Field(None, description="Plan that runs when the value changes.")
+    value_type: Name | None = Field(
         None,
         alias="value-type",
         description="string, integer, number, boolean, array or map; string if absent.",
@@ -75,40 +89,62 @@ class Parameter(ApiModel):
     immutable: bool | None = Field(
         None, description="Whether the value may not change once the Instance exists."
     )
-    enum: tuple[str, ...] | None = Field(None, description="The only values allowed.")
+    enum: tuple[ParameterValue, ...] | None = Field(
+        None, description="The only values allowed.", json_schema_extra=at_most(bounds.ENUM)
+    )
 
 
 class Step(ApiModel):
-    name: str = Field("", description="Name of the step, unique in its phase.")
-    tasks: tuple[str, ...] = Field((), description="Names of the tasks that the step runs.")
+    name: Name = Field("", description="Name of the step, unique in its phase.")
+    tasks: tuple[Name, ...] = Field(
+        (),
+        description="Names of the tasks that the step runs.",
+        json_schema_extra=at_most(bounds.STEP_TASKS),
+    )
 
 
 class Phase(ApiModel):
-    name: str = Field("", description="Name of the phase, unique in its plan.")
-    strategy: str = Field("", description="Whether steps run serial (the default) or parallel.")
-    steps: tuple[Step, ...] = Field((), description="The steps of the phase.")
+    name: Name = Field("", description="Name of the phase, unique in its plan.")
+    strategy: Name = Field("", description="Whether steps run serial (the default) or parallel.")
+    steps: tuple[Step, ...] = Field(
+        (), description="The steps of the phase.", json_schema_extra=at_most(bounds.STEPS)
+    )
 
 
 class Plan(ApiModel):
-    strategy: str = Field("", description="Whether phases run serial (the default) or parallel.")
+    strategy: Name = Field("", description="Whether phases run serial (the default) or parallel.")
     phases: tuple[Phase, ...] | None = Field(
-        None, description="The phases of the plan.", json_schema_extra=_NULLABLE
+        None,
+        description="The phases of the plan.",
+        json_schema_extra=_NULLABLE | at_most(bounds.PHASES),
     )
 
 
 class OperatorVersionSpec(ApiModel):
     operator: ObjectReference | None = Field(None, description="The Operator this is a version of.")
-    version: str | None = Field(None, description="Version of the package.")
-    app_version: str | None = Field(None, description="Version of the software it runs.")
-    templates: Mapping[str, str] | None = Field(None, description="Template texts by name.")
-    tasks: tuple[Task, ...] | None = Field(None, description="What plans can do.")
-    parameters: tuple[Parameter, ...] | None = Field(None, description="What Instances can set.")
-    plans: Mapping[str, Plan] | None = Field(
-        None, description="The plans by name.", json_schema_extra=_NULLABLE
+    version: Name | None = Field(None, description="Version of the package.")
+    app_version: Name | None = Field(None, description="Version of the software it runs.")
+    templates: Mapping[str, TemplateText] | None = Field(
+        None,
+        description="Template texts by name.",
+        json_schema_extra={"maxProperties": bounds.TEMPLATES},
     )
-    connection_string: str | None = Field(None, description="Kept for old objects; not used.")
+    tasks: tuple[Task, ...] | None = Field(
+        None, description="What plans can do.", json_schema_extra=at_most(bounds.TASKS)
+    )
+    parameters: tuple[Parameter, ...] | None = Field(
+        None, description="What Instances can set.", json_schema_extra=at_most(bounds.PARAMETERS)
+    )
+    plans: Mapping[str, Plan] | None = Field(
+        None,
+        description="The plans by name.",
+        json_schema_extra=_NULLABLE | {"maxProperties": bounds.PLANS},
+    )
+    connection_string: Text | None = Field(None, description="Kept for old objects; not used.")
     upgradable_from: tuple[ObjectReference, ...] | None = Field(
-        None, description="Versions from which an Instance may be upgraded to this one."
+        None,
+        description="Versions from which an Instance may be upgraded to this one.",
+        json_schema_extra=at_most(bounds.UPGRADABLE_FROM),
     )
 
 
