@@ -2,8 +2,10 @@
 
 import pytest
 
+from kubeio.errors import ApiError
 from tests.integration.support import (
     CONFIG_MAPS,
+    INSTANCES,
     VERSIONS,
     Json,
     World,
@@ -126,6 +128,35 @@ async def test_a_fatal_error_leaves_later_steps_alone_and_a_new_run_mends_it(wor
 
     instance = await world.until_complete("i")
     assert ready(instance)["reason"] == "ResourcesReady"
+
+
+async def test_an_operator_version_with_too_many_steps_is_not_read_and_the_instance_can_go(
+    world: World,
+) -> None:
+    version = operator_version(
+        "broken-1",
+        templates={"t.yaml": template(config_map("x"))},
+        plans={"deploy": plan({"step": ["t"]})},
+    )
+    await world.apply(version, new_instance("i", "broken-1"))
+    await world.until_complete("i")
+
+    # Within the bounds of each list, and 5,500 steps in all.
+    steps = [{"name": f"s{n}", "tasks": ["t"]} for n in range(500)]
+    phases = [{"name": f"p{n}", "steps": steps} for n in range(11)]
+    version["spec"]["plans"]["backup"] = {"phases": phases}
+    await world.apply(version)
+    await world.kubectl("label", "instances.kudo.dev", "i", "look=again")
+    told = await world.until(
+        "i", lambda i: ready(i)["reason"] == "InvalidOperatorVersion", "what is too large"
+    )
+    text = "spec.plans.phases.steps has 5500 entries, more than 5000"
+
+    assert text in ready(told)["message"]
+    with pytest.raises(ApiError, match=text):
+        await world.patch("i", {"planExecution": {"planName": "deploy"}})
+    await world.client.delete(INSTANCES, "i", namespace=world.namespace)
+    await world.until_gone(INSTANCES, "i")
 
 
 async def test_an_operator_version_that_vanished_is_named_and_found_again(world: World) -> None:

@@ -12,7 +12,8 @@ from aiohttp import web
 from kubeio.client import Client
 from kubeio.config import ClusterConfig
 from kudo.api import JsonObject
-from kudo_webhook.versions import InformedVersions, VersionUnreadable, slim
+from kudo.bounds import TOO_LARGE
+from kudo_webhook.versions import InformedVersions, VersionTooLarge, VersionUnreadable, slim
 from tests.unit.webhook.harness import until
 
 PATH = "/apis/kudo.dev/v1beta1/operatorversions"
@@ -201,3 +202,34 @@ def test_templates_and_tasks_are_not_kept_in_memory() -> None:
         "parameters": [{"name": "A", "default": "1"}],
         "plans": {"deploy": {}},
     }
+
+
+def test_of_a_parameter_what_rules_read_is_kept() -> None:
+    whole = version("first-1", 5)
+    whole["spec"]["parameters"] = [
+        {"name": "A", "enum": ["1"], "description": "d" * 1000, "displayName": "n"}
+    ]
+    assert slim(whole)["spec"]["parameters"] == [{"name": "A", "enum": ["1"]}]
+
+
+def absurd(name: str) -> JsonObject:
+    found = version(name, 5)
+    found["spec"]["parameters"] = [{}] * 10_000
+    return found
+
+
+def test_of_a_version_that_is_too_large_it_is_kept_why() -> None:
+    kept = slim(absurd("large-1"))
+    assert kept[TOO_LARGE].startswith("spec.parameters has 10000 entries, more than 2000")
+    assert "spec" not in kept
+    assert kept["metadata"]["name"] == "large-1"
+
+
+async def test_a_version_that_is_too_large_is_not_parsed_and_does_not_harm_others() -> None:
+    cached, live = absurd("large-1"), absurd("large-2")
+    api = OperatorVersionsApi([cached, version("first-1", 6)], live={"large-2": live})
+    async with following(api) as source:
+        for name in ("large-1", "large-2"):
+            with pytest.raises(VersionTooLarge, match=f"ns/{name} .*has 10000 entries"):
+                await source.get("ns", name)
+        assert await source.get("ns", "first-1") is not None

@@ -34,6 +34,9 @@ STEPS_IN_ALL: Final = 5000
 ENTRIES_IN_ALL: Final = 20_000
 """Enum values, resources, pipe files, phases, and tasks of steps of an OperatorVersion."""
 
+TOO_LARGE: Final = "tooLarge"
+"""Where caches keep what `too_large` says of an OperatorVersion, in the place of its spec."""
+
 _Spec = Mapping[str, object]
 
 

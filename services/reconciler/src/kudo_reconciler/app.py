@@ -22,6 +22,7 @@ from kubeio.lease import Leadership
 from kubeio.reflector import Timing
 from kubeio.resource import Resource
 from kubeio.store import Change, Indexer
+from kubeio.types import Transform
 from kudo.api import JsonObject
 from kudo_reconciler.applier import Applier
 from kudo_reconciler.apply_task import ApplyTask
@@ -51,7 +52,7 @@ from kudo_reconciler.running import Running
 from kudo_reconciler.settings import Settings
 from kudo_reconciler.surroundings import Surroundings
 from kudo_reconciler.task_runner import TaskRunner
-from kudo_reconciler.versions import VersionStore
+from kudo_reconciler.versions import VersionStore, kept_version
 from serving.probes import Probes, asgi_app
 from serving.server import serve
 from serving.turns import follow_turns
@@ -145,7 +146,8 @@ class App:
         instances = self._informer(INSTANCES, {_BY_VERSION: _version_of})
         self._instances = InstanceStore(client, instances)
         self.metrics.add_instances(instances.list)
-        self._versions = VersionStore(client, self._informer(OPERATOR_VERSIONS))
+        informer = self._informer(OPERATOR_VERSIONS, transform=kept_version)
+        self._versions = VersionStore(client, informer)
         self.probes.add("caches", lambda: self.synced or "the caches are not synced")
 
     @property
@@ -161,12 +163,16 @@ class App:
         return client
 
     def _informer(
-        self, resource: Resource, indexers: Mapping[str, Indexer] | None = None
+        self,
+        resource: Resource,
+        indexers: Mapping[str, Indexer] | None = None,
+        transform: Transform | None = None,
     ) -> Informer:
         return Informer(
             self._client,
             resource,
             indexers=indexers,
+            transform=transform,
             on_status=partial(self.metrics.watches.seen, resource),
             timing=self._timing,
         )

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from kudo.api import OperatorVersion
 from kudo.children import VersionKey, check_dependencies, dependencies_of, is_name
-from kudo_reconciler.versions import VersionStore
+from kudo.tasks import FatalTaskError
+from kudo_reconciler.versions import VersionStore, VersionTooLarge
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class ChildVersions:
         """Return every OperatorVersion that the children of a plan need, and their children.
 
         Raises:
-            FatalTaskError: one is missing, or leads back to itself.
+            FatalTaskError: one is missing, too large to be read, or leads back to itself.
             KubeError: the API server could not be asked.
         """
         found: dict[VersionKey, OperatorVersion | None] = {}
@@ -36,6 +37,10 @@ class ChildVersions:
         """Return an OperatorVersion; None if there is none.
 
         Raises:
+            FatalTaskError: it is too large to be read.
             KubeError: the API server could not be asked.
         """
-        return await self.versions.get(key) if is_name(key[1]) else None
+        try:
+            return await self.versions.get(key) if is_name(key[1]) else None
+        except VersionTooLarge as error:
+            raise FatalTaskError("InvalidOperatorVersion", str(error)) from error

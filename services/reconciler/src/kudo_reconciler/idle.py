@@ -44,15 +44,19 @@ class Idle:
         await around.write_situation(instance, status, await around.situation(instance, status))
         return Result("idle")
 
-    async def without_version(self, instance: Instance) -> Result:
+    async def without_version(self, instance: Instance, unusable: str = "") -> Result:
         """Say that the OperatorVersion is missing; let the Instance go if it is being deleted.
+
+        Args:
+            instance: The Instance.
+            unusable: Why the OperatorVersion cannot be used although it exists.
 
         Raises:
             Outdated: the Instance changed since it was read.
         """
         around = self.around
         namespace, name = instance.operator_version_key
-        text = f"OperatorVersion {namespace}/{name} does not exist"
+        text = unusable or f"OperatorVersion {namespace}/{name} does not exist"
         uid = instance.scheduled.uid or instance.metadata.uid
         if instance.metadata.deleting:
             text = f"{text}: no cleanup plan can run, the Instance is let go"
@@ -60,7 +64,8 @@ class Idle:
             await around.release(instance)
             return Result("deleting")
         await around.events.warning(instance, uid, "InvalidOperatorVersion", text)
-        text = f"{text}; create it, or name another in spec.operatorVersion"
+        if not unusable:
+            text = f"{text}; create it, or name another in spec.operatorVersion"
         situation = Situation(("InvalidOperatorVersion", text))
         await around.write_situation(instance, instance.status, situation)
         return Result("invalid")

@@ -25,6 +25,7 @@ from kudo_reconciler.surroundings import (
     finalizers,
     key_of,
 )
+from kudo_reconciler.versions import VersionTooLarge
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,16 @@ class InstanceReconciler:
         if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
             # Somebody else keeps the object; no plan runs for it any more.
             return await self.deletion.wait_for_others(instance)
+        try:
+            return await self._with_version(instance)
+        except VersionTooLarge as error:
+            return await self.idle.without_version(instance, str(error))
+
+    async def _with_version(self, instance: Instance) -> Result:
         version = await self.around.versions.get(instance.operator_version_key)
         if version is None:
             return await self.idle.without_version(instance)
-        if deleting:
+        if instance.metadata.deleting:
             return await self.deletion.proceed(instance, version)
         if not instance.scheduled.plan_name:
             self.running.forget(key_of(instance))

@@ -1,4 +1,7 @@
-"""The OperatorVersions, parsed once for each of their resourceVersions."""
+"""The OperatorVersions, parsed once for each of their resourceVersions.
+
+One that is too large to be parsed (`kudo.bounds`) is known by name alone.
+"""
 
 from dataclasses import dataclass, field
 
@@ -6,9 +9,14 @@ from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.informer import Informer
 from kudo.api import JsonObject, OperatorVersion
+from kudo.bounds import TOO_LARGE, too_large
 from kudo_reconciler.resources import OPERATOR_VERSIONS
 
 VersionKey = tuple[str, str]
+
+
+class VersionTooLarge(Exception):
+    """There is such an OperatorVersion, and it is too large to be read; the text says why."""
 
 
 @dataclass
@@ -24,6 +32,7 @@ class VersionStore:
 
         Raises:
             KubeError: the API server could not be asked.
+            VersionTooLarge: there is one, and it is not read.
         """
         raw = self.informer.get(*key)
         return await self.live(key) if raw is None else self._parse(key, raw)
@@ -33,6 +42,7 @@ class VersionStore:
 
         Raises:
             KubeError: the API server could not be asked.
+            VersionTooLarge: there is one, and it is not read.
         """
         namespace, name = key
         if not name:
@@ -52,5 +62,19 @@ class VersionStore:
     def _parse(self, key: VersionKey, raw: JsonObject) -> OperatorVersion:
         parsed = self._parsed.get(key)
         if parsed is None or parsed.metadata.resource_version != raw["metadata"]["resourceVersion"]:
+            self._parsed.pop(key, None)
+            why = raw.get(TOO_LARGE) or too_large(raw.get("spec"))
+            if why:
+                raise VersionTooLarge(f"OperatorVersion {'/'.join(key)} is not read: {why}")
             parsed = self._parsed[key] = OperatorVersion.from_wire(raw)
         return parsed
+
+
+def kept_version(raw: JsonObject) -> JsonObject:
+    """Return an OperatorVersion as the cache keeps it: without annotations, which nobody reads.
+
+    `kubectl apply` writes all of it into one. Of what is too large nothing is kept but why.
+    """
+    metadata = {name: value for name, value in raw["metadata"].items() if name != "annotations"}
+    why = too_large(raw.get("spec"))
+    return {**raw, "metadata": metadata} | ({"spec": {}, TOO_LARGE: why} if why else {})

@@ -47,6 +47,7 @@ RUN_REASONS: Final = (
     "CleanupNotManual",
     "DummyTaskError",
     "FailedTerminalStateError",
+    "InvalidOperatorVersion",
     "InvalidParams",
     "InvalidPlan",
     "OperatorVersionNotFound",

@@ -2,7 +2,8 @@
 
 An OperatorVersion is created moments before its Instance, so one that is not cached yet is read
 live, once for each request. Only what rules look at is kept in memory: templates and tasks, most
-of an OperatorVersion, are dropped before they reach the cache. Invariant: a version is parsed once
+of an OperatorVersion, are dropped before they reach the cache, and so is all of one that is too
+large to be parsed (`kudo.bounds`). Invariant: a version is parsed once
 for each resourceVersion, not once for each request.
 """
 
@@ -20,6 +21,7 @@ from kubeio.reflector import Status
 from kubeio.resource import Resource
 from kubeio.store import Change
 from kudo.api import JsonObject, OperatorVersion
+from kudo.bounds import TOO_LARGE, too_large
 from kudo.names import GROUP, VERSION
 
 log = logging.getLogger(__name__)
@@ -27,7 +29,9 @@ log = logging.getLogger(__name__)
 OPERATOR_VERSIONS = Resource(GROUP, VERSION, "OperatorVersion", "operatorversions", True)
 
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
-_NEEDED = ("operator", "version", "appVersion", "parameters", "upgradableFrom")
+_NEEDED = ("operator", "version", "appVersion", "upgradableFrom")
+_UNREAD = frozenset({"description", "displayName"})
+"""What no rule looks at in a parameter: most of its text."""
 
 
 class VersionUnreadable(Exception):
@@ -35,6 +39,10 @@ class VersionUnreadable(Exception):
 
     def __init__(self, namespace: str, name: str, reason: str) -> None:
         super().__init__(f"OperatorVersion {namespace}/{name} cannot be read: {reason}")
+
+
+class VersionTooLarge(VersionUnreadable):
+    """The OperatorVersion is too large to be read; trying again does not help."""
 
 
 class VersionSource(Protocol):
@@ -49,6 +57,7 @@ class VersionSource(Protocol):
 
         Raises:
             VersionUnreadable: that cannot be found out.
+            VersionTooLarge: there is one, and it is not read.
         """
 
 
@@ -115,10 +124,12 @@ def _log_trouble(status: Status) -> None:
 
 
 def slim(raw: JsonObject) -> JsonObject:
-    """Return an OperatorVersion without what no rule looks at."""
+    """Return an OperatorVersion without what no rule looks at.
+
+    Of one that is too large it is why, under `bounds.TOO_LARGE`, and no spec.
+    """
     metadata, spec = raw.get("metadata") or {}, raw.get("spec") or {}
-    kept = {field: spec[field] for field in _NEEDED if field in spec}
-    kept["plans"] = {plan: {} for plan in spec.get("plans") or {}}
+    why = too_large(spec)
     return {
         "apiVersion": raw.get("apiVersion"),
         "kind": raw.get("kind"),
@@ -127,11 +138,22 @@ def slim(raw: JsonObject) -> JsonObject:
             for field in ("name", "namespace", "uid", "resourceVersion")
             if field in metadata
         },
-        "spec": kept,
-    }
+    } | ({TOO_LARGE: why} if why else {"spec": _slim_spec(spec)})
+
+
+def _slim_spec(spec: JsonObject) -> JsonObject:
+    kept = {field: spec[field] for field in _NEEDED if field in spec}
+    kept["parameters"] = [
+        {field: value for field, value in parameter.items() if field not in _UNREAD}
+        for parameter in spec.get("parameters") or ()
+    ]
+    kept["plans"] = {plan: {} for plan in spec.get("plans") or {}}
+    return kept
 
 
 def _parse(namespace: str, name: str, raw: JsonObject) -> OperatorVersion:
+    if TOO_LARGE in raw:
+        raise VersionTooLarge(namespace, name, raw[TOO_LARGE])
     try:
         return OperatorVersion.from_wire(raw)
     except ValidationError as error:
