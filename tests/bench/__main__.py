@@ -10,12 +10,13 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 from kudo_cluster.progress import announce
-from tests.bench import templates, webhook, workers
+from tests.bench import memory, templates, webhook, workers
 from tests.bench.figures import Figure, table
 from tests.bench.world import World, running_world
 
 BENCHES: Mapping[str, Callable[[World, int], Awaitable[list[Figure]]]] = {
     "webhook": webhook.bench,
+    "memory": memory.bench,
 }
 ALONE: Mapping[str, Callable[[int], list[Figure]]] = {
     "templates": templates.bench,

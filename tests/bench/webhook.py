@@ -20,7 +20,7 @@ from tests.bench import load, reviews
 from tests.bench.figures import Figure
 from tests.bench.renewal import Renewal, renew_under_load
 from tests.bench.rounds import Values, cpu_seconds, paired
-from tests.bench.world import Call, World, each
+from tests.bench.world import Call, World, each, program
 from tests.integration.support import INSTANCES, NAMESPACES, VERSIONS
 
 _INSTANCES = 1000
@@ -127,11 +127,10 @@ def _version_names() -> list[str]:
 
 @contextmanager
 def _started(world: World, bodies: Path) -> Iterator[tuple[Subject, Subject]]:
-    program = Path(sys.executable).with_name("kudo-webhook")
     kubeconfig = world.cluster.kubeconfig("webhook")
     commands = {
         "webhook": [
-            str(program),
+            str(program("kudo-webhook")),
             f"--kubeconfig={kubeconfig}",
             "--host=127.0.0.1",
             "--probe-host=127.0.0.1",

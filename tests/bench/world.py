@@ -2,6 +2,7 @@
 
 import asyncio
 import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,6 +88,11 @@ def _kubectl(cluster: Cluster, *arguments: str) -> str:
     if done.returncode:
         raise ClusterError(f"kubectl {arguments[0]} failed: {done.stderr.strip()}")
     return done.stdout
+
+
+def program(name: str) -> Path:
+    """Return an installed command of the project."""
+    return Path(sys.executable).with_name(name)
 
 
 async def each(calls: Iterable[Call]) -> None:

@@ -113,7 +113,8 @@ class _Reader:
         return found
 
     async def _item(self) -> JsonObject:
-        _, begin = await self._value()
+        # The value is let go at once: it is decoded again below.
+        begin = (await self._value())[1]
         await self._yield_at_times()
         # By the decoder that watches have, too: it shares the names of fields among all objects,
         # where the other shares them within one.
