@@ -81,7 +81,7 @@ def test_a_list_does_not_depend_on_how_it_is_cut(
         b'{"items" []}',
         b'{"items":[{"a":"\xff"}]}',
         b'{"items":[' + b'{"a":' * 100_000,
-        b'{"items":[' + b"[" * 2000 + b"]" * 2000 + b"]}",
+        b'{"items":[' + b"[" * 2000 + b"}" * 2000 + b"]}",
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 2**20])
@@ -115,6 +115,21 @@ async def test_an_endless_item_is_given_up() -> None:
 async def test_large_items_are_found_in_small_chunks() -> None:
     items = [{"name": str(n), "text": "{[" * 300_000} for n in range(3)]
     assert (await read(*cut(orjson.dumps({"items": items}), 1000))).items == items
+
+
+@pytest.mark.parametrize("size", [1000, 2**20])
+@pytest.mark.parametrize("levels", [100, 500, 990, 1030, 10_000])
+async def test_an_object_of_many_levels_does_not_end_the_list_for_all(
+    levels: int, size: int
+) -> None:
+    name, text = b'{"metadata":{"name":"n"},"content":', b'"] }\\" {"'
+    deep = name + b'{"a":[' * (levels // 2) + text + b"]}" * (levels // 2) + b',"last":1}'
+    body = b'{"items":[{"a":1},' + deep + b',{"b":2}],"metadata":{}}'
+
+    before, found, after = (await read(*cut(body, size))).items or ()
+
+    assert (before, after) == ({"a": 1}, {"b": 2})
+    assert (found["metadata"], found["last"]) == ({"name": "n"}, 1)
 
 
 async def test_others_run_between_items() -> None:

@@ -78,3 +78,12 @@ async def test_what_is_no_event_is_a_lost_connection(line: bytes) -> None:
 async def test_an_error_event_is_raised() -> None:
     with pytest.raises(Gone):
         await collect(error_event(410, "Expired"))
+
+
+async def test_an_event_of_many_levels_does_not_end_the_watch_for_all() -> None:
+    deep = b'{"metadata":{"name":"n"},"content":' + b'{"a":' * 5000 + b"1" + b"}" * 5001
+    [event, other] = await collect(
+        b'{"type":"ADDED","object":' + deep + b"}\n", b'{"type":"ADDED","object":{"b":1}}\n'
+    )
+    assert event.object["metadata"] == {"name": "n"}
+    assert other.object == {"b": 1}

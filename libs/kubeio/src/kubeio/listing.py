@@ -16,6 +16,7 @@ from typing import Final, NoReturn
 import orjson
 
 from kubeio.errors import ConnectionLost
+from kubeio.nesting import decode, shallow
 from kubeio.types import Json, JsonObject
 from kubeio.watch import MAX_LINE
 
@@ -83,7 +84,7 @@ class _Reader:
         await self._expect("{")
         mark = await self._mark()
         while mark != "}":
-            key = (await self._value())[0]
+            key = await self._value()
             await self._expect(":")
             if key == "items" and await self._mark() == "[":
                 page.items = await self._items()
@@ -96,7 +97,7 @@ class _Reader:
         return page
 
     async def _field(self, key: Json, page: Page) -> None:
-        value, _ = await self._value()
+        value = await self._value()
         if key == "metadata":
             page.metadata = value
         elif key == "items" and value is None:
@@ -107,18 +108,10 @@ class _Reader:
         found: list[JsonObject] = []
         mark = await self._mark()
         while mark != "]":
-            found.append(await self._item())
+            found.append(self.each(await self._value()))
             mark = await self._next_of("]")
         self.at += 1
         return found
-
-    async def _item(self) -> JsonObject:
-        # The value is let go at once: it is decoded again below.
-        begin = (await self._value())[1]
-        await self._yield_at_times()
-        # By the decoder that watches have, too: it shares the names of fields among all objects,
-        # where the other shares them within one.
-        return self.each(orjson.loads(self.text[begin : self.at]))
 
     async def _next_of(self, closing: str) -> str:
         """Step over a comma; return the character that follows, or `closing`."""
@@ -151,28 +144,43 @@ class _Reader:
         if self.text[self.at :].strip(_BLANKS):
             self._unreadable()
 
-    async def _value(self) -> tuple[Json, int]:
-        """Decode the value that begins here; return it and where it began."""
+    async def _value(self) -> Json:
+        """Decode the value that begins here."""
+        text = await self._text_of_value()
+        await self._yield_at_times()
+        try:
+            # By the decoder that watches have, too: it shares the names of fields among all
+            # objects, where the one that finds the end shares them within one.
+            return await decode(text)
+        except orjson.JSONDecodeError:
+            self._unreadable()
+
+    async def _text_of_value(self) -> str:
         await self._mark()
         while True:
             await self._yield_at_times()
-            try:
-                value, end = _decode(self.text, self.at)
-            except RecursionError as error:
-                text = f"{self.subject}: an item is nested too deeply to be read"
-                raise ConnectionLost(text) from error
-            except ValueError:
-                # Most often the rest of it has not arrived. See `_read_on` for what that costs.
-                if self.complete:
-                    self._unreadable()
-                await self._read_on()
-                continue
-            if end == len(self.text) and self.text[end - 1] in _OPEN_ENDED and not self.complete:
-                await self._read_on()
-                continue
-            begin, self.at = self.at, end
-            self.since_yield += end - begin
-            return value, begin
+            found = await self._found()
+            if found is not None:
+                text, end = found
+                self.since_yield += end - self.at
+                self.at = end
+                return text
+            # Most often the rest of it has not arrived. See `_read_on` for what that costs.
+            if self.complete:
+                self._unreadable()
+            await self._read_on()
+
+    async def _found(self) -> tuple[str, int] | None:
+        """Return the text of the value that begins here, and its end; None if it has none yet."""
+        try:
+            end = _decode(self.text, self.at)[1]
+        except RecursionError:
+            return await shallow(self.text, self.at)
+        except ValueError:
+            return None
+        if end == len(self.text) and self.text[end - 1] in _OPEN_ENDED and not self.complete:
+            return None
+        return self.text[self.at : end], end
 
     async def _yield_at_times(self) -> None:
         if self.since_yield >= _SHARE:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import orjson
 
 from kubeio.errors import ConnectionLost, error_from_status
-from kubeio.types import Json, JsonObject
+from kubeio.nesting import decode
+from kubeio.types import JsonObject
 
 # etcd refuses objects over 1.5 MiB; managedFields and JSON escapes add to that.
 MAX_LINE = 16 * 2**20
@@ -31,7 +32,7 @@ async def events(chunks: AsyncIterable[bytes], subject: str) -> AsyncIterator[Wa
         ConnectionLost: a line is no event, too long, or cut off.
     """
     async for line in lines(chunks):
-        yield _event(line, subject)
+        yield await _event(line, subject)
 
 
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
@@ -59,11 +60,11 @@ async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         raise ConnectionLost("the watch ended in the middle of an event")
 
 
-def _event(line: bytes, subject: str) -> WatchEvent:
+async def _event(line: bytes, subject: str) -> WatchEvent:
     try:
-        parsed: Json = orjson.loads(line)
+        parsed = await decode(line.decode())
         kind, obj = parsed["type"], parsed["object"]
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (UnicodeDecodeError, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise ConnectionLost(f"{subject}: not a watch event: {line[:100]!r}") from error
     if not isinstance(kind, str) or not isinstance(obj, dict):
         raise ConnectionLost(f"{subject}: not a watch event: {line[:100]!r}")
