@@ -126,8 +126,10 @@ async def test_an_object_of_many_levels_does_not_end_the_list_for_all(
     deep = name + b'{"a":[' * (levels // 2) + text + b"]}" * (levels // 2) + b',"last":1}'
     body = b'{"items":[{"a":1},' + deep + b',{"b":2}],"metadata":{}}'
 
-    before, found, after = (await read(*cut(body, size))).items or ()
+    items = (await read(*cut(body, size))).items
 
+    assert items is not None
+    before, found, after = items
     assert (before, after) == ({"a": 1}, {"b": 2})
     assert (found["metadata"], found["last"]) == ({"name": "n"}, 1)
 
