@@ -372,7 +372,7 @@ def ask(package: str, script: str, data: Path, *, query: str = "") -> str:
     objects = to_objects(read_package(EXAMPLES / package), "default")
     version = objects.operator_version
     instance = objects.instance
-    values = variables(instance, version, plan="deploy", phase="prepare", step="pages")
+    values = variables(instance, version, plan="deploy", phase="prepare", step="pages").read()
     [files] = render_objects(("store-files.yaml",), version.spec.templates or {}, values)
     text = str(files.object["data"][script]).replace("/data/", f"{data}/")
     done = subprocess.run(

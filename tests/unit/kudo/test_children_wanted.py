@@ -23,13 +23,13 @@ def task(**spec: str) -> Task:
     return Task.from_wire({"name": "have-db", "kind": "KudoOperator", "spec": fields})
 
 
-def wanted(file: str | None = None, version: OperatorVersion = VERSION, **spec: Any) -> Child:
-    return child_of(task(**spec), PARENT, version, file)
+def wanted(version: OperatorVersion = VERSION, **spec: Any) -> Child:
+    return child_of(task(**spec), PARENT, version, {})
 
 
-def refused(file: str | None = None, **spec: Any) -> FatalTaskError:
+def refused(**spec: Any) -> FatalTaskError:
     with pytest.raises(FatalTaskError) as caught:
-        wanted(file, **spec)
+        wanted(**spec)
     return caught.value
 
 
@@ -76,45 +76,16 @@ def test_a_default_name_may_be_impossible_too() -> None:
 # Parameters
 
 
-def test_without_a_parameter_file_nothing_is_set() -> None:
-    assert wanted().parameters == {}
-
-
-def test_values_are_stored_as_the_command_line_stores_them() -> None:
-    file = "SIZE: 10000000\nLIVE: yes\nRATE: 1.50\nNAME: x\nLIST: [1, a]\nMAP: {b: 1, a: 2}\n"
-    assert wanted(file, parameterFile="f.yaml").parameters == {
-        "SIZE": "10000000",
-        "LIVE": "true",
-        "RATE": "1.5",
-        "NAME": "x",
-        "LIST": "- 1\n- a\n",
-        "MAP": "a: 2\nb: 1\n",
-    }
-
-
-def test_an_empty_file_sets_nothing() -> None:
-    assert wanted("\n", parameterFile="f.yaml").parameters == {}
-
-
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        ("A:\n", "errors while unmarshaling following keys of the parameter file f.yaml: A has a "),
-        ("- a\n", "error unmarshalling content of parameter file f.yaml: "),
-        ("a: [", "error unmarshalling content of parameter file f.yaml: "),
-    ],
-)
-def test_a_file_without_parameters_is_refused(file: str, text: str) -> None:
-    error = refused(file, parameterFile="f.yaml")
-    assert error.reason == "TaskRenderingError"
-    assert str(error).startswith(text)
+def test_the_child_gets_the_values_of_the_parameter_file() -> None:
+    found = child_of(task(parameterFile="f.yaml"), PARENT, VERSION, {"SIZE": "10000000"})
+    assert found.parameters == {"SIZE": "10000000"}
 
 
 # What is sent
 
 
 def test_what_is_sent_is_what_the_original_sends_and_the_execution() -> None:
-    found = wanted("SIZE: 3", parameterFile="f.yaml")
+    found = child_of(task(parameterFile="f.yaml"), PARENT, VERSION, {"SIZE": "3"})
     assert manifest(found, PARENT, "run", found.version, found.parameters) == {
         "apiVersion": "kudo.dev/v1beta1",
         "kind": "Instance",

@@ -64,7 +64,7 @@ def test_templates_of_every_step_see_the_pipes_of_the_whole_plan() -> None:
     found = version(pipe("one", "a"), deploy=[("p1", "s1", ["apply"]), ("p2", "s2", ["one"])])
     wire = {"metadata": {"name": "i", "namespace": "ns"}, "spec": {}}
     seen = variables(Instance.from_wire(wire), found, plan="deploy", phase="p1", step="s1")
-    assert seen["Pipes"] == {"a": "i.deploy.p2.s2.one.a"}
+    assert seen.fixed["Pipes"] == {"a": "i.deploy.p2.s2.one.a"}
 
 
 def test_of_two_tasks_of_a_name_the_first_counts() -> None:

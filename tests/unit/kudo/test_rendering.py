@@ -162,7 +162,7 @@ def test_templates_see_names_versions_the_place_in_the_plan_and_parameters() -> 
         plan="deploy",
         phase="p",
         step="s",
-    )
+    ).read()
     assert found == {
         "OperatorName": "op",
         "Name": "i",
@@ -178,20 +178,21 @@ def test_templates_see_names_versions_the_place_in_the_plan_and_parameters() -> 
 
 
 def test_a_version_that_says_little_gives_empty_texts() -> None:
-    found = variables(Instance(), OperatorVersion(), plan="p", phase="p", step="s")
+    found = variables(Instance(), OperatorVersion(), plan="p", phase="p", step="s").read()
     assert (found["OperatorName"], found["AppVersion"], found["OperatorVersion"]) == ("", "", "")
 
 
 def test_a_parameter_that_cannot_be_read_is_fatal_and_named() -> None:
     raw = {**INSTANCE, "spec": {"parameters": {"L": "{a: b}"}}}
+    found = variables(
+        Instance.from_wire(raw),
+        OperatorVersion.from_wire(VERSION),
+        plan="deploy",
+        phase="p",
+        step="s",
+    )
     with pytest.raises(FatalTaskError) as caught:
-        variables(
-            Instance.from_wire(raw),
-            OperatorVersion.from_wire(VERSION),
-            plan="deploy",
-            phase="p",
-            step="s",
-        )
+        found.read()
     assert caught.value.reason == "InvalidParams"
     assert str(caught.value).startswith("could not parse parameters: ")
     assert '"L"' in str(caught.value)

@@ -1,14 +1,14 @@
 """How long a task took to render: told once for each time that it was tried, failures included."""
 
-import threading
-
 import pytest
 
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TaskPath
 from kudo_reconciler.events import Severity
+from kudo_reconciler.rendering import Renderer
 from kudo_reconciler.task_context import RunMemory, TaskContext
+from workers import Pool
 
 GOOD = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Name }}"}}'
 
@@ -17,7 +17,7 @@ async def untold(_severity: Severity, _reason: str, _message: str) -> None:
     """Write no event."""
 
 
-def context(template: str, rendered: list[tuple[float, int]]) -> TaskContext:
+def context(template: str, rendered: list[float]) -> TaskContext:
     version = OperatorVersion.from_wire(
         {"metadata": {"name": "v", "namespace": "ns"}, "spec": {"templates": {"a.yaml": template}}}
     )
@@ -33,21 +33,20 @@ def context(template: str, rendered: list[tuple[float, int]]) -> TaskContext:
         memory=RunMemory("u", "i", "deploy", version, recheck_at=0.0),
         still_wanted=lambda: True,
         tell=untold,
-        on_render=lambda seconds: rendered.append((seconds, threading.get_ident())),
+        renderer=Renderer(Pool("kudo.jobs"), rendered.append),
     )
 
 
-async def test_rendering_is_measured_in_the_thread_that_renders() -> None:
-    rendered: list[tuple[float, int]] = []
+async def test_rendering_is_measured() -> None:
+    rendered: list[float] = []
     manifests = await context(GOOD, rendered).manifests()
     assert manifests[0].object["metadata"]["name"] == "i"
-    ((seconds, thread),) = rendered
+    (seconds,) = rendered
     assert seconds >= 0
-    assert thread != threading.get_ident()
 
 
 async def test_a_template_that_cannot_be_rendered_is_measured_as_well() -> None:
-    rendered: list[tuple[float, int]] = []
+    rendered: list[float] = []
     with pytest.raises(FatalTaskError):
         await context("{{ .Params.Nowhere.Deeper }}\n{{ end }}", rendered).manifests()
     assert len(rendered) == 1

@@ -10,8 +10,10 @@ from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.applier import Superseded
+from kudo_reconciler.rendering import Renderer
 from kudo_reconciler.task_context import RunMemory, TaskContext, TaskResult
 from kudo_reconciler.task_runner import TaskRunner
+from workers import Pool
 
 DONE = TaskResult(done=True)
 WAITS = TaskResult(done=False, message="Deployment ns/a waits", polled=True)
@@ -57,7 +59,16 @@ class Bench:
         instance = Instance.from_wire({**wire, "spec": {"parameters": self.parameters}})
         path = TaskPath("ns/i", "deploy", ref.phase, ref.step, task.name)
         return TaskContext(
-            instance, self.memory.version, "A", path, ref, task, self.memory, lambda: True, _told
+            instance=instance,
+            version=self.memory.version,
+            uid="A",
+            path=path,
+            ref=ref,
+            task=task,
+            memory=self.memory,
+            still_wanted=lambda: True,
+            tell=_told,
+            renderer=Renderer(Pool("kudo.jobs")),
         )
 
     async def run(self, task: Task, ref: StepRef = REF) -> TaskResult:

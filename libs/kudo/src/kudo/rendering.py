@@ -3,22 +3,80 @@
     render -> split into documents -> read as YAML -> unwrap Lists
 
 Objects come in the order of the task's `resources` and of the documents in each template.
+
+All of it is the data of tenants, so every step counts what it does against an `Engine`: `full` has
+the limits that templates must keep, `inline` those that an event loop can afford. A failure by a
+limit has its name in `FatalTaskError.limit`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from gotemplate import Environment, TemplateError
-from gotemplate.goyaml import YamlError, load
+from gotemplate import INLINE, Environment, TemplateError, goyaml
+from gotemplate.goyaml import Budget, YamlError, load
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.parameters import template_values
+from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
 from kudo.problems import InvalidInput
 from kudo.tasks import FatalTaskError
 
 _DOCUMENT_SEPARATOR = re.compile(r"\n---")
-_ENVIRONMENT = Environment(policy="operator", missing_key="error")
+_FULL: Final = Environment(policy="operator", missing_key="error")
+_INLINE: Final = Environment(policy="operator", missing_key="error", limits=INLINE)
+_OBJECT_NODES: Final = 150_000
+"""Values in one YAML document, because a reconciler copies an object whole, on its event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What renders the templates of one task, and what that may cost.
+
+    Attributes:
+        environment: Renders; its limits hold for each template.
+        budget: Of all YAML that is read: parameters and rendered documents.
+    """
+
+    environment: Environment
+    budget: Budget
+
+    @classmethod
+    def full(cls) -> "Engine":
+        """Return an engine with the limits that templates must keep."""
+        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS))
+
+    @classmethod
+    def inline(cls) -> "Engine":
+        """Return an engine with the limits that an event loop can afford."""
+        return cls(_INLINE, Budget(goyaml.INLINE))
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What templates of a task can refer to; the parameters have not been read yet.
+
+    Attributes:
+        fixed: Everything but the parameters.
+        parameters: The texts of the parameters.
+    """
+
+    fixed: Mapping[str, object]
+    parameters: tuple[RawParameter, ...]
+
+    def read(self, budget: Budget | None = None) -> dict[str, object]:
+        """Return the variables by name.
+
+        Raises:
+            FatalTaskError: a map or array parameter cannot be read, reason InvalidParams.
+        """
+        try:
+            parameters = read_values(self.parameters, budget)
+        except InvalidInput as error:
+            text = f"could not parse parameters: {error}"
+            limit = error.limit if isinstance(error, TooLarge) else ""
+            raise FatalTaskError("InvalidParams", text, limit=limit) from error
+        return {**self.fixed, "Params": parameters}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +98,13 @@ class Manifest:
 
 def variables(
     instance: Instance, version: OperatorVersion, *, plan: str, phase: str, step: str
-) -> dict[str, object]:
+) -> Variables:
     """Return what templates of a task can refer to.
 
     Raises:
-        FatalTaskError: a map or array parameter cannot be read, reason InvalidParams; or the
-            artifacts of the plan's Pipe tasks cannot be named, reason InvalidPlan.
+        FatalTaskError: the artifacts of the plan's Pipe tasks cannot be named, reason InvalidPlan.
     """
-    try:
-        parameters = template_values(version.parameters, instance.parameters)
-    except InvalidInput as error:
-        raise FatalTaskError("InvalidParams", f"could not parse parameters: {error}") from error
-    return {
+    fixed = {
         "OperatorName": version.operator_name,
         "Name": instance.metadata.name,
         "Namespace": instance.metadata.namespace,
@@ -60,16 +113,17 @@ def variables(
         "PlanName": plan,
         "PhaseName": phase,
         "StepName": step,
-        "Params": parameters,
         "Pipes": pipes(instance.metadata.name, plan, version),
     }
+    return Variables(fixed, raw_values(version.parameters, instance.parameters))
 
 
 def render_objects(
-    resources: tuple[str, ...],
+    resources: Iterable[str],
     templates: Mapping[str, str],
     values: Mapping[str, object],
     *,
+    engine: Engine | None = None,
     expired: Callable[[], bool] | None = None,
 ) -> tuple[Manifest, ...]:
     """Render the named templates and read the objects in them.
@@ -78,16 +132,18 @@ def render_objects(
         resources: Names of templates; one that is named twice counts once.
         templates: Their texts.
         values: What they can refer to.
+        engine: What renders; by default one with the full limits.
         expired: Asked now and then whether rendering has taken too long.
 
     Raises:
         FatalTaskError: a template is missing, cannot be rendered, or gives no Kubernetes objects;
             the text names template, line and reason.
     """
+    engine = engine or Engine.full()
     manifests: list[Manifest] = []
     for name in dict.fromkeys(resources):
-        text = render_named(name, templates, values, expired=expired)
-        manifests.extend(Manifest(name, item) for item in _objects(name, text))
+        text = render_named(name, templates, values, engine=engine, expired=expired)
+        manifests.extend(Manifest(name, item) for item in _objects(name, text, engine.budget))
     return tuple(manifests)
 
 
@@ -96,6 +152,7 @@ def render_named(
     templates: Mapping[str, str],
     values: Mapping[str, object],
     *,
+    engine: Engine | None = None,
     expired: Callable[[], bool] | None = None,
 ) -> str:
     """Render one of the templates.
@@ -105,7 +162,7 @@ def render_named(
     """
     if name not in templates:
         raise FatalTaskError("TaskRenderingError", f"error finding resource named {name}")
-    return render(name, templates[name], values, expired=expired)
+    return render(name, templates[name], values, engine=engine, expired=expired)
 
 
 def render(
@@ -113,6 +170,7 @@ def render(
     text: str,
     values: Mapping[str, object],
     *,
+    engine: Engine | None = None,
     expired: Callable[[], bool] | None = None,
 ) -> str:
     """Render one template.
@@ -120,31 +178,58 @@ def render(
     Raises:
         FatalTaskError: with the template engine's error, which names line and column.
     """
+    environment = engine.environment if engine is not None else _FULL
     step = "parsing"
     try:
-        template = _ENVIRONMENT.parse(name, text)
+        template = environment.parse(name, text)
         step = "rendering"
         return template.render(values, expired=expired)
     except TemplateError as error:
+        hint = "; split the template, or have it do less" if error.limit else ""
         raise FatalTaskError(
             "TaskRenderingError",
-            f"error expanding template {name}: error {step} template: {error}",
+            f"error expanding template {name}: error {step} template: {error}{hint}",
+            limit=error.limit,
         ) from error
 
 
-def _objects(template: str, text: str) -> Iterator[JsonObject]:
-    chunks = [chunk for chunk in _DOCUMENT_SEPARATOR.split("\n" + text) if chunk.strip()]
-    for number, chunk in enumerate(chunks, 1):
-        try:
-            document = load(chunk)
-        except YamlError as error:
-            raise _unreadable(template, number, str(error)) from error
-        if document is not None:
-            for item in _unwrapped(template, number, document):
-                problem = _shape_problem(item)
-                if problem is not None:
-                    raise _unreadable(template, number, problem)
-                yield item
+def _objects(template: str, text: str, budget: Budget) -> Iterator[JsonObject]:
+    number = 0
+    for chunk in _chunks(text):
+        number += 1
+        document = _document(template, number, chunk, budget)
+        if document is None:
+            continue
+        for item in _unwrapped(template, number, document):
+            problem = _shape_problem(item)
+            if problem is not None:
+                raise _unreadable(template, number, problem)
+            yield item
+
+
+def _chunks(text: str) -> Iterator[str]:
+    """Yield the documents of a text, one at a time: there may be a million separators."""
+    text = "\n" + text
+    start = 0
+    for separator in _DOCUMENT_SEPARATOR.finditer(text):
+        if text[start : separator.start()].strip():
+            yield text[start : separator.start()]
+        start = separator.end()
+    if text[start:].strip():
+        yield text[start:]
+
+
+def _document(template: str, number: int, chunk: str, budget: Budget) -> object:
+    before = budget.nodes
+    try:
+        document = load(chunk, budget=budget)
+    except YamlError as error:
+        hint = "; split the template, or have it make less" if error.limit else ""
+        raise _unreadable(template, number, f"{error}{hint}", limit=error.limit) from error
+    if budget.nodes - before > _OBJECT_NODES:
+        problem = f"the document has more than {_OBJECT_NODES} values; make it smaller"
+        raise _unreadable(template, number, problem, limit="nodes")
+    return document
 
 
 def _unwrapped(template: str, number: int, document: object) -> Iterator[JsonObject]:
@@ -176,6 +261,11 @@ def _shape_problem(document: JsonObject) -> str | None:
         return "metadata.ownerReferences is no list of mappings"
     if metadata.get("namespace") is not None and not isinstance(metadata["namespace"], str):
         return "metadata.namespace is no text"
+    return integer_problem(document)
+
+
+def integer_problem(document: object) -> str | None:
+    """Return which integer JSON for the API server cannot hold."""
     number = next(_too_large(document), None)
     return None if number is None else f"the integer {number} does not fit into 64 bits"
 
@@ -196,9 +286,10 @@ def _too_large(value: object) -> Iterator[int]:
         yield value
 
 
-def _unreadable(template: str, number: int, reason: str) -> FatalTaskError:
+def _unreadable(template: str, number: int, reason: str, *, limit: str = "") -> FatalTaskError:
     """Return the error for a document; its text stays out, since it may be a Secret."""
     return FatalTaskError(
         "TaskRenderingError",
         f"parsing YAML from {template}: decoding chunk {number} failed: {reason}",
+        limit=limit,
     )

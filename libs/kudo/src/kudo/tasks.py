@@ -17,11 +17,13 @@ class TaskError(KudoError):
 
     Attributes:
         reason: CamelCase word of the vocabulary; the reason of the event.
+        limit: Name of the limit that was exceeded; empty where something else is wrong.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, *, limit: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+        self.limit = limit
 
 
 class FatalTaskError(TaskError):

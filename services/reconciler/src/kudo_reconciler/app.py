@@ -46,6 +46,7 @@ from kudo_reconciler.pipe_task import PipeTask
 from kudo_reconciler.plan_run import PlanRunner
 from kudo_reconciler.queue import Key, WorkQueue
 from kudo_reconciler.reconcile import InstanceReconciler
+from kudo_reconciler.rendering import Renderer
 from kudo_reconciler.resolver import Resolver
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KINDS
 from kudo_reconciler.running import Running
@@ -127,6 +128,7 @@ class App:
             "kudo.jobs", settings.worker_processes, self.metrics.registry, self.probes
         )
         self.queue = WorkQueue(random.Random(), self.metrics.queue)  # noqa: S311 - jitter
+        self._renderer = Renderer(self.pool, self.metrics.render_seconds.observe)
         self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._settings = settings
         self._client = client
@@ -268,7 +270,9 @@ class App:
             ),
         )
         idle = Idle(around)
-        running = Running(around, PlanRunner(tasks, clock), idle, self._settings.recheck)
+        running = Running(
+            around, PlanRunner(tasks, clock, self._renderer), idle, self._settings.recheck
+        )
         reconciler = InstanceReconciler(around, idle, running, Deletion(around, running))
         return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
 

@@ -1,5 +1,6 @@
 """The Apply task: render, enrich, apply in order, then wait until everything is healthy."""
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from kudo.api import JsonObject
@@ -96,10 +97,12 @@ class ApplyTask:
         """Return the objects as they are to be sent; none has been sent if this fails."""
         manifests = await context.manifests()
         resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
-        enriched = [
-            Wanted(one.manifest, one.resource, one.target(context.origin)) for one in resolved
-        ]
-        hashed = await self.hasher.hashed(enriched, context.instance.metadata.namespace)
+        enriched = []
+        for one in resolved:
+            enriched.append(Wanted(one.manifest, one.resource, one.target(context.origin)))
+            # Each copies an object, which may be large, and there may be many.
+            await asyncio.sleep(0)
+        hashed = await self.hasher.hashed(enriched, context)
         return [replace(one, target=encode_string_data(one.target)) for one in hashed]
 
     async def _keep_until_they_go(self, wanted: list[Wanted], context: TaskContext) -> None:

@@ -63,7 +63,7 @@ class ChildTask:
         if known is not None:
             return known
         name = context.task.spec.parameter_file
-        file = await context.text(name) if name else None
+        file = await context.document("parameters", name) if name else {}
         child = children.child_of(context.task, context.instance, context.version, file)
         children.check_ancestors(child, context.instance, self.store.find)
         context.memory.children[context.key] = child

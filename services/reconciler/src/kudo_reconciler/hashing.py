@@ -14,17 +14,16 @@ from kudo.api import JsonObject
 from kudo.dependencies import (
     MISSING,
     Dependency,
-    content_digest,
     dependencies_hash,
     dependencies_of,
     digest_text,
-    live_digest,
     with_dependencies_hash,
 )
 from kudo.tasks import TransientTaskError
 from kudo_reconciler.observer import Observer
 from kudo_reconciler.ownership import Wanted
 from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
+from kudo_reconciler.task_context import TaskContext
 
 _RESOURCES: dict[str, Resource] = {
     "ConfigMap": CONFIG_MAPS,
@@ -39,20 +38,23 @@ class DependencyHasher:
 
     observer: Observer
 
-    async def hashed(self, wanted: Sequence[Wanted], namespace: str) -> list[Wanted]:
+    async def hashed(self, wanted: Sequence[Wanted], context: TaskContext) -> list[Wanted]:
         """Return the objects with the hash of what they use, or of their own content.
 
         Raises:
-            TransientTaskError: a dependency could not be read.
+            FatalTaskError: the content of one is too large to be hashed.
+            TransientTaskError: a dependency could not be read, or no worker process hash it.
         """
         digests: Digests = {}
         for one in wanted:
             dependency = _as_dependency(one)
             if dependency is not None:
-                digests[dependency] = content_digest(one.target)
-        return [await self._one(one, digests, namespace) for one in wanted]
+                digests[dependency] = await context.renderer.digest(
+                    one.target, context.tenant, live=False
+                )
+        return [await self._one(one, digests, context) for one in wanted]
 
-    async def _one(self, wanted: Wanted, digests: Digests, namespace: str) -> Wanted:
+    async def _one(self, wanted: Wanted, digests: Digests, context: TaskContext) -> Wanted:
         dependency = _as_dependency(wanted)
         if dependency is not None:
             return replace(wanted, target=_with_content(wanted.target, digests[dependency]))
@@ -61,11 +63,11 @@ class DependencyHasher:
             return wanted
         for one in used:
             if one not in digests:
-                digests[one] = await self._live(one, namespace)
+                digests[one] = await self._live(one, context)
         value = dependencies_hash([digests[one] for one in used])
         return replace(wanted, target=with_dependencies_hash(wanted.target, value))
 
-    async def _live(self, dependency: Dependency, namespace: str) -> bytes:
+    async def _live(self, dependency: Dependency, context: TaskContext) -> bytes:
         """Return the digest of what is in the cluster, read past the cache.
 
         Every other write names the version that it was decided on. A hash names none: one made of
@@ -75,15 +77,16 @@ class DependencyHasher:
             return MISSING
         try:
             found = await self.observer.body(
-                _RESOURCES[dependency.kind], namespace, dependency.name
+                _RESOURCES[dependency.kind],
+                context.instance.metadata.namespace,
+                dependency.name,
             )
         except (ApiError, ConnectionLost) as error:
             text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {error}"
             raise TransientTaskError("TaskEnhancementError", text) from error
         if found is None:
             return MISSING
-        known = live_digest(found["metadata"].get("annotations") or {})
-        return content_digest(found) if known is None else known
+        return await context.renderer.digest(found, context.tenant, live=True)
 
 
 def _as_dependency(wanted: Wanted) -> Dependency | None:

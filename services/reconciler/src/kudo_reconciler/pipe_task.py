@@ -18,7 +18,7 @@ from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kudo.api import JsonObject, PipeFile
 from kudo.enrichment import enrich
-from kudo.pipe import PipeNames, artifact, has_ended, read_pod, validate, waiter_pod, waits_for
+from kudo.pipe import PipeNames, artifact, has_ended, validate, waiter_pod, waits_for
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.applier import Applier, Superseded
@@ -106,7 +106,7 @@ class PipeTask:
 
     async def _create(self, context: TaskContext, name: str) -> JsonObject:
         template = context.task.spec.pod or ""
-        pod = read_pod(await context.text(template))
+        pod = await context.document("pod", template)
         problems = "; ".join(validate(pod, context.task.spec.pipe or ()))
         if problems:
             raise FatalTaskError("ResourceValidationError", problems)
@@ -182,7 +182,7 @@ class PipeTask:
             )
             for file, content in zip(files, contents, strict=True)
         ]
-        return await self.hasher.hashed(wanted, context.instance.metadata.namespace)
+        return await self.hasher.hashed(wanted, context)
 
     async def _read(
         self, context: TaskContext, resource: Resource, name: str, *, live: bool

@@ -27,6 +27,7 @@ from kudo_reconciler.applier import Superseded
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.instances import Outdated
 from kudo_reconciler.metrics import Metrics
+from kudo_reconciler.rendering import Renderer
 from kudo_reconciler.task_context import RunMemory, TaskContext, Tell
 from kudo_reconciler.task_runner import TaskRunner
 
@@ -55,7 +56,7 @@ class Run:
     def path(self, ref: StepRef, task: str) -> TaskPath:
         return TaskPath(self.instance.key, self.name, ref.phase, ref.step, task)
 
-    def context(self, path: TaskPath, ref: StepRef, task: Task) -> TaskContext:
+    def context(self, path: TaskPath, ref: StepRef, task: Task, renderer: Renderer) -> TaskContext:
         return TaskContext(
             instance=self.instance,
             version=self.version,
@@ -66,7 +67,7 @@ class Run:
             memory=self.memory,
             still_wanted=self.still_wanted,
             tell=self.tell,
-            on_render=self.metrics.render_seconds.observe,
+            renderer=renderer,
         )
 
     def measure(self, ref: StepRef, outcome: StepOutcome, now: datetime) -> None:
@@ -109,6 +110,7 @@ class PlanRunner:
 
     tasks: TaskRunner
     clock: Clock
+    renderer: Renderer
 
     async def advance(self, run: Run, entry: PlanStatus, store: Store) -> PassResult:
         """Run every step that may run, until all wait or the plan has ended.
@@ -174,7 +176,7 @@ class PlanRunner:
             task = run.version.task(name)
             if task is None:
                 raise FatalTaskError("UnknownTaskName", f"missing task {path}")
-            context = run.context(path, ref, task)
+            context = run.context(path, ref, task, self.renderer)
             result = await self.tasks.run(context)
         except FatalTaskError as error:
             message = path.fatal_message(error)

@@ -1,24 +1,20 @@
 """Where a task stands in a run, what is remembered of it, and how a pass over it can end."""
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from kubeio.resource import Resource
-from kudo.api import Instance, OperatorVersion, Task
+from kudo.api import Instance, JsonObject, OperatorVersion, Task
 from kudo.children import Child
 from kudo.enrichment import Origin
 from kudo.execution import StepRef
-from kudo.rendering import Manifest, render_named, render_objects, variables
+from kudo.jobs.render import Request, Wanted
+from kudo.rendering import Manifest, variables
 from kudo.tasks import TaskPath
 from kudo_reconciler.durations import StepTimes
 from kudo_reconciler.events import Severity
+from kudo_reconciler.rendering import Renderer
 
-_RENDER_SECONDS = 10.0
-
-Rendered = TypeVar("Rendered")
 TaskKey = tuple[StepRef, str]
 Tell = Callable[[Severity, str, str], Awaitable[None]]
 """Writes an event of a run: severity, reason, message."""
@@ -76,7 +72,7 @@ class TaskContext:
         still_wanted: Whether the run is the one that the Instance wants; asked in the tick of
             each write.
         tell: Writes an event.
-        on_render: Told of the seconds that rendering took, in the thread that rendered.
+        renderer: Renders the templates of all tenants.
     """
 
     instance: Instance
@@ -88,7 +84,7 @@ class TaskContext:
     memory: RunMemory
     still_wanted: Callable[[], bool]
     tell: Tell
-    on_render: Callable[[float], None] | None = None
+    renderer: Renderer
 
     @property
     def key(self) -> TaskKey:
@@ -100,58 +96,42 @@ class TaskContext:
             self.instance, self.version, self.path.plan, self.ref.phase, self.ref.step, self.uid
         )
 
-    def values(self) -> dict[str, object]:
-        """Return what the templates of the task can refer to.
+    async def manifests(self) -> tuple[Manifest, ...]:
+        """Render the objects that the task names.
 
         Raises:
-            FatalTaskError: a map or array parameter cannot be read, or the artifacts of the plan's
-                Pipe tasks cannot be named.
+            FatalTaskError: a template or parameter cannot be used, or exceeds a limit.
+            TransientTaskError: no worker process could take it.
         """
-        return variables(
+        request = self._request("objects", self.task.spec.resources or ())
+        return await self.renderer.objects(request, self.tenant)
+
+    async def document(self, wanted: Wanted, template: str) -> JsonObject:
+        """Render a parameter file or a pod; raises as `manifests` does.
+
+        Args:
+            wanted: `parameters` or `pod`.
+            template: Its name.
+        """
+        return await self.renderer.document(self._request(wanted, (template,)), self.tenant)
+
+    @property
+    def tenant(self) -> str:
+        """The namespace that shares worker processes with others."""
+        return self.instance.metadata.namespace
+
+    def _request(self, wanted: Wanted, resources: Iterable[str]) -> Request:
+        templates: Mapping[str, str] = self.version.spec.templates or {}
+        names = tuple(dict.fromkeys(resources))
+        found = variables(
             self.instance,
             self.version,
             plan=self.path.plan,
             phase=self.ref.phase,
             step=self.ref.step,
         )
-
-    async def manifests(self) -> tuple[Manifest, ...]:
-        """Render the objects that the task names, beside the event loop.
-
-        Raises:
-            FatalTaskError: a template cannot be rendered, or not in time.
-        """
-
-        def objects(expired: Callable[[], bool]) -> tuple[Manifest, ...]:
-            names = self.task.spec.resources or ()
-            return render_objects(names, self._templates, self.values(), expired=expired)
-
-        return await asyncio.to_thread(self._timed, objects)
-
-    async def text(self, template: str) -> str:
-        """Render one template, beside the event loop.
-
-        Raises:
-            FatalTaskError: it is missing, or cannot be rendered, or not in time.
-        """
-
-        def rendered(expired: Callable[[], bool]) -> str:
-            return render_named(template, self._templates, self.values(), expired=expired)
-
-        return await asyncio.to_thread(self._timed, rendered)
-
-    @property
-    def _templates(self) -> Mapping[str, str]:
-        return self.version.spec.templates or {}
-
-    def _timed(self, render: Callable[[Callable[[], bool]], Rendered]) -> Rendered:
-        started = time.monotonic()
-        deadline = started + _RENDER_SECONDS
-        try:
-            return render(lambda: time.monotonic() > deadline)
-        finally:
-            if self.on_render is not None:
-                self.on_render(time.monotonic() - started)
+        texts = {name: templates[name] for name in names if name in templates}
+        return Request(wanted, names, texts, found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from kubeio.errors import KubeError
 from kubeio.lease import NotLeading
+from kudo.parameters import raw_values
 from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done, toggled_on
 from kudo_reconciler.task_context import TaskContext, TaskResult
 
@@ -75,9 +76,14 @@ class TaskRunner:
                 )
 
     def _toggle(self, context: TaskContext) -> ObjectTask:
-        parameters = context.values()["Params"]
-        assert isinstance(parameters, dict)
-        return self.apply if toggled_on(context.task, parameters) else self.delete
+        on = toggled_on(context.task, _texts(context))
+        return self.apply if on else self.delete
+
+
+def _texts(context: TaskContext) -> dict[str, str | None]:
+    """Return the parameters that are texts; maps and arrays, which need reading, as None."""
+    raw = raw_values(context.version.parameters, context.instance.parameters)
+    return {one.name: None if one.value_type in {"array", "map"} else one.text or "" for one in raw}
 
 
 def _dummy(context: TaskContext) -> TaskResult:

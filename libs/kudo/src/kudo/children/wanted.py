@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from kudo import names
 from kudo.api import Instance, JsonObject, OperatorVersion, Task, operator_version_name
-from kudo.parameters import parse_parameter_file
-from kudo.problems import InvalidInput
 from kudo.tasks import FatalTaskError
 
 VersionKey = tuple[str, str]
@@ -39,7 +37,9 @@ class Child:
         return f"Instance {self.namespace}/{self.name}"
 
 
-def child_of(task: Task, parent: Instance, version: OperatorVersion, file: str | None) -> Child:
+def child_of(
+    task: Task, parent: Instance, version: OperatorVersion, parameters: Mapping[str, str]
+) -> Child:
     """Return the child that a task wants.
 
     Its OperatorVersion is that of package, appVersion and operatorVersion as the task has them, in
@@ -49,11 +49,10 @@ def child_of(task: Task, parent: Instance, version: OperatorVersion, file: str |
         task: A KudoOperator task.
         parent: The Instance whose plan has the task.
         version: The OperatorVersion of the parent.
-        file: The rendered parameter file; None if the task names none.
+        parameters: What the parameter file sets.
 
     Raises:
-        FatalTaskError: the file holds no parameters (TaskRenderingError), or no Instance can have
-            the name (TaskEnhancementError).
+        FatalTaskError: no Instance can have the name; TaskEnhancementError.
     """
     operator = task.spec.package or ""
     name = task.spec.instance_name or f"{parent.metadata.name}-{operator}"
@@ -66,7 +65,7 @@ def child_of(task: Task, parent: Instance, version: OperatorVersion, file: str |
         name=name,
         operator=operator,
         version=version_of(task, version),
-        parameters=_parameters(task, file),
+        parameters=parameters,
     )
 
 
@@ -82,15 +81,6 @@ def version_of(task: Task, version: OperatorVersion) -> VersionKey:
         spec.package or "", spec.operator_version or "", spec.app_version or ""
     )
     return version.metadata.namespace, name
-
-
-def _parameters(task: Task, file: str | None) -> Mapping[str, str]:
-    if file is None:
-        return {}
-    try:
-        return parse_parameter_file(task.spec.parameter_file or "", file)
-    except InvalidInput as error:
-        raise FatalTaskError("TaskRenderingError", str(error)) from error
 
 
 def manifest(

@@ -1,9 +1,35 @@
-"""Jobs of worker processes: pure functions from bytes to bytes, by name."""
+"""What worker processes do for the services: functions from bytes to bytes, by name.
 
+Each module has one job, with the encoding of its request and its answer, which both sides use.
+What is wrong with a tenant's input is part of the answer. A worker opens no files once it takes
+jobs, so `prepare` imports and reads before whatever they may need.
+"""
+
+import importlib
 from collections.abc import Callable, Mapping
 
-HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {}
+from gotemplate import zones
+from kudo.jobs import digest, render
+
+HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
+    digest.NAME: digest.handle,
+    render.NAME: render.handle,
+}
+
+_LATE = (
+    "bcrypt",
+    "cryptography.hazmat.primitives.ciphers.modes",
+    "gotemplate.certificates",
+    "gotemplate.constraints",
+    "gotemplate.keys",
+    "gotemplate.regex",
+    "zoneinfo",
+)
+"""What functions of templates import when they are called first."""
 
 
 def prepare() -> None:
-    """Import and read what the handlers need: later, a worker process can open nothing."""
+    """Load what jobs need, since nothing can be opened later."""
+    for module in _LATE:
+        importlib.import_module(module)
+    zones.preload()

@@ -7,14 +7,24 @@ a package or a parameter file becomes a string (`text`, `sources`).
 
 from kudo.parameters.check import check_value, missing_required
 from kudo.parameters.sources import parse_assignments, parse_parameter_file
-from kudo.parameters.template import template_values
+from kudo.parameters.template import (
+    RawParameter,
+    TooLarge,
+    raw_values,
+    read_values,
+    template_values,
+)
 from kudo.parameters.text import to_text
 
 __all__ = [
+    "RawParameter",
+    "TooLarge",
     "check_value",
     "missing_required",
     "parse_assignments",
     "parse_parameter_file",
+    "raw_values",
+    "read_values",
     "template_values",
     "to_text",
 ]

@@ -5,7 +5,8 @@ Parameter files are also what KudoOperator tasks render for their children.
 
 from collections.abc import Iterable
 
-from gotemplate.goyaml import DumpError, YamlError, load
+from gotemplate.goyaml import Budget, DumpError, YamlError, load
+from kudo.parameters.template import TooLarge
 from kudo.parameters.text import to_text
 from kudo.problems import InvalidInput, Problem
 
@@ -38,18 +39,24 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def parse_parameter_file(name: str, text: str) -> dict[str, str]:
+def parse_parameter_file(name: str, text: str, budget: Budget | None = None) -> dict[str, str]:
     """Return the values in a parameter file, a YAML mapping by parameter name.
 
     Lists and mappings become YAML text, other values what Go prints for them. An empty file sets
     nothing.
 
+    Args:
+        name: Of the file, for messages.
+        text: Its content.
+        budget: What reading it may cost; by default the limits of `goyaml` hold.
+
     Raises:
+        TooLarge: the text exceeds a limit; `name` is in the message.
         InvalidInput: the text is not a YAML mapping, or values are null; `name` is in the message.
     """
     values: dict[str, str] = {}
     errors: list[str] = []
-    for key, value in _mapping(name, text).items():
+    for key, value in _mapping(name, text, budget).items():
         try:
             wrapped = to_text(value, _type_of(value))
         except DumpError as error:
@@ -73,11 +80,14 @@ def _fault(name: str, separator: str, value: str) -> str:
     return "" if value else "parameter value can not be empty"
 
 
-def _mapping(name: str, text: str) -> dict[str, object]:
+def _mapping(name: str, text: str, budget: Budget | None) -> dict[str, object]:
     prefix = f"error unmarshalling content of parameter file {name}: "
     try:
-        content = load(text)
+        content = load(text, budget=budget)
     except YamlError as error:
+        if error.limit:
+            text = f"{prefix}{error}; make the file smaller"
+            raise TooLarge(Problem(_REASON, text), error.limit) from error
         raise InvalidInput([Problem(_REASON, prefix + str(error))]) from error
     if content is None:
         return {}

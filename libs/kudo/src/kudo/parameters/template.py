@@ -1,10 +1,85 @@
 """What `.Params` holds when a template is rendered."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from gotemplate.goyaml import YamlError, load
+from gotemplate.goyaml import Budget, YamlError, load
 from kudo.api import Parameter
 from kudo.problems import InvalidInput, Problem
+
+
+class RawParameter(NamedTuple):
+    """A parameter whose value has not been read yet.
+
+    Attributes:
+        name: Its name.
+        value_type: Its type; those that nobody knows are texts.
+        text: Its value as it is stored; None where it has none.
+    """
+
+    name: str
+    value_type: str | None
+    text: str | None
+
+
+class TooLarge(InvalidInput):
+    """The value of a parameter exceeds a limit.
+
+    Attributes:
+        limit: Name of the limit.
+    """
+
+    def __init__(self, problem: Problem, limit: str) -> None:
+        super().__init__([problem])
+        self.limit = limit
+
+
+def raw_values(
+    version_parameters: Iterable[Parameter], values: Mapping[str, str]
+) -> tuple[RawParameter, ...]:
+    """Return the text of each declared parameter, without reading it.
+
+    A value that the Instance sets counts even when it is empty; then comes the default. Values of
+    undeclared parameters are left out.
+    """
+    return tuple(
+        RawParameter(
+            parameter.name, parameter.value_type, values.get(parameter.name, parameter.default)
+        )
+        for parameter in version_parameters
+    )
+
+
+def read_values(
+    parameters: Iterable[RawParameter], budget: Budget | None = None
+) -> dict[str, object]:
+    """Return the value of each parameter as templates see it.
+
+    Maps are whatever their YAML says, and None where it says nothing; arrays are lists, empty where
+    it says nothing; all other types are strings.
+
+    Args:
+        parameters: The parameters.
+        budget: What reading YAML may cost; by default the limits of `goyaml` hold for each text.
+
+    Raises:
+        TooLarge: the text of a map or an array exceeds a limit; no further one is read.
+        InvalidInput: the text of a map or an array is not YAML, or that of an array not a list;
+            reason InvalidParams. All such parameters are named.
+    """
+    result: dict[str, object] = {}
+    problems: list[Problem] = []
+    for parameter in parameters:
+        try:
+            result[parameter.name] = _value(parameter, budget)
+        except YamlError as error:
+            problem = _problem(parameter, error)
+            if error.limit:
+                raise TooLarge(problem, error.limit) from error
+            problems.append(problem)
+    if problems:
+        raise InvalidInput(problems)
+    return result
 
 
 def template_values(
@@ -12,33 +87,19 @@ def template_values(
 ) -> dict[str, object]:
     """Return the value of each declared parameter as templates see it.
 
-    A value that the Instance sets counts even when it is empty; then comes the default. Maps are
-    whatever their YAML says, and None where it says nothing; arrays are lists, empty where it says
-    nothing; all other types are strings. Values of undeclared parameters are left out.
-
     Raises:
-        InvalidInput: the text of a map or an array is not YAML, or that of an array not a list;
-            reason InvalidParams. All such parameters are named.
+        InvalidInput: as `read_values` does.
     """
-    result: dict[str, object] = {}
-    problems: list[Problem] = []
-    for parameter in version_parameters:
-        text = values.get(parameter.name, parameter.default)
-        try:
-            result[parameter.name] = _value(parameter.value_type, text)
-        except ValueError as error:
-            problems.append(_problem(parameter, error))
-    if problems:
-        raise InvalidInput(problems)
-    return result
+    return read_values(raw_values(version_parameters, values))
 
 
-def _value(value_type: str | None, text: str | None) -> object:
-    if value_type == "map":
-        return load(text) if text else None
-    if value_type != "array":
+def _value(parameter: RawParameter, budget: Budget | None) -> object:
+    text = parameter.text
+    if parameter.value_type == "map":
+        return load(text, budget=budget) if text else None
+    if parameter.value_type != "array":
         return text or ""
-    items = load(text) if text else None
+    items = load(text, budget=budget) if text else None
     if items is None:
         return []
     if not isinstance(items, list):
@@ -46,9 +107,11 @@ def _value(value_type: str | None, text: str | None) -> object:
     return items
 
 
-def _problem(parameter: Parameter, error: ValueError) -> Problem:
+def _problem(parameter: RawParameter, error: YamlError) -> Problem:
+    what = f'parameter "{parameter.name}" of type {parameter.value_type}'
+    hint = "; give it a smaller value" if error.limit else ""
     return Problem(
         "InvalidParams",
-        f'parameter "{parameter.name}" of type {parameter.value_type} cannot be read: {error}',
+        f"{what} cannot be read: {error}{hint}",
         f"spec.parameters[{parameter.name}]",
     )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gotemplate.goyaml import YamlError, load
+from gotemplate.goyaml import Budget, YamlError, load
 from kudo import names
 from kudo.api import JsonObject, PipeFile
 from kudo.pipe.artifacts import path_of
@@ -23,17 +23,22 @@ _PRIVILEGES = ("privileged", "procMount")
 """What the waiter does not need, whatever the init container has."""
 
 
-def read_pod(text: str) -> JsonObject:
+def read_pod(text: str, budget: Budget | None = None) -> JsonObject:
     """Return the pod in the first YAML document of a rendered template.
+
+    Args:
+        text: The rendered template.
+        budget: What reading it may cost; by default the limits of `goyaml` hold.
 
     Raises:
         FatalTaskError: it is no v1 Pod; reason ResourceUnmarshalError. The text names what is
             wrong without quoting the document.
     """
     try:
-        document = load(text)
+        document = load(text, budget=budget)
     except YamlError as error:
-        raise _unreadable(str(error)) from error
+        hint = "; make the pod smaller" if error.limit else ""
+        raise _unreadable(f"{error}{hint}", limit=error.limit) from error
     if not isinstance(document, dict):
         raise _unreadable("a Kubernetes object must be a mapping")
     kind = f"{document.get('apiVersion')}, Kind={document.get('kind')}"
@@ -73,8 +78,9 @@ def _is_list_of_mappings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
-def _unreadable(problem: str) -> FatalTaskError:
-    return FatalTaskError("ResourceUnmarshalError", f"pipe pod cannot be read: {problem}")
+def _unreadable(problem: str, *, limit: str = "") -> FatalTaskError:
+    text = f"pipe pod cannot be read: {problem}"
+    return FatalTaskError("ResourceUnmarshalError", text, limit=limit)
 
 
 def validate(pod: JsonObject, files: Iterable[PipeFile]) -> Iterator[str]:

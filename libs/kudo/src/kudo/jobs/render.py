@@ -1,0 +1,176 @@
+"""The job `render`: the templates of one task, and what is read from their texts.
+
+The answer is a line of JSON for each thing that was made, so that the side that asked can decode
+one at a time and give its event loop back in between. JSON has no line breaks of its own.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import orjson
+
+from kudo.api import JsonObject
+from kudo.parameters import RawParameter, parse_parameter_file
+from kudo.pipe import read_pod
+from kudo.problems import InvalidInput
+from kudo.rendering import (
+    Engine,
+    Manifest,
+    Variables,
+    integer_problem,
+    render_named,
+    render_objects,
+)
+from kudo.tasks import FatalTaskError
+
+NAME: Final = "render"
+_CPU_SECONDS: Final = 8.0
+"""Of one request; below the limit of the worker, so that the error can name the template."""
+
+Wanted = Literal["objects", "parameters", "pod"]
+Made = tuple[Manifest, ...] | Mapping[str, str] | JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be rendered.
+
+    Attributes:
+        wanted: What the rendered texts are: Kubernetes objects, the parameter file of a child, or
+            the pod of a Pipe task. Of the latter two there is one template.
+        resources: Names of templates.
+        templates: Their texts; a missing one is an error when its turn comes.
+        variables: What they can refer to.
+    """
+
+    wanted: Wanted
+    resources: tuple[str, ...]
+    templates: Mapping[str, str]
+    variables: Variables
+
+    @property
+    def size(self) -> int:
+        """Characters of templates and parameters."""
+        texts = sum(map(len, self.templates.values()))
+        return texts + sum(len(one.text or "") for one in self.variables.parameters)
+
+    def encode(self) -> bytes:
+        return orjson.dumps(
+            {
+                "wanted": self.wanted,
+                "resources": self.resources,
+                "templates": dict(self.templates),
+                "fixed": dict(self.variables.fixed),
+                "parameters": [list(one) for one in self.variables.parameters],
+            }
+        )
+
+    @classmethod
+    def decode(cls, request: bytes) -> "Request":
+        found = orjson.loads(request)
+        parameters = tuple(RawParameter(*one) for one in found["parameters"])
+        variables = Variables(found["fixed"], parameters)
+        return cls(found["wanted"], tuple(found["resources"]), found["templates"], variables)
+
+
+def make(
+    request: Request,
+    engine: Engine,
+    values: Mapping[str, object],
+    *,
+    resource: str,
+    expired: Callable[[], bool] | None = None,
+) -> Made:
+    """Render one of the templates of a request, and read what it gives.
+
+    Args:
+        request: The request.
+        engine: What renders, and what that may cost.
+        values: The variables, read.
+        resource: Name of the template.
+        expired: Asked now and then whether rendering has taken too long.
+
+    Raises:
+        FatalTaskError: the template cannot be rendered, or gives something else than is wanted.
+    """
+    templates = request.templates
+    if request.wanted == "objects":
+        return render_objects((resource,), templates, values, engine=engine, expired=expired)
+    text = render_named(resource, templates, values, engine=engine, expired=expired)
+    if request.wanted == "pod":
+        return _pod(text, engine)
+    try:
+        return parse_parameter_file(resource, text, engine.budget)
+    except InvalidInput as error:
+        limit = getattr(error, "limit", "")
+        raise FatalTaskError("TaskRenderingError", str(error), limit=limit) from error
+
+
+def _pod(text: str, engine: Engine) -> JsonObject:
+    pod = read_pod(text, engine.budget)
+    problem = integer_problem(pod)
+    if problem is not None:
+        raise FatalTaskError("ResourceUnmarshalError", f"pipe pod cannot be read: {problem}")
+    return pod
+
+
+def handle(request: bytes) -> bytes:
+    """Render with the full limits. The first line of the answer is the error, or null."""
+    asked = Request.decode(request)
+    try:
+        lines = list(_lines(asked))
+    except FatalTaskError as error:
+        return orjson.dumps([error.reason, str(error), error.limit])
+    return b"\n".join([b"null", *lines])
+
+
+def _lines(request: Request) -> Iterator[bytes]:
+    until = time.process_time() + _CPU_SECONDS
+    engine = Engine.full()
+    values = request.variables.read(engine.budget)
+    for resource in dict.fromkeys(request.resources):
+        made = make(
+            request,
+            engine,
+            values,
+            resource=resource,
+            expired=lambda: time.process_time() > until,
+        )
+        if isinstance(made, tuple):
+            yield from (_line(manifest) for manifest in made)
+        else:
+            yield orjson.dumps(made)
+
+
+def _line(made: Manifest) -> bytes:
+    return orjson.dumps({"template": made.template, "object": made.object})
+
+
+def decode_answer(answer: bytes) -> Iterator[tuple[int, Any]]:
+    """Yield what was made, decoded one at a time, each after the number of its bytes.
+
+    Raises:
+        FatalTaskError: as the worker raised it.
+    """
+    lines = _split(answer)
+    error = orjson.loads(next(lines))
+    if error is not None:
+        reason, message, limit = error
+        raise FatalTaskError(reason, message, limit=limit)
+    yield from ((len(line), orjson.loads(line)) for line in lines)
+
+
+def manifest(found: JsonObject) -> Manifest:
+    """Return an item of the answer as a manifest."""
+    return Manifest(found["template"], found["object"])
+
+
+def _split(answer: bytes) -> Iterator[memoryview]:
+    """Yield the lines without copying them all at once."""
+    view, start = memoryview(answer), 0
+    while (end := answer.find(b"\n", start)) >= 0:
+        yield view[start:end]
+        start = end + 1
+    yield view[start:]

@@ -1,0 +1,219 @@
+"""Renders the templates of tenants, and digests their ConfigMaps and Secrets.
+
+    known to be hostile? ──> the same error at once
+    small? ── yes ──> inline, under limits that the event loop can afford ── done
+      └── no, or a limit was exceeded ──> in a worker process, under the full limits
+
+A hop to a worker costs more than an ordinary template, so that is rendered inline. Only a limit
+sends it to a worker; any other error is final. What needed a worker, and what was too much for one,
+is remembered by digest for a while.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol, cast
+
+from kudo.api import JsonObject
+from kudo.jobs import digest, render
+from kudo.jobs.render import Request
+from kudo.parameters import RawParameter
+from kudo.rendering import Engine, Manifest
+from kudo.tasks import FatalTaskError, TransientTaskError
+from workers import LimitExceeded, WorkerError
+
+_INLINE_SIZE: Final = 64 << 10
+"""Characters of templates and parameters of one task."""
+_INLINE_TEMPLATES: Final = 20
+_TURN: Final = 256 << 10
+"""Bytes of an answer that are decoded before the event loop is given back; about 5 ms."""
+_KEPT: Final = 500
+_KEPT_SECONDS: Final = 600.0
+
+
+class Jobs(Protocol):
+    """Runs jobs in worker processes."""
+
+    async def call(self, handler: str, payload: bytes, *, tenant: str) -> bytes:
+        """Run a job; raises `WorkerError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What came of rendering something before.
+
+    Attributes:
+        until: Monotonic seconds up to which it counts: a worker may have been slow by chance.
+        failure: The limit that it exceeded in a worker; None if it only needed one.
+    """
+
+    until: float
+    failure: FatalTaskError | None = None
+
+
+@dataclass(slots=True)
+class Known:
+    """Outcomes by digest, the last used ones. Requests themselves are not kept."""
+
+    entries: "OrderedDict[bytes, _Known]" = field(default_factory=OrderedDict)
+
+    def find(self, key: bytes) -> _Known | None:
+        """Return what is known, unless it is too old."""
+        found = self.entries.get(key)
+        if found is None or found.until < time.monotonic():
+            return None
+        self.entries.move_to_end(key)
+        return found
+
+    def put(self, key: bytes, failure: FatalTaskError | None = None) -> None:
+        """Remember an outcome and forget the oldest."""
+        self.entries[key] = _Known(time.monotonic() + _KEPT_SECONDS, failure)
+        self.entries.move_to_end(key)
+        if len(self.entries) > _KEPT:
+            self.entries.popitem(last=False)
+
+
+class Renderer:
+    """Renders tasks of all tenants.
+
+    Args:
+        jobs: Worker processes.
+        on_render: Told of the seconds that each rendering took, waiting for a worker included.
+    """
+
+    def __init__(self, jobs: Jobs, on_render: Callable[[float], None] | None = None) -> None:
+        self._jobs = jobs
+        self._on_render = on_render or (lambda _: None)
+        self._known = Known()
+
+    async def objects(self, request: Request, tenant: str) -> tuple[Manifest, ...]:
+        """Render Kubernetes objects.
+
+        Args:
+            request: Which; it wants `objects`.
+            tenant: Namespace of the Instance.
+
+        Raises:
+            FatalTaskError: a template cannot be rendered, or exceeds a limit.
+            TransientTaskError: no worker could take it.
+        """
+        return tuple(cast("list[Manifest]", await self._render(request, tenant)))
+
+    async def document(self, request: Request, tenant: str) -> JsonObject:
+        """Render a parameter file, or the pod of a Pipe task; raises as `objects` does."""
+        (made,) = await self._render(request, tenant)
+        return cast("JsonObject", made)
+
+    async def digest(self, obj: JsonObject, tenant: str, *, live: bool) -> bytes:
+        """Return the 16 bytes that stand for the content of a ConfigMap or Secret.
+
+        Args:
+            obj: The object; its kind must be present.
+            tenant: Namespace of the Instance.
+            live: Whether it was read from the cluster.
+
+        Raises:
+            FatalTaskError: it exceeds a limit.
+            TransientTaskError: no worker could take it.
+        """
+        if digest.is_small(obj):
+            return digest.digest(obj, live=live)
+        what = f"hashing {obj['kind']} {obj['metadata'].get('name')}"
+        return await self._call(digest.NAME, digest.encode_request(obj, live=live), tenant, what)
+
+    async def _render(self, request: Request, tenant: str) -> list[object]:
+        started = time.monotonic()
+        try:
+            if not _is_small(request) or self._known.find(_digest(request)) is not None:
+                return await self._in_worker(request, tenant)
+            try:
+                return await _inline(request)
+            except FatalTaskError as error:
+                if not error.limit:
+                    raise
+            self._known.put(_digest(request))
+            return await self._in_worker(request, tenant)
+        finally:
+            self._on_render(time.monotonic() - started)
+
+    async def _in_worker(self, request: Request, tenant: str) -> list[object]:
+        key = _digest(request)
+        known = self._known.find(key)
+        if known is not None and known.failure is not None:
+            error = known.failure
+            raise FatalTaskError(error.reason, str(error), limit=error.limit)
+        what = f"rendering {', '.join(request.resources)[:200]}"
+        try:
+            answer = await self._call(render.NAME, request.encode(), tenant, what)
+            made = await _decoded(answer, objects=request.wanted == "objects")
+        except FatalTaskError as error:
+            if error.limit:
+                self._known.put(key, error)
+            raise
+        return made
+
+    async def _call(self, job: str, payload: bytes, tenant: str, what: str) -> bytes:
+        try:
+            return await self._jobs.call(job, payload, tenant=tenant)
+        except LimitExceeded as error:
+            text = f"{what}: {error}; make the templates, or the parameters they use, smaller"
+            raise FatalTaskError("TaskRenderingError", text, limit=error.limit) from error
+        except WorkerError as error:
+            # A fault of ours, or others are many: it must not end a plan.
+            raise TransientTaskError("TaskRenderingError", f"{what}: {error}") from error
+
+
+def _is_small(request: Request) -> bool:
+    return len(request.resources) <= _INLINE_TEMPLATES and request.size <= _INLINE_SIZE
+
+
+async def _inline(request: Request) -> list[object]:
+    """Render on the event loop, which is given back after each template."""
+    engine = Engine.inline()
+    values = request.variables.read(engine.budget)
+    made: list[object] = []
+    for resource in dict.fromkeys(request.resources):
+        found = render.make(request, engine, values, resource=resource)
+        made += found if isinstance(found, tuple) else [found]
+        await asyncio.sleep(0)
+    return made
+
+
+async def _decoded(answer: bytes, *, objects: bool) -> list[object]:
+    """Decode an answer, giving the event loop back now and then."""
+    made: list[object] = []
+    decoded = 0
+    for size, item in render.decode_answer(answer):
+        made.append(render.manifest(item) if objects else item)
+        decoded += size
+        if decoded > _TURN:
+            decoded = 0
+            await asyncio.sleep(0)
+    return made
+
+
+def _digest(request: Request) -> bytes:
+    """Return what tells one request from another."""
+    found = hashlib.blake2b(digest_size=16)
+    for text in _texts(request):
+        raw = text.encode("utf-8", "surrogatepass")
+        found.update(len(raw).to_bytes(8, "big"))
+        found.update(raw)
+    return found.digest()
+
+
+def _texts(request: Request) -> list[str]:
+    texts = [request.wanted, repr(request.variables.fixed)]
+    for resource in request.resources:
+        texts += [resource, request.templates.get(resource, "")]
+    for parameter in request.variables.parameters:
+        texts += _parameter_texts(parameter)
+    return texts
+
+
+def _parameter_texts(parameter: RawParameter) -> list[str]:
+    text = parameter.text
+    return [parameter.name, parameter.value_type or "", "-" if text is None else f"+{text}"]
