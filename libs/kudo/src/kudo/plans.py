@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kudo.api import Instance, OperatorVersion, Parameter, PlanExecution
 from kudo.execution import status_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.problems import Problem
+from kudo.problems import Problem, first_problems, listed, shown_name
 
 IDLE = PlanExecution()
 
@@ -65,7 +65,7 @@ def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanC
     explicit = tuple(p.name for p in declared if p.trigger)
     fallback = tuple(p.name for p in declared if not p.trigger)
     triggers = sorted({p.trigger for p in declared if p.trigger})
-    problems = tuple(
+    problems = first_problems(
         problem for p in declared if p.trigger for problem in _trigger_problems(p, version)
     )
     if not problems and len(triggers) > 1:
@@ -81,18 +81,19 @@ def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanC
 
 
 def _trigger_problems(declared: Parameter, version: OperatorVersion) -> Iterator[Problem]:
-    where = f"spec.parameters[{declared.name}]"
-    if declared.trigger not in version.plans:
+    name, trigger = shown_name(declared.name), declared.trigger or ""
+    where = f"spec.parameters[{name}]"
+    if trigger not in version.plans:
         yield Problem(
             "TriggerUnknown",
-            f"param {declared.name} defined trigger plan {declared.trigger}, but plan not defined "
+            f"param {name} defined trigger plan {shown_name(trigger)}, but plan not defined "
             f"in operatorversion {version.metadata.name}",
             where,
         )
-    elif declared.trigger == PLAN_CLEANUP:
+    elif trigger == PLAN_CLEANUP:
         yield Problem(
             "CleanupNotManual",
-            f"param {declared.name} defined trigger plan {PLAN_CLEANUP}, which runs only when the "
+            f"param {name} defined trigger plan {PLAN_CLEANUP}, which runs only when the "
             f"Instance is deleted; give the parameter another trigger in operatorversion "
             f"{version.metadata.name}",
             where,
@@ -100,8 +101,11 @@ def _trigger_problems(declared: Parameter, version: OperatorVersion) -> Iterator
 
 
 def _several(declared_triggers: dict[str, str]) -> Problem:
-    plans = " ".join(sorted({plan for plan in declared_triggers.values() if plan}))
-    by_parameter = ", ".join(f"{n} runs {p}" for n, p in declared_triggers.items() if p)
+    plans = listed(sorted({plan for plan in declared_triggers.values() if plan}), " ")
+    by_parameter = listed(
+        [f"{shown_name(n)} runs {shown_name(p)}" for n, p in declared_triggers.items() if p],
+        most=250,
+    )
     return Problem(
         "SeveralPlansTriggered",
         f"triggering multiple plans: [{plans}] at once is not allowed ({by_parameter}); "
@@ -114,7 +118,7 @@ def _nothing_to_run(version: OperatorVersion, names: tuple[str, ...]) -> Problem
     return Problem(
         "NoPlanTriggered",
         "couldn't find any plans that would be triggered by the update: "
-        f"{', '.join(names)} has no trigger, and {version.metadata.name} has neither an 'update' "
+        f"{listed(names)} has no trigger, and {version.metadata.name} has neither an 'update' "
         "nor a 'deploy' plan",
         "spec.parameters",
     )

@@ -2,10 +2,21 @@
 
 A reason is one CamelCase word. It is the same in admission denials, conditions, events, metrics
 and the output of the command line, because users search for it.
+
+Texts that tenants send appear in messages. `shown`, `shown_name`, `listed` and `first_problems`
+bound them, so that no message grows with what was sent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+MOST_PROBLEMS: Final = 20
+SHOWN: Final = 40
+_NAME: Final = 100
+"""Longer than any name of a published package, since users have to look for it."""
+_LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +28,13 @@ class Problem:
         message: One sentence for people: what was attempted and what they can do.
         field: JSON path of the field at fault (`spec.parameters[NAME]`), or file and line of a
             package (`templates/a.yaml:3`); empty where the whole object is at fault.
+        limit: Name of the limit that was exceeded; empty where something else is wrong.
     """
 
     reason: str
     message: str
     field: str = ""
+    limit: str = ""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message
@@ -37,3 +50,41 @@ class InvalidInput(KudoError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def first_problems(problems: Iterable[Problem], *, beside: int = 0) -> tuple[Problem, ...]:
+    """Return the first 20 problems, and one that says how many more there are.
+
+    Args:
+        problems: All problems; those that are not returned are counted and not kept.
+        beside: Number of problems that were counted and not made.
+    """
+    found = iter(problems)
+    first = tuple(islice(found, MOST_PROBLEMS))
+    more = beside + sum(1 for _ in found)
+    if not more:
+        return first
+    return (*first, Problem(first[-1].reason, f"and {more} more problems like these"))
+
+
+def shown(text: str, most: int = SHOWN) -> str:
+    """Return the beginning of a value, with an ellipsis where something is left out."""
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def shown_name(name: str) -> str:
+    """Return a name as messages show it: whole, unless it is longer than any real one."""
+    return shown(name, _NAME)
+
+
+def listed(texts: Collection[str], separator: str = ", ", *, most: int = _NAME) -> str:
+    """Return the first 20 texts of a list, and how many more there are.
+
+    Args:
+        texts: Names, unless `most` says something else.
+        separator: What stands between two.
+        most: Characters of each.
+    """
+    text = separator.join(shown(item, most) for item in islice(texts, _LISTED))
+    more = len(texts) - _LISTED
+    return f"{text} and {more} more" if more > 0 else text

@@ -14,7 +14,8 @@ from kudo.fingerprints import fingerprint
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.plans import PlanChoice, plan_for_parameters, plan_for_upgrade
-from kudo.problems import Problem
+from kudo.problems import Problem, first_problems, shown_name
+from kudo.verdicts import Check, read_fully
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +34,29 @@ class Verdict:
 NOTHING = Verdict()
 
 
-def judge_idle(instance: Instance, version: OperatorVersion) -> Verdict:
-    """Judge an Instance that has no run scheduled and is not being deleted."""
+def judge_idle(instance: Instance, version: OperatorVersion, check: Check = read_fully) -> Verdict:
+    """Judge an Instance that has no run scheduled and is not being deleted.
+
+    `check` reads values of parameters.
+    """
     last = instance.status.last_run
     if last is None and _has_run(instance):
         # Runs that the original recorded: what it left is taken as it stands.
         return NOTHING
-    problems = tuple(violations(instance, version))
+    problems = first_problems(violations(instance, version, check))
     if problems:
         return Verdict(problems=problems)
     choice = _needed(instance, version, last)
     return Verdict(choice.plan, choice.problems)
 
 
-def judge_scheduled(instance: Instance, version: OperatorVersion) -> Verdict:
-    """Judge an Instance whose scheduled run is about to begin."""
+def judge_scheduled(
+    instance: Instance, version: OperatorVersion, check: Check = read_fully
+) -> Verdict:
+    """Judge an Instance whose scheduled run is about to begin.
+
+    `check` reads values of parameters.
+    """
     name = instance.scheduled.plan_name
     if name == PLAN_CLEANUP and not instance.metadata.deleting:
         text = "only the controller schedules the 'cleanup' plan when the instance is deleted"
@@ -55,13 +64,13 @@ def judge_scheduled(instance: Instance, version: OperatorVersion) -> Verdict:
     running = run_in_progress(instance)
     if running is not None and running != name and not instance.metadata.deleting:
         text = (
-            f"overriding currently scheduled (or running) plan '{running}' with '{name}' is not "
-            "supported"
+            f"overriding currently scheduled (or running) plan '{running}' with "
+            f"'{shown_name(name or '')}' is not supported"
         )
         return Verdict(problems=(Problem("PlanRunning", text, "spec.planExecution"),))
     if instance.metadata.deleting:
         return NOTHING
-    return Verdict(problems=tuple(violations(instance, version)))
+    return Verdict(problems=first_problems(violations(instance, version, check)))
 
 
 def run_in_progress(instance: Instance) -> str | None:
@@ -84,7 +93,9 @@ def ended_cleanup(instance: Instance) -> PlanStatus | None:
     return entry if status_of(entry).terminal else None
 
 
-def violations(instance: Instance, version: OperatorVersion) -> Iterator[Problem]:
+def violations(
+    instance: Instance, version: OperatorVersion, check: Check = read_fully
+) -> Iterator[Problem]:
     """Yield what no webhook would have let pass since the last run."""
     last = instance.status.last_run
     changed = _changed(instance, last)
@@ -93,12 +104,13 @@ def violations(instance: Instance, version: OperatorVersion) -> Iterator[Problem
         if last is not None and definition.name not in changed:
             continue
         if definition.immutable and same_version:
-            text = f"parameter '{definition.name}' is immutable but was changed; set it back"
-            yield Problem("ParameterImmutable", text, f"spec.parameters[{definition.name}]")
+            name = shown_name(definition.name)
+            text = f"parameter '{name}' is immutable but was changed; set it back"
+            yield Problem("ParameterImmutable", text, f"spec.parameters[{name}]")
             continue
         yield from missing_required([definition], instance.parameters)
         value = instance.parameters.get(definition.name)
-        problem = check_value(definition, value) if value is not None else None
+        problem = check_value(definition, value, check) if value is not None else None
         if problem is not None:
             yield problem
 

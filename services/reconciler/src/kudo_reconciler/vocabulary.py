@@ -54,6 +54,7 @@ RUN_REASONS: Final = (
     "ParameterImmutable",
     "ParameterInvalid",
     "ParameterRequired",
+    "ParameterTooLarge",
     "PipeTaskError",
     "PlanCancelled",
     "PlanRunning",

@@ -15,6 +15,7 @@ from kudo.plans import (
     plan_for_upgrade,
     used_uids,
 )
+from kudo.verdicts import Check, read_fully
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,14 @@ class Change:
         new: The submitted Instance.
         old_version: The OperatorVersion of `old`; None if it no longer exists.
         version: The OperatorVersion of `new`.
+        check: Reads values of parameters.
     """
 
     old: Instance
     new: Instance
     old_version: OperatorVersion | None
     version: OperatorVersion
+    check: Check = read_fully
 
     @computed
     def deleting(self) -> bool:

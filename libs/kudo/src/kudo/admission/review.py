@@ -9,26 +9,31 @@ No rule depends on who asks. Only `old_object` is asked for a status: in a mutat
 submitted status is whatever the client sent.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
 from kudo.admission.change import Change
+from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
 from kudo.admission.rules import judge
-from kudo.api import ExecutionStatus, Instance, Json, JsonObject, OperatorVersion, PlanExecution
+from kudo.api import ExecutionStatus, Instance, JsonObject, OperatorVersion, PlanExecution
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.plans import used_uids
-from kudo.problems import InvalidInput, Problem
+from kudo.problems import (
+    MOST_PROBLEMS,
+    Problem,
+    first_problems,
+    listed,
+    shown,
+    shown_name,
+)
+from kudo.verdicts import Check, read_fully
 
 VersionKey = tuple[str, str]
 """Namespace and name of an OperatorVersion."""
 Versions = Mapping[VersionKey, OperatorVersion | None]
-
-_NAMELESS = "(generated name)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +100,9 @@ class Review:
         Raises:
             InvalidInput: an object does not have the shape of an Instance.
         """
-        # A submitted status never counts, so it need not even be readable.
-        new = _read(request.object, request, status={})
-        old = None
-        if request.old_object is not None:
-            old = _read(request.old_object, request, status=_runs(request.old_object))
+        reader = InstanceReader(request.namespace, request.name)
+        new = reader.submitted(request.object)
+        old = None if request.old_object is None else reader.stored(request.old_object)
         return cls(request, new, old, old is not None and old.spec == new.spec)
 
     def references(self) -> tuple[VersionKey, ...]:
@@ -112,75 +115,48 @@ class Review:
         return tuple(keys)
 
 
-_METADATA = ("name", "deletionTimestamp", "finalizers")
-"""What decisions look at; the namespace is that of the request."""
+def mutate(
+    review: Review,
+    versions: Versions,
+    *,
+    fresh_uid: Callable[[], str],
+    check: Check = read_fully,
+) -> Decision:
+    """Judge what was submitted and schedule the plan that it needs.
 
-
-def _read(raw: JsonObject, request: Request, *, status: Json) -> Instance:
-    metadata = raw.get("metadata") or {}
-    if isinstance(metadata, dict):
-        found = {field: metadata[field] for field in _METADATA if field in metadata}
-        metadata = {"name": request.name, **found, "namespace": request.namespace}
-    narrow = (
-        {"metadata": metadata, "spec": raw["spec"]} if "spec" in raw else {"metadata": metadata}
-    )
-    try:
-        return Instance.from_wire({**narrow, "status": status})
-    except ValidationError as error:
-        entries = error.errors(include_url=False, include_input=False)
-        raise InvalidInput(_unreadable(request, entry) for entry in entries) from error
-
-
-def _runs(stored: JsonObject) -> Json:
-    """Return the part of a stored status that decisions look at: uid and state of each run."""
-    status = stored.get("status") or {}
-    plans = status.get("planStatus") if isinstance(status, dict) else None
-    if not isinstance(plans, dict) or not all(isinstance(entry, dict) for entry in plans.values()):
-        return status
-    runs = {
-        plan: {field: entry[field] for field in ("uid", "status") if field in entry}
-        for plan, entry in plans.items()
-    }
-    return {"planStatus": runs, "lastRun": status.get("lastRun")}
-
-
-def _unreadable(request: Request, entry: ErrorDetails) -> Problem:
-    field = ".".join(str(part) for part in entry["loc"])
-    hint = "; put it in quotes" if entry["type"] == "string_type" else ""
-    name = request.name or _NAMELESS
-    text = f"failed to read Instance {request.namespace}/{name}: {field}: {entry['msg']}{hint}"
-    return Problem("InstanceUnreadable", text, field)
-
-
-def mutate(review: Review, versions: Versions, *, fresh_uid: Callable[[], str]) -> Decision:
-    """Judge what was submitted and schedule the plan that it needs."""
+    Args:
+        review: The request.
+        versions: The OperatorVersions that it refers to.
+        fresh_uid: Makes the uid of a new run.
+        check: Reads values of parameters.
+    """
     if review.unchanged:
         return Decision()
     version = versions.get(review.new.operator_version_key)
     if version is None:
         return Decision(problems=(_missing_version(review),))
     if review.old is None:
-        return _mutate_create(review, version, fresh_uid)
-    change = _change(review, review.old, version, versions)
+        return _mutate_create(review, version, fresh_uid, check)
+    change = _change(review, review.old, version, versions, check)
     problems = judge(change, submitted=True)
     if problems:
         return _denied(review, problems)
     return _mutate_update(review, change, fresh_uid)
 
 
-def validate(review: Review, versions: Versions) -> Decision:
-    """Judge the state that would be stored."""
+def validate(review: Review, versions: Versions, *, check: Check = read_fully) -> Decision:
+    """Judge the state that would be stored; arguments as for `mutate`."""
     if review.unchanged:
         return Decision()
     version = versions.get(review.new.operator_version_key)
     if version is None:
         return Decision(problems=(_missing_version(review),))
     if review.old is None:
-        problems = _judge_create(review, version) or _triggered(
+        problems = _judge_create(review, version, check) or _triggered(
             PLAN_DEPLOY, review.new.scheduled, frozenset()
         )
     else:
-        change = _change(review, review.old, version, versions)
+        change = _change(review, review.old, version, versions, check)
         problems = (
             judge(change, submitted=False)
             or _final_state(change)
@@ -189,13 +165,16 @@ def validate(review: Review, versions: Versions) -> Decision:
     return _denied(review, problems) if problems else Decision()
 
 
-def _change(review: Review, old: Instance, version: OperatorVersion, versions: Versions) -> Change:
-    return Change(old, review.new, versions.get(old.operator_version_key), version)
+def _change(
+    review: Review, old: Instance, version: OperatorVersion, versions: Versions, check: Check
+) -> Change:
+    return Change(old, review.new, versions.get(old.operator_version_key), version, check)
 
 
 def _missing_version(review: Review) -> Problem:
     namespace, name = review.new.operator_version_key
-    text = f"OperatorVersion {namespace}/{name} does not exist; create it first"
+    key = shown(f"{namespace}/{name}", OBJECT_NAME)
+    text = f"OperatorVersion {key} does not exist; create it first"
     if not name:
         text = "spec.operatorVersion.name is empty; name the OperatorVersion to run"
     return Problem("OperatorVersionNotFound", text, "spec.operatorVersion.name")
@@ -204,7 +183,7 @@ def _missing_version(review: Review) -> Problem:
 # Create
 
 
-def _judge_create(review: Review, version: OperatorVersion) -> tuple[Problem, ...]:
+def _judge_create(review: Review, version: OperatorVersion, check: Check) -> tuple[Problem, ...]:
     if PLAN_DEPLOY not in version.plans:
         return (
             Problem(
@@ -215,11 +194,9 @@ def _judge_create(review: Review, version: OperatorVersion) -> tuple[Problem, ..
             ),
         )
     values = _with_immutable_defaults(review.new, version)
-    invalid = (check_value(p, values[p.name]) for p in version.parameters if p.name in values)
-    return (
-        *missing_required(version.parameters, values),
-        *(problem for problem in invalid if problem is not None),
-    )
+    judged = (check_value(p, values[p.name], check) for p in version.parameters if p.name in values)
+    invalid = (problem for problem in judged if problem is not None)
+    return first_problems(chain(missing_required(version.parameters, values), invalid))
 
 
 def _with_immutable_defaults(instance: Instance, version: OperatorVersion) -> dict[str, str]:
@@ -234,9 +211,9 @@ def _with_immutable_defaults(instance: Instance, version: OperatorVersion) -> di
 
 
 def _mutate_create(
-    review: Review, version: OperatorVersion, fresh_uid: Callable[[], str]
+    review: Review, version: OperatorVersion, fresh_uid: Callable[[], str], check: Check
 ) -> Decision:
-    problems = _judge_create(review, version)
+    problems = _judge_create(review, version, check)
     if problems:
         return _denied(review, problems)
     patch = _Patch(review.request.object)
@@ -244,11 +221,19 @@ def _mutate_create(
     patch.plan_execution(_trigger(PLAN_DEPLOY, fresh_uid))
     patch.finalizer(wanted=PLAN_CLEANUP in version.plans)
     undeclared = sorted(review.new.parameters.keys() - version.declared.keys())
-    warnings = tuple(
-        f'parameter "{name}" is not declared by {version.metadata.name} and has no effect'
-        for name in undeclared
+    return Decision(
+        warnings=_no_effect(undeclared, version), patch=patch.operations(), plan=PLAN_DEPLOY
     )
-    return Decision(warnings=warnings, patch=patch.operations(), plan=PLAN_DEPLOY)
+
+
+def _no_effect(undeclared: Sequence[str], version: OperatorVersion) -> tuple[str, ...]:
+    first, more = undeclared[:MOST_PROBLEMS], len(undeclared) - MOST_PROBLEMS
+    texts = (
+        f'parameter "{shown_name(name)}" is not declared by {version.metadata.name} and has no '
+        "effect"
+        for name in first
+    )
+    return (*texts, f"and {more} more of these parameters") if more > 0 else tuple(texts)
 
 
 # Update
@@ -326,8 +311,8 @@ def _warnings(change: Change) -> tuple[str, ...]:
     choice = change.by_parameters
     if not choice.explicit or not choice.fallback or change.upgrade:
         return ()
-    text = f"plan '{choice.plan}' of {', '.join(choice.explicit)} runs; nothing else applies the "
-    return (f"{text}change of {', '.join(choice.fallback)}, which has no trigger",)
+    text = f"plan '{choice.plan}' of {listed(choice.explicit)} runs; nothing else applies the "
+    return (f"{text}change of {listed(choice.fallback)}, which has no trigger",)
 
 
 def _final_state(change: Change) -> tuple[Problem, ...]:
@@ -349,8 +334,8 @@ def _canceller(change: Change, username: str) -> tuple[Problem, ...]:
     return (
         Problem(
             "MutatingWebhookMissing",
-            f"planExecution.cancelledBy says '{named}', but the request is not theirs; leave it "
-            "out, it is filled in",
+            f"planExecution.cancelledBy says '{shown(named)}', but the request is not theirs; "
+            "leave it out, it is filled in",
             "spec.planExecution.cancelledBy",
         ),
     )
@@ -362,8 +347,9 @@ def _triggered(plan: str, scheduled: PlanExecution, used: frozenset[str]) -> tup
     return (
         Problem(
             "MutatingWebhookMissing",
-            f"the change needs plan '{plan}', but no new run of it was scheduled: the mutating "
-            "webhook configuration of KUDO is missing or was passed over; restore it and try again",
+            f"the change needs plan '{shown_name(plan)}', but no new run of it was scheduled: the "
+            "mutating webhook configuration of KUDO is missing or was passed over; restore it and "
+            "try again",
             "spec.planExecution",
         ),
     )
@@ -377,10 +363,10 @@ def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:
     """Put the attempt in front of the deciding problem."""
     verb = "create an" if review.old is None else "update"
     metadata = review.new.metadata
-    name = metadata.name or _NAMELESS
+    key = shown(f"{metadata.namespace}/{metadata.name or NAMELESS}", OBJECT_NAME)
     first, *rest = problems
-    text = f"failed to {verb} Instance {metadata.namespace}/{name}: {first.message}"
-    return Decision(problems=(Problem(first.reason, text, first.field), *rest))
+    text = f"failed to {verb} Instance {key}: {first.message}"
+    return Decision(problems=(replace(first, message=text), *rest))
 
 
 class _Patch:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from kudo.admission.change import Change
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
-from kudo.problems import Problem
+from kudo.problems import Problem, first_problems, listed, shown, shown_name
 
 Rule = Callable[[Change], Iterable[Problem]]
 
 
 def field_of(name: str) -> str:
-    return f"spec.parameters[{name}]"
+    return f"spec.parameters[{shown_name(name)}]"
 
 
 # Rules on fields: all of them are judged, so that one answer names everything that is wrong.
@@ -26,22 +26,25 @@ def requested_plan_exists(change: Change) -> Iterator[Problem]:
     """D01."""
     name = change.direct
     if name and name not in change.version.plans:
-        known = ", ".join(sorted(change.version.plans)) or "none"
+        known = listed(sorted(change.version.plans)) or "none"
         yield Problem(
             "PlanUnknown",
-            f"plan {name} does not exist in {change.version.metadata.name}; its plans are: {known}",
+            f"plan {shown_name(name)} does not exist in {change.version.metadata.name}; its plans "
+            f"are: {known}",
             "spec.planExecution.planName",
         )
 
 
 def changed_parameters_are_declared(change: Change) -> Iterator[Problem]:
     """D02."""
-    for name in sorted(change.changed):
-        if name not in change.declared:
-            known = ", ".join(p.name for p in change.version.parameters) or "none"
+    unknown = sorted(change.changed.keys() - change.declared.keys())
+    if unknown:
+        # Built once, since both lists may be long.
+        known = listed([p.name for p in change.version.parameters]) or "none"
+        for name in unknown:
             yield Problem(
                 "ParameterUnknown",
-                f'failed to find parameter "{name}" in the OperatorVersion '
+                f'failed to find parameter "{shown_name(name)}" in the OperatorVersion '
                 f"{change.version.metadata.name}; its parameters are: {known}",
                 field_of(name),
             )
@@ -52,10 +55,14 @@ def immutable_parameters_stay(change: Change) -> Iterator[Problem]:
     for name in sorted({*change.changed, *change.removed}):
         if _is_immutable(change, name) and not change.undoes_violation(name):
             old, new = change.old.parameters.get(name), change.new.parameters.get(name)
-            done = f"changed from '{old or ''}' to '{new}'" if new is not None else "removed"
+            done = (
+                f"changed from '{shown(old or '')}' to '{shown(new)}'"
+                if new is not None
+                else "removed"
+            )
             yield Problem(
                 "ParameterImmutable",
-                f"parameter '{name}' is immutable but was {done}; "
+                f"parameter '{shown_name(name)}' is immutable but was {done}; "
                 "create a new Instance to use another value",
                 field_of(name),
             )
@@ -81,7 +88,8 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
             continue
         before = change.declared_before.get(definition.name)
         if before is None:
-            hint = f" (default would be {definition.default})" if definition.default else ""
+            default = definition.default
+            hint = f" (default would be {shown(default)})" if default else ""
             text = f"was added in operator version {version}, but no value was provided{hint}"
         elif not before.immutable:
             text = (
@@ -91,7 +99,7 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
             continue
         yield Problem(
             "ImmutableWithoutValue",
-            f"parameter '{definition.name}' {text}; set it in the same request",
+            f"parameter '{shown_name(definition.name)}' {text}; set it in the same request",
             field_of(definition.name),
         )
 
@@ -105,7 +113,7 @@ def values_are_valid(change: Change) -> Iterator[Problem]:
     """D07, for parameters whose value or definition changed."""
     for definition in change.redefined:
         value = change.new.parameters.get(definition.name)
-        problem = check_value(definition, value) if value is not None else None
+        problem = check_value(definition, value, change.check) if value is not None else None
         if problem is not None:
             yield problem
 
@@ -151,7 +159,7 @@ def one_plan_at_a_time(change: Change) -> Iterator[Problem]:
     running = change.active.plan_name
     by_parameters = change.by_parameters.plan
     if by_parameters and by_parameters != running:
-        text = f"an update would trigger a different plan '{by_parameters}'"
+        text = f"an update would trigger a different plan '{shown_name(by_parameters)}'"
         text = f"plan '{running}' is scheduled (or running) and {text}"
     elif change.upgrade:
         text = (
@@ -161,7 +169,7 @@ def one_plan_at_a_time(change: Change) -> Iterator[Problem]:
     elif change.direct and change.direct != running:
         text = (
             f"overriding currently scheduled (or running) plan '{running}' with "
-            f"'{change.direct}' is not supported"
+            f"'{shown_name(change.direct)}' is not supported"
         )
     else:
         return
@@ -201,15 +209,15 @@ def an_upgrade_keeps_the_operator(change: Change) -> Iterator[Problem]:
     if before and after and before != after:
         yield Problem(
             "OperatorChanged",
-            f"upgrade from operator '{before}' to operator '{after}' is not allowed; "
-            "install the other operator as a new Instance",
+            f"upgrade from operator '{shown_name(before)}' to operator '{shown_name(after)}' is "
+            "not allowed; install the other operator as a new Instance",
             "spec.operatorVersion",
         )
     allowed = [ref.name for ref in change.version.spec.upgradable_from or () if ref.name]
     if allowed and change.old_version.metadata.name not in allowed:
         yield Problem(
             "NotUpgradable",
-            f"{change.version.metadata.name} can be upgraded to from {', '.join(allowed)} only, "
+            f"{change.version.metadata.name} can be upgraded to from {listed(allowed)} only, "
             f"and {change.old_version.metadata.name} is in force",
             "spec.operatorVersion",
         )
@@ -231,7 +239,8 @@ def an_upgrade_comes_alone(change: Change) -> Iterator[Problem]:
     if change.direct and not change.carries_own_trigger:
         yield Problem(
             "PlanBesideChange",
-            f"upgrade to new OperatorVersion {name} and triggering new plan '{change.direct}' is "
+            f"upgrade to new OperatorVersion {name} and triggering new plan "
+            f"'{shown_name(change.direct)}' is "
             "not allowed; upgrade first",
             "spec.planExecution",
         )
@@ -239,8 +248,8 @@ def an_upgrade_comes_alone(change: Change) -> Iterator[Problem]:
         yield Problem(
             "PlanBesideChange",
             f"upgrade to new OperatorVersion {name} together with a parameter update triggering "
-            f"'{update}' is not allowed; upgrade first, then change "
-            f"{', '.join(change.counted)}",
+            f"'{shown_name(update)}' is not allowed; upgrade first, then change "
+            f"{listed(change.counted)}",
             "spec.parameters",
         )
 
@@ -253,8 +262,8 @@ def an_update_comes_alone(change: Change) -> Iterator[Problem]:
     if update and change.direct:
         yield Problem(
             "PlanBesideChange",
-            f"triggering one plan '{change.direct}' directly and through parameter update "
-            f"'{update}' is not allowed; send one after the other",
+            f"triggering one plan '{shown_name(change.direct)}' directly and through parameter "
+            f"update '{shown_name(update)}' is not allowed; send one after the other",
             "spec.planExecution",
         )
 
@@ -283,13 +292,13 @@ SUBMITTED_ONLY: frozenset[Rule] = frozenset({an_upgrade_comes_alone, an_update_c
 
 
 def judge(change: Change, *, submitted: bool) -> tuple[Problem, ...]:
-    """Return what forbids the change; empty if it is allowed.
+    """Return what forbids the change, the first 20 problems of many; empty if it is allowed.
 
     Args:
         change: The change.
         submitted: True for what a user sent, False for the state after mutation.
     """
-    problems = tuple(problem for rule in FIELD_RULES for problem in rule(change))
+    problems = first_problems(problem for rule in FIELD_RULES for problem in rule(change))
     if problems:
         return problems
     for rule in PLAN_RULES:

@@ -1,41 +1,64 @@
 """Whether the values of an Instance fit the parameters that an OperatorVersion declares."""
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
 
-from gotemplate.goyaml import YamlError, load, parse_float
 from kudo.api import Parameter
-from kudo.problems import Problem
-
-_SHOWN: Final = 200
-_INT64_DIGITS: Final = 19
-_DECIMAL: Final = re.compile(r"[-+]?0*([0-9]+)")
-_BOOLEANS: Final = frozenset(
-    {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
-)
+from kudo.problems import SHOWN, Problem, listed, shown, shown_name
+from kudo.verdicts import Check, Fault, read_fully
 
 
-def check_value(parameter: Parameter, value: str) -> Problem | None:
+def check_value(parameter: Parameter, value: str, check: Check = read_fully) -> Problem | None:
     """Return what is wrong with `value` for `parameter`: its type, or that the enum lacks it.
 
     An empty value is right for every parameter; whether one is needed is for `missing_required` to
     say. Types are judged as Go does: integers are decimal and fit 64 bits, numbers are what
     `strconv.ParseFloat` reads, arrays and maps are YAML where null passes. Types that nobody knows
     accept anything.
+
+    Args:
+        parameter: Its definition.
+        value: The value that an Instance sets.
+        check: Reads the value. The default takes as long as it needs.
     """
     if not value:
         return None
-    fault = _TYPES.get(parameter.value_type or "", _anything)(value)
-    if fault is None and parameter.enum is not None and value not in parameter.enum:
-        allowed = " ".join(parameter.enum)
-        fault = f"value is {_quoted(value)}, but only allowed values are [{_shortened(allowed)}]"
-    if fault is None:
-        return None
+    found = check(parameter.value_type or "", value)
+    if found is not None:
+        return _wrong_type(parameter, value, found)
+    if parameter.enum is not None and value not in parameter.enum:
+        allowed = listed(parameter.enum, " ", most=SHOWN)
+        text = f"value is {_quoted(value)}, but only allowed values are [{allowed}]"
+        return _problem(parameter, value, text)
+    return None
+
+
+def _wrong_type(parameter: Parameter, value: str, fault: Fault) -> Problem:
+    value_type = parameter.value_type
+    if fault.limit:
+        return _too_large(parameter, fault)
+    if value_type not in {"array", "map"}:
+        text = f'type is "{value_type}" but format of {_quoted(value)} is invalid: {fault.detail}'
+        return _problem(parameter, value, text)
+    text = f'type is "{value_type}", but format of {shown(value)} is invalid'
+    return _problem(parameter, value, f"{text}: {fault.detail}" if fault.detail else text)
+
+
+def _too_large(parameter: Parameter, fault: Fault) -> Problem:
+    """Return a problem of its own, since no fault is to be looked for in the text."""
+    return Problem(
+        "ParameterTooLarge",
+        f'parameter "{shown_name(parameter.name)}" of type "{parameter.value_type}" has a value '
+        f"that is too large: {fault.detail}",
+        _field(parameter),
+        fault.limit,
+    )
+
+
+def _problem(parameter: Parameter, value: str, fault: str) -> Problem:
     return Problem(
         "ParameterInvalid",
-        f'parameter "{parameter.name}" has an invalid value {_quoted(value)}: {fault}',
+        f'parameter "{shown_name(parameter.name)}" has an invalid value {_quoted(value)}: {fault}',
         _field(parameter),
     )
 
@@ -47,7 +70,7 @@ def missing_required(
     return tuple(
         Problem(
             "ParameterRequired",
-            f'parameter "{parameter.name}" is required but has no value set',
+            f'parameter "{shown_name(parameter.name)}" is required but has no value set',
             _field(parameter),
         )
         for parameter in parameters
@@ -56,66 +79,8 @@ def missing_required(
 
 
 def _field(parameter: Parameter) -> str:
-    return f"spec.parameters[{parameter.name}]"
+    return f"spec.parameters[{shown_name(parameter.name)}]"
 
 
 def _quoted(value: str) -> str:
-    return json.dumps(_shortened(value), ensure_ascii=False)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-
-
-def _anything(_value: str) -> None:
-    return None
-
-
-def _integer(value: str) -> str | None:
-    match = _DECIMAL.fullmatch(value)
-    if match is None:
-        return _scalar_fault("integer", value, "invalid syntax")
-    limit = 2**63 if value[0] == "-" else 2**63 - 1
-    if len(match[1]) > _INT64_DIGITS or int(match[1]) > limit:
-        return _scalar_fault("integer", value, "value out of range")
-    return None
-
-
-def _number(value: str) -> str | None:
-    if parse_float(value) is None:
-        return _scalar_fault("number", value, "it is no number, or one that is out of range")
-    return None
-
-
-def _boolean(value: str) -> str | None:
-    return None if value in _BOOLEANS else _scalar_fault("boolean", value, "invalid syntax")
-
-
-def _scalar_fault(value_type: str, value: str, why: str) -> str:
-    return f'type is "{value_type}" but format of {_quoted(value)} is invalid: {why}'
-
-
-def _array(value: str) -> str | None:
-    return _yaml_fault("array", value, list)
-
-
-def _map(value: str) -> str | None:
-    return _yaml_fault("map", value, dict)
-
-
-def _yaml_fault(value_type: str, value: str, wanted: type) -> str | None:
-    fault = f'type is "{value_type}", but format of {_shortened(value)} is invalid'
-    try:
-        content = load(value)
-    except YamlError as error:
-        return f"{fault}: {error}"
-    return None if content is None or isinstance(content, wanted) else fault
-
-
-_TYPES: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "array": _array,
-    "map": _map,
-}
+    return json.dumps(shown(value), ensure_ascii=False)

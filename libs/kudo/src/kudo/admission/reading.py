@@ -1,0 +1,122 @@
+"""Reads submitted and stored Instances as far as decisions look at them.
+
+Pydantic makes an error for each item that is wrong, however many there are. So the wrong items of
+a map or a list are counted first, and only the first of them are left for it to describe.
+"""
+
+from collections.abc import Callable
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from kudo.api import Instance, Json, JsonObject
+from kudo.problems import MOST_PROBLEMS, InvalidInput, Problem, first_problems, shown, shown_name
+
+_METADATA = ("name", "deletionTimestamp", "finalizers")
+"""What decisions look at; the namespace is that of the request."""
+_RUN = ("uid", "status")
+_PATH_PARTS = 10
+
+NAMELESS = "(generated name)"
+OBJECT_NAME = 320
+"""Characters of the namespace and the name of an object; a longer one has not been validated."""
+
+
+class InstanceReader:
+    """Reads the objects of one request.
+
+    Args:
+        namespace: Namespace of the request.
+        name: Name in the request; empty where the API server is to make one.
+    """
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self._namespace = namespace
+        self._name = name
+        self._left_out = 0
+
+    def submitted(self, raw: JsonObject) -> Instance:
+        """Return a submitted Instance without its status, which never counts.
+
+        Raises:
+            InvalidInput: it does not have the shape of an Instance.
+        """
+        return self._read(raw, {})
+
+    def stored(self, raw: JsonObject) -> Instance:
+        """Return a stored Instance with the uids and states of its runs.
+
+        Raises:
+            InvalidInput: it does not have the shape of an Instance.
+        """
+        return self._read(raw, self._runs(raw.get("status") or {}))
+
+    def _read(self, raw: JsonObject, status: Json) -> Instance:
+        narrow = {"metadata": self._metadata(raw.get("metadata") or {}), "status": status}
+        if "spec" in raw:
+            narrow["spec"] = self._trimmed_in(raw["spec"], "parameters", _is_text)
+        try:
+            return Instance.from_wire(narrow)
+        except ValidationError as error:
+            entries = error.errors(include_url=False, include_input=False)
+            problems = (self._unreadable(entry) for entry in entries)
+            raise InvalidInput(first_problems(problems, beside=self._left_out)) from error
+
+    def _metadata(self, metadata: Json) -> Json:
+        if not isinstance(metadata, dict):
+            return metadata
+        found = {field: metadata[field] for field in _METADATA if field in metadata}
+        found = self._trimmed_in(found, "finalizers", _is_text)
+        return {"name": self._name, **found, "namespace": self._namespace}
+
+    def _runs(self, status: Json) -> Json:
+        """Return the part of a stored status that decisions look at."""
+        if not isinstance(status, dict):
+            return status
+        last = self._trimmed_in(status.get("lastRun"), "parameters", _is_text)
+        plans = status.get("planStatus")
+        if isinstance(plans, dict):
+            plans = {plan: _run(entry) for plan, entry in plans.items()}
+        return self._trimmed_in({"planStatus": plans, "lastRun": last}, "planStatus", _is_run)
+
+    def _trimmed_in(self, owner: Json, field: str, right: Callable[[Json], bool]) -> Json:
+        """Return an object whose map or list in `field` holds no more than 20 wrong items."""
+        items = owner.get(field) if isinstance(owner, dict) else None
+        if not isinstance(items, dict | list):
+            return owner
+        values = items.values() if isinstance(items, dict) else items
+        wrong = sum(not right(item) for item in values)
+        if wrong <= MOST_PROBLEMS:
+            return owner
+        self._left_out += wrong - MOST_PROBLEMS
+        return {**owner, field: _first_wrong(items, right)}
+
+    def _unreadable(self, entry: ErrorDetails) -> Problem:
+        field = ".".join(shown_name(str(part)) for part in entry["loc"][:_PATH_PARTS])
+        hint = "; put it in quotes" if entry["type"] == "string_type" else ""
+        key = shown(f"{self._namespace}/{self._name or NAMELESS}", OBJECT_NAME)
+        text = f"failed to read Instance {key}: {field}: {entry['msg']}{hint}"
+        return Problem("InstanceUnreadable", text, field)
+
+
+def _first_wrong(items: Json, right: Callable[[Json], bool]) -> Json:
+    if isinstance(items, list):
+        return [item for item in items if not right(item)][:MOST_PROBLEMS]
+    names = [name for name, item in items.items() if not right(item)][:MOST_PROBLEMS]
+    return {name: items[name] for name in names}
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _run(entry: Json) -> Json:
+    if not isinstance(entry, dict):
+        return entry
+    return {field: entry[field] for field in _RUN if field in entry}
+
+
+def _is_run(entry: Json) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("status", ""), str):
+        return False
+    return isinstance(entry.get("uid"), str | None)

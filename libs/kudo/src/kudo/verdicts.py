@@ -1,0 +1,222 @@
+"""Whether texts are values of a type: each is read once, within bounds, and the result is kept.
+
+`Checker` serves one decision on an event loop. It reads arrays and maps, which are YAML, within a
+budget that all values of the decision share. What the budget does not cover is `pending` and is
+read by a worker process (`kudo.jobs.check`); then the decision is made again with the answer.
+`Verdicts` keeps the results of all decisions, so no value is read twice and one that was too large
+is refused at once.
+
+Imports no models, so that workers start without them.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gotemplate.goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
+from kudo.problems import shown
+from kudo.scalars import scalar_fault
+
+_DETAIL: Final = 200
+"""Characters of a parser's message; libyaml repeats parts of the text."""
+_SHORT: Final = 100
+"""Characters of a scalar that is read again rather than remembered."""
+_HINT: Final = "; give it a smaller value"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a text is no value of its type.
+
+    Attributes:
+        detail: What the parser says; empty where the YAML is right and of another type.
+        limit: Name of the limit that the value exceeds, else empty.
+        together: Whether only all values of one decision exceed that limit. Then the fault is
+            none of this value alone.
+    """
+
+    detail: str = ""
+    limit: str = ""
+    together: bool = False
+
+
+Value = tuple[str, str]
+"""Type and text."""
+Check = Callable[[str, str], Fault | None]
+"""Returns what is wrong with a text of a type, None if nothing is."""
+
+_SHARED: Final = frozenset({"size", "nodes", "aliased", "directives"})
+"""Limits that the values of one decision share; each has its own depth."""
+_WANTED: Final[Mapping[str, type]] = {"array": list, "map": dict}
+
+
+def read(value_type: str, text: str, budget: Budget) -> Fault | None:
+    """Return what is wrong with a text of a type.
+
+    Arrays and maps are YAML, where null is right for both; for all other types see `scalars`.
+
+    Args:
+        value_type: `array`, `map` or any other.
+        text: The text, which is not empty.
+        budget: What reading YAML may cost, together with other values.
+    """
+    wanted = _WANTED.get(value_type)
+    if wanted is None:
+        detail = scalar_fault(value_type, text)
+        return None if detail is None else Fault(detail)
+    try:
+        content = load(text, budget=budget)
+    except YamlError as error:
+        hint = _HINT if error.limit else ""
+        return Fault(shown(str(error), _DETAIL) + hint, error.limit)
+    return None if content is None or isinstance(content, wanted) else Fault()
+
+
+def read_fully(value_type: str, text: str) -> Fault | None:
+    """Return what is wrong with one text, for programs that nobody else waits for."""
+    return read(value_type, text, Budget(DEFAULT_LIMITS))
+
+
+def read_all(values: Iterable[Value]) -> list[Fault | None]:
+    """Return what is wrong with each of several values, which share the full limits.
+
+    Ends at the first value that spends a shared limit: what follows is not read, so the result is
+    shorter than the input.
+    """
+    budget, faults = Budget(DEFAULT_LIMITS), list[Fault | None]()
+    for value_type, text in values:
+        fault = read(value_type, text, budget)
+        spent = fault is not None and fault.limit in _SHARED
+        if fault is not None and spent and faults:
+            detail = f"with the other arrays and maps of this request, {fault.detail}"
+            fault = Fault(detail, fault.limit, together=True)
+        faults.append(fault)
+        if spent:
+            break
+    return faults
+
+
+class Verdicts:
+    """What is known of values, by the digest of their text; the least recently used go first.
+
+    Args:
+        entries: How many are kept. One takes less than 600 bytes, since details are bounded.
+    """
+
+    def __init__(self, entries: int = 8192) -> None:
+        self._entries = entries
+        self._known: OrderedDict[bytes, Fault | None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def find(self, digest: bytes) -> tuple[Fault | None] | None:
+        """Return the verdict as a tuple of one; None if there is none."""
+        if digest not in self._known:
+            return None
+        self._known.move_to_end(digest)
+        return (self._known[digest],)
+
+    def keep(self, digest: bytes, fault: Fault | None) -> None:
+        self._known[digest] = fault
+        self._known.move_to_end(digest)
+        if len(self._known) > self._entries:
+            self._known.popitem(last=False)
+
+
+class Checker:
+    """Checks the values of one decision; may be used for that decision repeatedly.
+
+    Args:
+        verdicts: What is known from other decisions.
+
+    Attributes:
+        pending: Arrays and maps that were not read, since the budget is spent. Before the decision
+            counts, `learn` or `give_up` must say what they are.
+        reads: Number of values that were read here, short scalars aside.
+    """
+
+    def __init__(self, verdicts: Verdicts) -> None:
+        self._verdicts = verdicts
+        self._budget = Budget(INLINE)
+        # By text, not by digest: a parameter that is declared a thousand times has one text, whose
+        # hash Python keeps, and digesting a megabyte a thousand times would take a second.
+        self._known: dict[Value, Fault | None] = {}
+        self._pending: dict[Value, None] = {}
+        self.reads = 0
+
+    @property
+    def pending(self) -> tuple[Value, ...]:
+        return tuple(self._pending)
+
+    def __call__(self, value_type: str, text: str) -> Fault | None:
+        """Return what is wrong with a text; None also while that is not known."""
+        scalar = value_type not in _WANTED
+        if scalar and len(text) <= _SHORT:
+            return read(value_type, text, self._budget)
+        value = (value_type, text)
+        if value in self._known or value in self._pending:
+            return self._known.get(value)
+        if scalar:
+            self.reads += 1
+            fault = self._known[value] = read(value_type, text, self._budget)
+            return fault
+        digest = _digest(value)
+        found = self._verdicts.find(digest)
+        if found is not None:
+            self._known[value] = found[0]
+            return found[0]
+        self.reads += 1
+        fault = read(value_type, text, self._budget)
+        if fault is not None and fault.limit in _SHARED:
+            # The limit of this budget, not the one that counts: a worker has the full one.
+            self._pending[value] = None
+            return None
+        self._settle(value, digest, fault)
+        return fault
+
+    def known_batch(self) -> bool:
+        """Settle the pending values if exactly these were given up before; return whether."""
+        found = self._verdicts.find(_batch(self._pending))
+        if found is None or found[0] is None:
+            return False
+        self._blame(found[0])
+        return True
+
+    def learn(self, faults: Iterable[Fault | None]) -> None:
+        """Take the answer of a worker for the pending values, in their order."""
+        for value, fault in zip(self._pending, faults, strict=False):
+            self._settle(value, _digest(value), fault)
+        # What was not read is behind a value that is too large, which decides by itself.
+        for value in self._pending:
+            self._known.setdefault(value, None)
+        self._pending.clear()
+
+    def give_up(self, limit: str, detail: str) -> None:
+        """Refuse the pending values, because a worker exceeded a limit with them."""
+        alone = len(self._pending) == 1
+        fault = Fault(shown(detail, _DETAIL) + _HINT, limit, together=not alone)
+        self._verdicts.keep(_batch(self._pending), fault)
+        self._blame(fault)
+
+    def _blame(self, fault: Fault) -> None:
+        for value in self._pending:
+            self._known[value] = fault
+        self._pending.clear()
+
+    def _settle(self, value: Value, digest: bytes, fault: Fault | None) -> None:
+        self._known[value] = fault
+        if fault is None or not fault.together:
+            self._verdicts.keep(digest, fault)
+
+
+def _digest(value: Value) -> bytes:
+    value_type, text = value
+    # Texts from JSON may hold single surrogates, which UTF-8 has no bytes for.
+    return hashlib.sha256(f"{value_type}\0{text}".encode(errors="surrogatepass")).digest()
+
+
+def _batch(values: Iterable[Value]) -> bytes:
+    return hashlib.sha256(b"".join(_digest(value) for value in values)).digest()
