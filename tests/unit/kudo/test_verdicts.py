@@ -134,6 +134,19 @@ def test_values_with_which_a_worker_exceeded_a_limit_are_refused_at_once_afterwa
     assert not alone.known_batch()
 
 
+def test_a_value_that_a_slow_worker_did_not_finish_is_tried_again() -> None:
+    verdicts = Verdicts()
+    check = checker(verdicts)
+    check("array", BIG)
+    check.give_up("wall", "it took more than 5 s")
+    fault = check("array", BIG)
+    assert fault is not None
+    assert fault.limit == "wall"
+    again = checker(verdicts)
+    again("array", BIG)
+    assert not again.known_batch()
+
+
 def test_a_value_nested_too_deeply_is_refused_without_a_worker() -> None:
     check = checker()
     fault = check("array", "[" * 200)

@@ -53,6 +53,7 @@ from kudo_reconciler.running import Running
 from kudo_reconciler.settings import Settings
 from kudo_reconciler.surroundings import Surroundings
 from kudo_reconciler.task_runner import TaskRunner
+from kudo_reconciler.values import ValueChecks
 from kudo_reconciler.versions import VersionStore, kept_version
 from serving.probes import Probes, asgi_app
 from serving.server import serve
@@ -249,6 +250,7 @@ class App:
             clock=clock,
             cluster_objects=ClusterObjects(self._client, discovery, observer, ownership, events),
             pipe_pods=pipe_pods,
+            values=ValueChecks(self.pool),
             fresh_uid=lambda: str(uuid.uuid4()),
         )
         resolver, hasher = Resolver(discovery), DependencyHasher(observer)

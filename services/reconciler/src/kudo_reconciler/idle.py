@@ -1,6 +1,7 @@
 """An Instance that has no run scheduled: does it need one, may it run, is it ready?"""
 
 from dataclasses import dataclass
+from functools import partial
 
 from kudo.api import Instance, OperatorVersion
 from kudo.conditions import Situation
@@ -21,6 +22,7 @@ class Idle:
 
         Raises:
             Outdated: the Instance changed since it was read.
+            workers.WorkerError: no worker could read its values.
         """
         around, now = self.around, self.around.now()
         entries = ensure_entries(version.plans, instance.plan_status)
@@ -30,7 +32,9 @@ class Idle:
             uid = entry.uid or instance.metadata.uid
             await around.events.warning(instance, uid, "PlanResultUnknown", text)
         status = with_entries(instance.status, entries)
-        verdict = judge_idle(instance, version)
+        verdict = await around.values.decide(
+            instance.metadata.namespace, partial(judge_idle, instance, version)
+        )
         if verdict.problems:
             first = verdict.problems[0]
             text = "; ".join(problem.message for problem in verdict.problems)

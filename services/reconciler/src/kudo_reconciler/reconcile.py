@@ -9,6 +9,7 @@ A pass never depends on the event that caused it. Whatever is interrupted betwee
 taken up again from what the cluster says.
 """
 
+import logging
 from dataclasses import dataclass
 
 from kudo.api import Instance
@@ -26,6 +27,9 @@ from kudo_reconciler.surroundings import (
     key_of,
 )
 from kudo_reconciler.versions import VersionTooLarge
+from workers import WorkerError
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,10 @@ class InstanceReconciler:
         except (Outdated, Superseded):
             # The cache holds the newer object by now, or its event is on the way.
             return Result("outdated", retry=True)
+        except WorkerError as error:
+            # Nothing was decided and nothing written: the workers are busy, or one failed.
+            log.warning("values could not be read", extra={"error": str(error)})
+            return Result("retry", retry=True)
 
     async def _reconcile(self, instance: Instance) -> Result:
         deleting = instance.metadata.deleting

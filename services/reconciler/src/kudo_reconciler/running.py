@@ -116,9 +116,9 @@ class Running:
         version = await around.versions.live(live.operator_version_key)
         if version is None:
             raise Outdated
-        verdict = judge_scheduled(live, version)
-        if verdict.problems:
-            await self._refuse(live, version, verdict.problems)
+        problems = await self._problems_of(live, version)
+        if problems:
+            await self._refuse(live, version, problems)
             return None
         live = await self._with_finalizer(live, version)
         await self._announce(key, live)
@@ -126,6 +126,15 @@ class Running:
         status = begun(live, version, around.now())
         self._memories[key] = self._memory(live, version, status)
         return live, version
+
+    async def _problems_of(
+        self, instance: Instance, version: OperatorVersion
+    ) -> tuple[Problem, ...]:
+        """Return why the scheduled run may not begin."""
+        verdict = await self.around.values.decide(
+            instance.metadata.namespace, partial(judge_scheduled, instance, version)
+        )
+        return verdict.problems
 
     async def _refuse(
         self, instance: Instance, version: OperatorVersion, problems: tuple[Problem, ...]
@@ -286,7 +295,7 @@ class Running:
         known = instance.plan_status.get(instance.scheduled.plan_name or "")
         if known is None or known.uid != instance.scheduled.uid:
             # Its end will be on record as that of any other run, so it must be one that may begin.
-            problems = judge_scheduled(instance, version).problems
+            problems = await self._problems_of(instance, version)
             if problems:
                 await self._refuse(instance, version, problems)
                 return Result("refused", requeue_after=AGAIN_SECONDS)

@@ -17,6 +17,7 @@ from kudo_reconciler.observer import Observer
 from kudo_reconciler.pipe_pods import PipePods
 from kudo_reconciler.queue import Key
 from kudo_reconciler.resources import READINESS_KINDS
+from kudo_reconciler.values import ValueChecks
 from kudo_reconciler.versions import VersionStore
 
 AGAIN_SECONDS = 0.05
@@ -50,6 +51,7 @@ class Surroundings:
     clock: Clock
     cluster_objects: ClusterObjects
     pipe_pods: PipePods
+    values: ValueChecks
     fresh_uid: Callable[[], str]
 
     def now(self) -> str:

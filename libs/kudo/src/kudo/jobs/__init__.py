@@ -2,16 +2,18 @@
 
 Each module has one job, with the encoding of its request and its answer, which both sides use.
 What is wrong with a tenant's input is part of the answer. A worker opens no files once it takes
-jobs, so `prepare` imports and reads before whatever they may need.
+jobs, so `prepare` imports and reads before whatever they may need. The webhook starts its workers
+with `kudo.jobs.review`, which needs models; those of the reconciler start without them.
 """
 
 import importlib
 from collections.abc import Callable, Mapping
 
 from gotemplate import zones
-from kudo.jobs import digest, render
+from kudo.jobs import check, digest, render
 
 HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
+    check.NAME: check.handle,
     digest.NAME: digest.handle,
     render.NAME: render.handle,
 }

@@ -1,0 +1,56 @@
+"""Values of parameters, read beside the event loop where they are large."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from kudo.jobs import check as check_job
+from kudo.verdicts import Check, Checker, Verdicts
+from workers import LimitExceeded, Pool
+
+_SECONDS: Final = 5.0
+"""CPU time and wall clock for all values of one decision; the limits of YAML take less than two."""
+
+_Decision = TypeVar("_Decision")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChecks:
+    """Makes decisions that depend on values of parameters.
+
+    Attributes:
+        pool: The worker processes.
+        verdicts: What is known of values, so that none is read at each reconcile.
+    """
+
+    pool: Pool
+    verdicts: Verdicts = field(default_factory=Verdicts)
+
+    async def decide(self, tenant: str, decide: Callable[[Check], _Decision]) -> _Decision:
+        """Make a decision; once more if a worker had to read values for it.
+
+        Args:
+            tenant: Namespace of the Instance.
+            decide: Makes the decision, with what reads values.
+
+        Raises:
+            workers.WorkerError: no worker could read them now; try again.
+        """
+        checker = Checker(self.verdicts)
+        decision = decide(checker)
+        if not checker.pending:
+            return decision
+        if not checker.known_batch():
+            await self._read_pending(checker, tenant)
+        return decide(checker)
+
+    async def _read_pending(self, checker: Checker, tenant: str) -> None:
+        request = check_job.encode_request(checker.pending)
+        try:
+            answer = await self.pool.call(
+                check_job.NAME, request, tenant=tenant, cpu=_SECONDS, wall=_SECONDS
+            )
+        except LimitExceeded as error:
+            checker.give_up(error.limit, str(error))
+        else:
+            checker.learn(check_job.decode_answer(answer))
