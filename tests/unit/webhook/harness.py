@@ -25,7 +25,7 @@ from cryptography.x509.oid import NameOID
 from kudo.api import JsonObject, OperatorVersion
 from kudo_webhook.app import Listening, serve_admission
 from kudo_webhook.settings import Settings
-from kudo_webhook.versions import VersionUnreadable
+from kudo_webhook.versions import VersionSource, VersionUnreadable
 
 MUTATE = "/mutate-kudo-dev-v1beta1-instance"
 VALIDATE = "/validate-kudo-dev-v1beta1-instance"
@@ -48,6 +48,10 @@ class DictVersions:
         if self.broken:
             raise VersionUnreadable(namespace, name, self.broken)
         return self.versions.get((namespace, name))
+
+    async def wire(self, namespace: str, name: str) -> bytes | None:
+        found = await self.get(namespace, name)
+        return None if found is None else orjson.dumps(found.to_wire())
 
 
 def operator_version(**spec: Any) -> OperatorVersion:
@@ -209,7 +213,9 @@ class Webhook:
 
 @asynccontextmanager
 async def running(
-    directory: Path, versions: DictVersions | None = None, **changed: Any
+    directory: Path,
+    versions: VersionSource | None = None,
+    **changed: Any,
 ) -> AsyncIterator[Webhook]:
     """Run the webhook on free ports, with `first_operator` unless told otherwise."""
     if not (directory / "tls.crt").exists():

@@ -13,12 +13,13 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from kudo.api import JsonObject
-from kudo_webhook.app import build_app
+from kudo_webhook.app import HANDLERS, build_app
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.routes import Admission
 from serving.logs import JsonFormatter
 from tests.unit.webhook.harness import DictVersions, Webhook
 from tests.unit.webhook.test_webhook_fuzz_inputs import CANARY, Sent
+from workers import Pool
 
 OPERATIONS = {"CREATE", "UPDATE", "DELETE", "CONNECT"}
 CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
@@ -27,7 +28,7 @@ CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
 def routes() -> list[str]:
     """Return the paths that the app serves."""
     metrics = Metrics((), lambda: 0.0)
-    app = build_app(Admission(DictVersions(), metrics, deadline=1.0, fresh_uid=str))
+    app = build_app(Admission(DictVersions(), Pool(HANDLERS), metrics, deadline=1.0, fresh_uid=str))
     return sorted(str(vars(route)["path"]) for route in app.routes)
 
 

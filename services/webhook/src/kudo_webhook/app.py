@@ -40,6 +40,9 @@ rule on what users submit and the plan that a change needs. What the validating 
 look at the state after all other webhooks, needs a configuration of its own; a validating one that
 names this path is judged by the same rules, and the API server leaves the patch out."""
 
+HANDLERS = "kudo.jobs.review"
+"""Module of the jobs that worker processes do for us."""
+
 _LOOKUP_SHARE = 0.75
 """Part of the deadline that a live read may take, so that its failure is told as such."""
 
@@ -134,11 +137,15 @@ async def serve_admission(
     certificate = Served()
     metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
     follow_turns(metrics.registry)
-    admission = Admission(
-        source, metrics, deadline=settings.request_deadline, fresh_uid=lambda: str(uuid.uuid4())
-    )
     probes = _probes(source, certificate)
-    pool = build_pool("kudo.jobs", settings.worker_processes, metrics.registry, probes)
+    pool = build_pool(HANDLERS, settings.worker_processes, metrics.registry, probes)
+    admission = Admission(
+        source,
+        pool,
+        metrics,
+        deadline=settings.request_deadline,
+        fresh_uid=lambda: str(uuid.uuid4()),
+    )
     closing, closed = asyncio.Event(), asyncio.Event()
     started = _Started(on_started)
     async with asyncio.TaskGroup() as group:

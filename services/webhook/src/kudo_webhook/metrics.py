@@ -24,7 +24,8 @@ class Outcome:
 
     Attributes:
         operation: CREATE, UPDATE, …; empty if the request could not be read.
-        outcome: allowed, denied, or error where the fault is not the change's.
+        outcome: allowed, denied, limited where something was too large or too many requests wait,
+            or error where the fault is not the change's.
         reason: CamelCase reason of a denial or error.
     """
 

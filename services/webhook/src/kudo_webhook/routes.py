@@ -4,65 +4,44 @@ Every request gets an answer within the deadline, which lies below the `timeoutS
 webhook configurations, so that users read our reason and not the API server's timeout. A body
 that is no AdmissionReview is answered with HTTP 400 (413 if too large) and a Status; whatever can
 be answered with an AdmissionReview comes with HTTP 200. Nothing here has side effects, so a dry
-run is answered as any other request. Parameter values never reach the log: messages may quote
-them, so only reasons and fields are logged.
+run is answered as any other request. What exceeds a limit is denied with what was too large, and
+counts as `limited`, apart from faults of ours (`error`). Parameter values never reach the log:
+messages may quote them, so only reasons and fields are logged.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
-from kudo.admission import Decision, Review, mutate, validate
-from kudo.admission import Request as AdmissionRequest
-from kudo.api import OperatorVersion
-from kudo.problems import InvalidInput, Problem
+from kudo.admission.answers import Answer, failed
+from kudo.admission.envelope import AdmissionReview, MalformedReview, allow, deny, failure
 from kudo_webhook.body import LIMIT, BodyLost, BodyTooLarge, read_body
-from kudo_webhook.envelope import (
-    AdmissionReview,
-    MalformedReview,
-    allow,
-    deny,
-    failure,
-    read_review,
-)
+from kudo_webhook.judging import Judge, Seen, busy
 from kudo_webhook.metrics import Metrics, Outcome
 from kudo_webhook.versions import VersionSource, VersionUnreadable
 from serving.logs import log_context
 from serving.probes import Receive, Scope, Send
+from workers import Pool
 
 log = logging.getLogger(__name__)
 
 MUTATE, VALIDATE = "mutate", "validate"
-Versions = dict[tuple[str, str], OperatorVersion | None]
-Decide = Callable[[Review, Versions], Decision]
 
-_ALLOWED = Decision()
+_JOB_SHARE = 0.4
+"""Part of the deadline that one job of a worker may take. A review takes up to two jobs, and a job
+that needs too much must end, and be told as such, before the deadline does."""
 
-_Answer = tuple[int, bytes]
+_HttpAnswer = tuple[int, bytes]
 """HTTP status and JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    """A decision with the code that its denial carries."""
-
-    decision: Decision
-    code: int = 403
-
-    @property
-    def outcome(self) -> str:
-        if self.decision.allowed:
-            return "allowed"
-        return "denied" if self.code < 500 else "error"
 
 
 class _Unusable(Exception):
     """A request that cannot be answered with an AdmissionReview."""
 
-    def __init__(self, code: int, reason: str, message: str) -> None:
-        self.code, self.reason, self.message = code, reason, message
+    def __init__(self, code: int, reason: str, message: str, *, limit: str = "") -> None:
+        self.code, self.reason, self.message, self.limit = code, reason, message, limit
         super().__init__(message)
 
 
@@ -79,7 +58,7 @@ class Endpoint:
             on a kept connection that is about to close, where a request would be lost.
     """
 
-    def __init__(self, handle: Callable[[Scope, Receive], Awaitable[_Answer]]) -> None:
+    def __init__(self, handle: Callable[[Scope, Receive], Awaitable[_HttpAnswer]]) -> None:
         self._handle = handle
         self.draining = False
 
@@ -102,6 +81,7 @@ class Admission:
 
     Args:
         source: Where OperatorVersions are found.
+        pool: The worker processes for what the event loop must not do.
         metrics: Where requests are counted.
         deadline: Seconds from the first byte of a request to its answer.
         fresh_uid: Makes the uid of a new run.
@@ -110,109 +90,115 @@ class Admission:
     def __init__(
         self,
         source: VersionSource,
+        pool: Pool,
         metrics: Metrics,
         *,
         deadline: float,
         fresh_uid: Callable[[], str],
     ) -> None:
-        self._source = source
+        self._judge = Judge(source, pool, deadline * _JOB_SHARE, fresh_uid)
         self._metrics = metrics
         self._deadline = deadline
-        self._fresh_uid = fresh_uid
-        self.mutate = Endpoint(partial(self._handle, MUTATE, self._decide_mutate))
-        self.validate = Endpoint(partial(self._handle, VALIDATE, validate))
+        self.mutate = Endpoint(partial(self._handle, MUTATE))
+        self.validate = Endpoint(partial(self._handle, VALIDATE))
 
     def drain(self) -> None:
         """From now on, close each connection with its next answer."""
         self.mutate.draining = self.validate.draining = True
 
-    def _decide_mutate(self, review: Review, versions: Versions) -> Decision:
-        return mutate(review, versions, fresh_uid=self._fresh_uid)
-
-    async def _handle(self, route: str, decide: Decide, scope: Scope, receive: Receive) -> _Answer:
-        review = None
+    async def _handle(self, route: str, scope: Scope, receive: Receive) -> _HttpAnswer:
+        seen = Seen()
         with self._metrics.request(route) as outcome:
             try:
-                async with asyncio.timeout(self._deadline):
-                    review = await _read(scope, receive)
-                    outcome.operation = review.operation
-                    verdict = await self._judge(review, decide)
+                answer = await self._answer(route, scope, receive, seen)
             except _Unusable as error:
                 return _refuse(error, outcome)
-            except TimeoutError:
-                if review is None:
-                    return _refuse(_BODY_TOO_LATE, outcome)
-                text = f"no decision within {self._deadline:g} s; try again"
-                verdict = _failed(504, "DeadlineExceeded", text)
-            outcome.outcome, outcome.reason = verdict.outcome, verdict.decision.reason
-            return _respond(route, review, verdict)
+            review = seen.review
+            if review is None:
+                # A large body that nobody could read to the end, and not as API servers begin it.
+                return _refuse(_unusable(answer), outcome)
+            outcome.operation = review.operation
+            outcome.outcome, outcome.reason = answer.outcome, answer.reason
+            return _respond(route, review, answer)
 
-    async def _judge(self, review: AdmissionReview, decide: Decide) -> _Verdict:
-        if not review.to_judge:
-            return _Verdict(_ALLOWED)
+    async def _answer(self, route: str, scope: Scope, receive: Receive, seen: Seen) -> Answer:
+        """Return the answer to what `seen` holds then.
+
+        Raises:
+            _Unusable: the request cannot be answered with an AdmissionReview.
+        """
         try:
-            return _Verdict(await self._decide(review, decide))
-        except InvalidInput as error:
-            return _Verdict(Decision(problems=error.problems), 400)
+            async with asyncio.timeout(self._deadline):
+                body = await _body(scope, receive)
+                seen.arrived = True
+                return await self._judged(route, body, seen)
+        except TimeoutError:
+            if not seen.arrived:
+                raise _BODY_TOO_LATE from None
+            if seen.in_worker:
+                # No job takes that long, so it has waited for others to end.
+                return busy()
+            text = f"no decision within {self._deadline:g} s; try again"
+            return failed(504, "DeadlineExceeded", text)
+
+    async def _judged(self, route: str, body: bytes, seen: Seen) -> Answer:
+        try:
+            return await self._judge.judge(route, body, seen)
+        except MalformedReview as error:
+            raise _Unusable(400, "BadRequest", str(error)) from error
         except VersionUnreadable as error:
-            return _failed(500, "OperatorVersionUnreadable", f"{error}; try again")
+            return failed(500, "OperatorVersionUnreadable", f"{error}; try again")
         except Exception:
-            with log_context(namespace=review.namespace, name=review.name):
+            with _context(seen.review):
                 log.exception("no decision, because of an error in the webhook")
-            text = "the webhook failed to decide; its log says why"
-            return _failed(500, "InternalError", text)
-
-    async def _decide(self, review: AdmissionReview, decide: Decide) -> Decision:
-        subject = Review.of(
-            AdmissionRequest(
-                operation="CREATE" if review.operation == "CREATE" else "UPDATE",
-                namespace=review.namespace,
-                name=review.name,
-                object=review.object,
-                old_object=review.old_object,
-                username=review.username,
-            )
-        )
-        versions = {key: await self._source.get(*key) for key in subject.references()}
-        return decide(subject, versions)
+            return failed(500, "InternalError", "the webhook failed to decide; its log says why")
 
 
-def _failed(code: int, reason: str, message: str) -> _Verdict:
-    return _Verdict(Decision(problems=(Problem(reason, message),)), code)
+def _unusable(answer: Answer) -> _Unusable:
+    problem = answer.problems[0]
+    return _Unusable(answer.code, problem.reason, problem.message, limit=problem.limit)
 
 
-async def _read(scope: Scope, receive: Receive) -> AdmissionReview:
+async def _body(scope: Scope, receive: Receive) -> bytes:
     try:
-        return read_review(await read_body(scope, receive))
-    except MalformedReview as error:
-        raise _Unusable(400, "BadRequest", str(error)) from error
+        return await read_body(scope, receive)
     except BodyTooLarge as error:
         text = f"the body is larger than {LIMIT} bytes"
-        raise _Unusable(413, "RequestEntityTooLarge", text) from error
+        raise _Unusable(413, "RequestEntityTooLarge", text, limit="body") from error
     except BodyLost as error:
         raise _Unusable(400, "ClientDisconnected", "the connection broke") from error
 
 
-def _refuse(error: _Unusable, outcome: Outcome) -> _Answer:
+def _context(review: AdmissionReview | None) -> AbstractContextManager[None]:
+    if review is None:
+        return nullcontext()
+    return log_context(namespace=review.namespace, name=review.name)
+
+
+def _refuse(error: _Unusable, outcome: Outcome) -> _HttpAnswer:
     outcome.reason = error.reason
-    log.warning("unusable request", extra={"reason": error.reason, "error": error.message})
+    if error.limit:
+        outcome.outcome = "limited"
+    extra = {"reason": error.reason, "limit": error.limit, "error": error.message}
+    log.warning("unusable request", extra=extra)
     return error.code, failure(error.code, error.reason, error.message)
 
 
-def _respond(route: str, review: AdmissionReview, verdict: _Verdict) -> _Answer:
-    decision = verdict.decision
-    if decision.allowed:
-        patch = decision.patch if route == MUTATE else ()
-        return 200, allow(review, warnings=decision.warnings, patch=patch)
-    with log_context(namespace=review.namespace, name=review.name):
+def _respond(route: str, review: AdmissionReview, answer: Answer) -> _HttpAnswer:
+    if answer.allowed:
+        patch = answer.patch if route == MUTATE else b""
+        return 200, allow(review, warnings=answer.warnings, patch=patch)
+    with _context(review):
         log.info(
             "denied",
             extra={
                 "route": route,
                 "operation": review.operation,
-                "reason": decision.reason,
-                "fields": [problem.field for problem in decision.problems],
+                "outcome": answer.outcome,
+                "reason": answer.reason,
+                "limit": answer.limit,
+                "fields": [problem.field for problem in answer.problems],
                 "dry_run": review.dry_run,
             },
         )
-    return 200, deny(review, decision.problems, verdict.code)
+    return 200, deny(review, answer.problems, answer.code)

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
+from kudo.admission.envelope import MalformedReview, allow, deny, read_head, read_review
 from kudo.problems import Problem
-from kudo_webhook.envelope import MalformedReview, allow, deny, read_review
 from tests.unit.webhook.harness import instance, review
 
 
@@ -98,3 +98,49 @@ def test_a_denial_is_a_status_that_the_api_server_passes_on() -> None:
             },
         },
     }
+
+
+def as_api_server(**fields: Any) -> bytes:
+    request = review(instance())
+    request["request"].update(fields)
+    return orjson.dumps(
+        {
+            "kind": request["kind"],
+            "apiVersion": request["apiVersion"],
+            "request": request["request"],
+        }
+    )
+
+
+def test_the_head_of_a_review_is_what_an_answer_needs() -> None:
+    body = as_api_server()
+    found, whole = read_head(body), read_review(body)
+    assert found is not None
+    for field in ("api_version", "uid", "operation", "namespace", "instance"):
+        assert getattr(found, field) == getattr(whole, field)
+    old = read_head(body.replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"))
+    assert old is not None
+    assert old.api_version == "admission.k8s.io/v1beta1"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b" " * 10_000, b" " * 5000 + as_api_server(), as_api_server(uid="x" * 99)]
+)
+def test_what_does_not_begin_as_api_servers_write_it_has_no_head(body: bytes) -> None:
+    assert read_head(body) is None
+
+
+def test_a_name_cannot_be_taken_for_a_namespace() -> None:
+    body = as_api_server(name='i","namespace":"other","uid":"other')
+    # The name comes before the namespace in what API servers write.
+    fields = orjson.loads(body)["request"]
+    first = {field: fields[field] for field in ("uid", "name", "namespace", "operation")}
+    found = read_head(orjson.dumps({"kind": "AdmissionReview", "request": first}))
+    assert found is not None
+    assert (found.uid, found.namespace) == ("u-1", "ns")
+
+
+def test_a_denial_repeats_no_long_name() -> None:
+    long = read_review(as_api_server(name="n" * 100_000))
+    answer = orjson.loads(deny(long, [Problem("R", "no")], 403))
+    assert len(answer["response"]["status"]["details"]["name"]) < 300

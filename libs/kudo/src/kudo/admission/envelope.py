@@ -6,18 +6,22 @@ wrong, the deciding problem first.
 """
 
 import base64
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from kudo.api import JsonObject
+from kudo.admission.review import Request
+from kudo.api import Json, JsonObject
 from kudo.names import GROUP
-from kudo.problems import Problem
+from kudo.problems import Problem, shown
 
 _GROUP = "admission.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+_NAME = 253
 _OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 
 
@@ -52,18 +56,34 @@ class AdmissionReview:
     username: str
 
     @property
+    def request(self) -> Request:
+        """What a decision depends on, where there is one to make."""
+        return Request(
+            operation="CREATE" if self.operation == "CREATE" else "UPDATE",
+            namespace=self.namespace,
+            name=self.name,
+            object=self.object,
+            old_object=self.old_object,
+            username=self.username,
+        )
+
+    @property
     def to_judge(self) -> bool:
         """Whether the rules apply; everything else passes."""
         return self.instance and self.operation in {"CREATE", "UPDATE"}
 
 
-def read_review(body: bytes) -> AdmissionReview:
+def read_review(body: bytes, parse: Callable[[bytes], Json] = orjson.loads) -> AdmissionReview:
     """Read the body of a request.
+
+    Args:
+        body: The bytes.
+        parse: Parses JSON; raises ValueError.
 
     Raises:
         MalformedReview: it is no AdmissionReview, or one that no API server sends.
     """
-    document = _object(_parse(body), "the body")
+    document = _object(_parsed(body, parse), "the body")
     api_version = document.get("apiVersion")
     if document.get("kind") != "AdmissionReview" or api_version not in _VERSIONS:
         raise MalformedReview(f"the body is no AdmissionReview of {' or '.join(_VERSIONS)}")
@@ -91,12 +111,46 @@ def read_review(body: bytes) -> AdmissionReview:
     )
 
 
-def _parse(body: bytes) -> Any:
+_HEAD = 4096
+"""Bytes that are searched: identity and namespace come first in what API servers write."""
+_FIRST_UID = re.compile(rb'"request":{"uid":"([^"\\]{1,64})"')
+_FIRST_NAMESPACE = re.compile(rb'"namespace":"([^"\\]{1,63})"')
+_FIRST_OPERATION = re.compile(rb'"operation":"([A-Z]{1,8})"')
+
+
+def read_head(body: bytes) -> AdmissionReview | None:
+    """Return as much of a large review as answering it needs, without its objects and its name.
+
+    None if it does not begin as API servers write it. What tenants choose comes behind the uid and
+    has its quotes escaped, so it cannot be taken for one of these fields.
+    """
+    head = body[:_HEAD]
+    uid, namespace = _FIRST_UID.search(head), _FIRST_NAMESPACE.search(head)
+    if uid is None:
+        return None
+    operation = _FIRST_OPERATION.search(head)
+    return AdmissionReview(
+        api_version=_VERSIONS[f'"apiVersion":"{_VERSIONS[1]}"'.encode() in head[: uid.start()]],
+        uid=uid[1].decode(errors="replace"),
+        operation=operation[1].decode() if operation else "",
+        namespace=namespace[1].decode(errors="replace") if namespace else "",
+        name="",
+        instance=True,
+        object={},
+        old_object=None,
+        dry_run=False,
+        username="",
+    )
+
+
+def _parsed(body: bytes, parse: Callable[[bytes], Json]) -> Json:
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        return parse(body)
+    except json.JSONDecodeError as error:
         # The error's document is the body, which may hold secrets; only its text goes on.
         raise MalformedReview(f"the body is no JSON: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise MalformedReview("the body is no JSON that an API server sends") from None
 
 
 def _object(value: Any, where: str) -> JsonObject:
@@ -124,16 +178,20 @@ def _is_instance(request: JsonObject) -> bool:
     return kind == (GROUP, "instances") and not request.get("subResource")
 
 
-def allow(
-    review: AdmissionReview, *, warnings: Sequence[str] = (), patch: Sequence[JsonObject] = ()
-) -> bytes:
-    """Return the answer that lets the request pass, with the JSON Patch to apply first."""
+def allow(review: AdmissionReview, *, warnings: Sequence[str] = (), patch: bytes = b"") -> bytes:
+    """Return the answer that lets the request pass, with the JSON Patch to apply first.
+
+    Args:
+        review: The request.
+        warnings: What the client is told.
+        patch: The operations as JSON; empty if nothing is to change.
+    """
     response: JsonObject = {"uid": review.uid, "allowed": True}
     if warnings:
         response["warnings"] = list(warnings)
     if patch:
         response["patchType"] = "JSONPatch"
-        response["patch"] = base64.b64encode(orjson.dumps(list(patch))).decode()
+        response["patch"] = base64.b64encode(patch).decode()
     return _answer(review, response)
 
 
@@ -145,7 +203,7 @@ def deny(review: AdmissionReview, problems: Sequence[Problem], code: int) -> byt
         "reason": problems[0].reason,
         "message": "\n".join(problem.message for problem in problems),
         "details": {
-            "name": review.name,
+            "name": shown(review.name, _NAME),
             "group": GROUP,
             "kind": "Instance",
             "causes": [_cause(problem) for problem in problems],

@@ -1,0 +1,24 @@
+"""OperatorVersions as admission reads them: with an error in few words."""
+
+from pydantic import ValidationError
+
+from kudo.api import JsonObject, OperatorVersion
+from kudo.problems import KudoError, shown_name
+
+
+class VersionMalformed(KudoError):
+    """An OperatorVersion of another shape; the text says where."""
+
+
+def parse_version(raw: JsonObject) -> OperatorVersion:
+    """Parse an OperatorVersion that is within `kudo.bounds`; it takes up to 10 ms then.
+
+    Raises:
+        VersionMalformed: it has another shape.
+    """
+    try:
+        return OperatorVersion.from_wire(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(shown_name(str(part)) for part in first["loc"])
+        raise VersionMalformed(f"{where}: {first['msg']}") from error

@@ -1,0 +1,176 @@
+"""The job `review`: judges a whole AdmissionReview, where reading it would hold an event loop.
+
+The first call has the body alone. Where the decision needs OperatorVersions, the answer names
+them, and the second call has them, too. A request is a line of JSON, then the body, then the
+OperatorVersions; an answer is a line of JSON, then the patch: large parts are never wrapped in
+another text.
+
+This module is what the workers of the webhook are started with (`HANDLERS`, `prepare`). Those of
+the reconciler need no models, and start without them.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+import orjson
+
+from kudo.admission import Decision, Review, VersionKey, mutate, validate
+from kudo.admission.answers import ALLOWED, Answer, decided, failed, unreadable
+from kudo.admission.envelope import AdmissionReview, MalformedReview, read_review
+from kudo.admission.versions import VersionMalformed, parse_version
+from kudo.api import Json, OperatorVersion
+from kudo.jobs import check
+from kudo.problems import InvalidInput, Problem
+from kudo.verdicts import Check, FullReader
+
+NAME: Final = "review"
+MUTATE: Final = "mutate"
+Blobs = Mapping[VersionKey, bytes | None]
+"""OperatorVersions as JSON; None for one that does not exist."""
+Versions = Mapping[VersionKey, OperatorVersion | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """The body is no AdmissionReview; the text says why."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The OperatorVersions that the decision needs."""
+
+    keys: tuple[VersionKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The answer to the review, whose objects are left out."""
+
+    review: AdmissionReview
+    answer: Answer
+
+
+def encode_request(route: str, uid: str, body: bytes, versions: Blobs) -> bytes:
+    """Return the request of a call.
+
+    Args:
+        route: `mutate` or `validate`.
+        uid: Of the run that the review may schedule.
+        body: The AdmissionReview.
+        versions: The OperatorVersions that the call before asked for.
+    """
+    parts = [body, *(blob for blob in versions.values() if blob is not None)]
+    lengths = [None if blob is None else len(blob) for blob in versions.values()]
+    head = orjson.dumps([route, uid, len(body), list(versions), lengths])
+    return b"".join((head, b"\n", *parts))
+
+
+def decode_answer(answer: bytes) -> Malformed | Needed | Judged:
+    head, _, patch = answer.partition(b"\n")
+    fields = orjson.loads(head)
+    if "malformed" in fields:
+        return Malformed(fields["malformed"])
+    if "needed" in fields:
+        return Needed(tuple((namespace, name) for namespace, name in fields["needed"]))
+    problems = tuple(Problem(*problem) for problem in fields["problems"])
+    found = Answer(problems, tuple(fields["warnings"]), patch, fields["code"])
+    return Judged(AdmissionReview(**fields["review"]), found)
+
+
+def handle(request: bytes) -> bytes:
+    """Return the answer to a review, or what it needs."""
+    try:
+        return _answer(request)
+    except MalformedReview as error:
+        return orjson.dumps({"malformed": str(error)})
+    except orjson.JSONEncodeError:
+        # The parser of a worker takes such texts, no other one does.
+        return orjson.dumps({"malformed": "the body is no JSON: half a surrogate pair"})
+
+
+def _answer(request: bytes) -> bytes:
+    head, _, rest = request.partition(b"\n")
+    route, uid, size, keys, lengths = orjson.loads(head)
+    review = read_review(rest[:size], _parse)
+    if not review.to_judge:
+        return _judged(review, ALLOWED)
+    try:
+        subject = Review.of(review.request)
+    except InvalidInput as error:
+        return _judged(review, unreadable(error))
+    blobs = _blobs(rest, size, keys, lengths)
+    missing = [key for key in subject.references() if key not in blobs]
+    if missing:
+        return orjson.dumps({"needed": missing})
+    return _judged(review, _decided(subject, blobs, route, uid))
+
+
+def decide(
+    route: str, subject: Review, versions: Versions, *, fresh_uid: Callable[[], str], check: Check
+) -> Decision:
+    """Make the decision of a route."""
+    if route == MUTATE:
+        return mutate(subject, versions, fresh_uid=fresh_uid, check=check)
+    return validate(subject, versions, check=check)
+
+
+def _decided(subject: Review, blobs: Blobs, route: str, uid: str) -> Answer:
+    versions: dict[VersionKey, OperatorVersion | None] = {}
+    for key, blob in blobs.items():
+        try:
+            versions[key] = None if blob is None else parse_version(_parse(blob))
+        except VersionMalformed as error:
+            text = f"OperatorVersion {'/'.join(key)} cannot be read: {error}; try again"
+            return failed(500, "OperatorVersionUnreadable", text)
+    reader = FullReader()
+    return decided(decide(route, subject, versions, fresh_uid=lambda: uid, check=reader))
+
+
+def _parse(text: bytes) -> Json:
+    """Parse JSON; orjson crashes where memory is limited, and this is told as a MemoryError."""
+    return json.loads(text, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _blobs(
+    rest: bytes, start: int, keys: Sequence[Sequence[str]], lengths: Sequence[int | None]
+) -> Blobs:
+    found: dict[VersionKey, bytes | None] = {}
+    for (namespace, name), length in zip(keys, lengths, strict=True):
+        found[namespace, name] = None if length is None else rest[start : start + length]
+        start += length or 0
+    return found
+
+
+def _judged(review: AdmissionReview, answer: Answer) -> bytes:
+    fields: dict[str, Any] = {
+        "review": asdict(replace(review, object={}, old_object=None)),
+        "problems": [(p.reason, p.message, p.field, p.limit) for p in answer.problems],
+        "warnings": answer.warnings,
+        "code": answer.code,
+    }
+    return orjson.dumps(fields) + b"\n" + answer.patch
+
+
+_SAMPLE: Final = b"""{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{
+"uid":"u","resource":{"group":"kudo.dev","resource":"instances"},"operation":"UPDATE",
+"namespace":"ns","name":"i","oldObject":{"spec":{"parameters":{"A":"1"}}},
+"object":{"spec":{"operatorVersion":{"name":"v"},"parameters":{"A":%s}}}}}"""
+
+
+def prepare() -> None:
+    """Judge samples, so that whatever is imported at its first use has been."""
+    version = b'{"spec":{"plans":{"deploy":{}},"parameters":[{"name":"A","value-type":"array"}]}}'
+    for value in (b"7", b'"[1]"', b'"["'):
+        blobs: Blobs = {("ns", "v"): version, ("ns", ""): None}
+        handle(encode_request(MUTATE, "u", _SAMPLE % value, blobs))
+
+
+HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {check.NAME: check.handle, NAME: handle}

@@ -1,0 +1,172 @@
+"""Where a review is judged: on the event loop if that is proven short, else in a worker process.
+
+On the loop: a body up to `INLINE_BODY` bytes with few entries. OperatorVersions are within
+`kudo.bounds`, so parsing one and looking at each part of it takes some milliseconds. Arrays and
+maps are read within one small budget; if that is spent, a worker reads the rest and the decision is
+made again (`kudo.verdicts`). Everything else is judged by a worker as a whole (`kudo.jobs.review`),
+from the bytes of the body on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kudo.admission import Decision, Review, VersionKey, Versions
+from kudo.admission.answers import ALLOWED, Answer, decided, failed, unreadable
+from kudo.admission.envelope import AdmissionReview, MalformedReview, read_head, read_review
+from kudo.api import Json
+from kudo.jobs import check as check_job
+from kudo.jobs import review as review_job
+from kudo.problems import InvalidInput
+from kudo.verdicts import Check, Checker, Verdicts
+from kudo_webhook.versions import VersionSource, VersionTooLarge
+from workers import LimitExceeded, Pool, PoolBusy
+
+INLINE_BODY = 128 * 1024
+"""Bytes of JSON that are parsed within a few milliseconds, whatever they say."""
+INLINE_ENTRIES = 2_000
+"""Parameters and plans of both objects; each is looked at by several rules."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What is known of a request so far.
+
+    Attributes:
+        review: What it is; None until that is known.
+        arrived: Whether the body is here.
+        in_worker: Whether it waits for a worker, or for the answer of one.
+    """
+
+    review: AdmissionReview | None = None
+    arrived: bool = False
+    in_worker: bool = False
+
+
+@dataclass(slots=True)
+class Judge:
+    """Judges the reviews of both routes.
+
+    Attributes:
+        source: Where OperatorVersions are found.
+        pool: The worker processes, which have the handlers of `kudo.jobs.review`.
+        seconds: CPU time and wall clock of one job.
+        fresh_uid: Makes the uid of a new run.
+        verdicts: What is known of values.
+    """
+
+    source: VersionSource
+    pool: Pool
+    seconds: float
+    fresh_uid: Callable[[], str]
+    verdicts: Verdicts = field(default_factory=Verdicts)
+
+    async def judge(self, route: str, body: bytes, seen: Seen) -> Answer:
+        """Return the answer to a body; `seen.review` is what it was, as soon as that is known.
+
+        Raises:
+            MalformedReview: the body is no AdmissionReview.
+            VersionUnreadable: an OperatorVersion cannot be read now.
+            workers.JobFailed: a fault in a worker.
+        """
+        try:
+            if len(body) > INLINE_BODY:
+                seen.review = read_head(body)
+                return await self._in_worker(route, body, seen)
+            seen.review = review = read_review(body)
+            if not review.to_judge:
+                return ALLOWED
+            if _entries(review) > INLINE_ENTRIES:
+                return await self._in_worker(route, body, seen)
+            subject = Review.of(review.request)
+            versions = {key: await self.source.get(*key) for key in subject.references()}
+            return await self._inline(route, subject, versions, seen)
+        except InvalidInput as error:
+            return unreadable(error)
+        except VersionTooLarge as error:
+            return failed(413, "OperatorVersionTooLarge", str(error), limit=error.limit)
+        except PoolBusy:
+            return busy()
+
+    async def _inline(self, route: str, subject: Review, versions: Versions, seen: Seen) -> Answer:
+        def decide(check: Check) -> Decision:
+            return review_job.decide(
+                route, subject, versions, fresh_uid=self.fresh_uid, check=check
+            )
+
+        checker = Checker(self.verdicts)
+        decision = decide(checker)
+        if checker.pending:
+            await self._read_pending(checker, seen, subject.request.namespace)
+            decision = decide(checker)
+        return decided(decision)
+
+    async def _read_pending(self, checker: Checker, seen: Seen, tenant: str) -> None:
+        """Have a worker read what the budget of the loop did not cover."""
+        if checker.known_batch():
+            return
+        request = check_job.encode_request(checker.pending)
+        try:
+            answer = await self._call(seen, check_job.NAME, request, tenant)
+        except LimitExceeded as error:
+            checker.give_up(error.limit, str(error))
+        else:
+            checker.learn(check_job.decode_answer(answer))
+
+    async def _in_worker(self, route: str, body: bytes, seen: Seen) -> Answer:
+        tenant = seen.review.namespace if seen.review is not None else ""
+        uid = self.fresh_uid()
+        blobs: dict[VersionKey, bytes | None] = {}
+        try:
+            request = review_job.encode_request(route, uid, body, blobs)
+            found = review_job.decode_answer(
+                await self._call(seen, review_job.NAME, request, tenant)
+            )
+            if isinstance(found, review_job.Needed):
+                blobs = {key: await self.source.wire(*key) for key in found.keys}
+                request = review_job.encode_request(route, uid, body, blobs)
+                found = review_job.decode_answer(
+                    await self._call(seen, review_job.NAME, request, tenant)
+                )
+        except LimitExceeded as error:
+            return _too_large(error)
+        if isinstance(found, review_job.Malformed):
+            raise MalformedReview(found.text)
+        assert isinstance(found, review_job.Judged)
+        seen.review = found.review
+        return found.answer
+
+    async def _call(self, seen: Seen, handler: str, request: bytes, tenant: str) -> bytes:
+        seen.in_worker = True
+        answer = await self.pool.call(
+            handler, request, tenant=tenant, cpu=self.seconds, wall=self.seconds
+        )
+        seen.in_worker = False
+        return answer
+
+
+def busy() -> Answer:
+    """Return the answer to a request for which no worker is free."""
+    text = "too many large requests wait to be judged; try again"
+    return failed(429, "TooManyRequests", text, limit="queue")
+
+
+def _too_large(error: LimitExceeded) -> Answer:
+    text = f"the request is too large to be judged: {error}; make the Instance smaller"
+    return failed(413, "RequestTooLarge", text, limit=error.limit)
+
+
+def _entries(review: AdmissionReview) -> int:
+    """Return how many parameters and plans the objects of a review have."""
+    count = 0
+    for found in (review.object, review.old_object):
+        if found is not None:
+            spec, status = _part(found, "spec"), _part(found, "status")
+            last = _part(status, "lastRun")
+            maps = (_part(spec, "parameters"), _part(status, "planStatus"))
+            count += sum(map(len, (*maps, _part(last, "parameters"))))
+    return count
+
+
+def _part(owner: dict[str, Json], name: str) -> dict[str, Json]:
+    value = owner.get(name)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,386 @@
+"""Requests that are too large for the event loop: real worker processes judge or refuse them.
+
+What is asserted is which jobs were done and what was answered, never how long it took.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from kudo.api import JsonObject
+from kudo_webhook.app import HANDLERS
+from kudo_webhook.judging import INLINE_BODY, INLINE_ENTRIES
+from kudo_webhook.metrics import Metrics
+from kudo_webhook.routes import Admission
+from kudo_webhook.versions import VersionSource
+from serving.probes import Scope
+from serving.worker_pool import WorkerSettings
+from tests.unit.webhook.harness import (
+    MUTATE,
+    VALIDATE,
+    DictVersions,
+    Webhook,
+    instance,
+    operator_version,
+    patch_of,
+    review,
+    running,
+)
+from tests.unit.webhook.test_webhook_versions import OperatorVersionsApi, following, version
+from workers import Pool
+from workers.queue import Bounds
+
+
+def aliases(levels: int) -> str:
+    """Return an array of a few hundred bytes that stands for 9 ** (levels + 1) values."""
+    rows = ["&l0 [" + ",".join("0" * 9) + "]"]
+    rows += [f"&l{n} [" + ", ".join([f"*l{n - 1}"] * 9) + "]" for n in range(1, levels + 1)]
+    return "[" + ", ".join(rows) + "]"
+
+
+SMALL = WorkerSettings(memory=128 << 20)
+COSTLY, HOSTILE = aliases(4), aliases(6)
+"""Arrays that are right and cost a worker 0.1 s, or that exceed every limit."""
+
+
+def full_of_objects() -> JsonObject:
+    """Return a review below the limit of a body that takes 120 MB once it is parsed."""
+    one: JsonObject = {}
+    for _ in range(60):
+        one = {"": one}
+    request = review(instance())
+    request["request"]["object"]["spec"]["more"] = [one] * 11_000
+    return request
+
+
+@dataclass
+class Served:
+    """A webhook, and the jobs that its worker processes were given."""
+
+    webhook: Webhook
+
+    async def jobs(self) -> list[str]:
+        """Return the jobs that were done, sorted, each by name and how it ended: `review ok`."""
+        found = await self._samples("kudo_worker_jobs_total")
+        return sorted(
+            name
+            for labels, count in found
+            for name in [f"{labels['job']} {labels['outcome']}"] * int(count)
+        )
+
+    async def status(self, request: JsonObject, path: str = MUTATE) -> JsonObject:
+        """Return the status of a denial."""
+        response = await self.webhook.ask(request, path)
+        assert response["allowed"] is False
+        found: JsonObject = response["status"]
+        return found
+
+    async def counted(self, outcome: str, reason: str) -> bool:
+        """Return whether a request ended that way."""
+        found = await self._samples("kudo_admission_requests_total")
+        return any((one["outcome"], one["reason"]) == (outcome, reason) for one, _ in found)
+
+    async def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
+        _, text = await self.webhook.probe("/metrics")
+        return [
+            (sample.labels, sample.value)
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == name
+        ]
+
+
+@asynccontextmanager
+async def served(
+    directory: Path, versions: VersionSource | None = None, **changed: Any
+) -> AsyncIterator[Served]:
+    async with running(directory, versions, **changed) as webhook:
+        yield Served(webhook)
+
+
+def arrays(count: int, text: str, **fields: Any) -> DictVersions:
+    """Return a version with immutable array parameters, each with a default of its own."""
+    parameters = [
+        {"name": f"A{n}", "value-type": "array", "immutable": True, "default": text + f" # {n}"}
+        for n in range(count)
+    ]
+    return DictVersions({("ns", "first-1"): operator_version(parameters=parameters, **fields)})
+
+
+def padded(new: JsonObject, size: int = INLINE_BODY) -> JsonObject:
+    """Return an object whose review is too long to be read by the event loop."""
+    metadata = {**new["metadata"], "annotations": {"note": "x" * size}}
+    return {**new, "metadata": metadata}
+
+
+# Values of parameters
+
+
+async def test_151_defaults_full_of_aliases_are_refused_by_one_job(tmp_path: Path) -> None:
+    async with served(tmp_path, arrays(151, COSTLY)) as served_:
+        status = await served_.status(review(instance()))
+        assert (status["code"], status["reason"]) == (413, "ParameterTooLarge")
+        assert "with the other arrays and maps of this request" in status["message"]
+        assert status["message"].endswith("more than 400000 values; give it a smaller value")
+        assert await served_.jobs() == ["check ok"]
+        assert await served_.counted("limited", "ParameterTooLarge")
+
+
+async def test_a_hostile_value_is_refused_at_once_when_it_comes_again(tmp_path: Path) -> None:
+    async with served(tmp_path, arrays(1, HOSTILE)) as served_:
+        for path in (MUTATE, VALIDATE, MUTATE):
+            status = await served_.status(review(instance()), path)
+            assert status["reason"] == "ParameterTooLarge"
+        assert await served_.jobs() == ["check ok"]
+
+
+async def test_a_right_value_beyond_the_inline_budget_is_read_by_a_worker_once(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path, arrays(3, COSTLY)) as served_:
+        for _ in range(3):
+            assert (await served_.webhook.ask(review(instance())))["allowed"] is True
+        assert await served_.jobs() == ["check ok"]
+
+
+async def test_a_thousand_definitions_of_one_parameter_share_one_reading(tmp_path: Path) -> None:
+    # 151 of them stopped the event loop of an earlier version for a minute.
+    parameters = [{"name": "A", "value-type": "array"}] * 1000
+    versions = DictVersions({("ns", "first-1"): operator_version(parameters=parameters)})
+    async with served(tmp_path, versions) as served_:
+        assert (await served_.webhook.ask(review(instance({"A": COSTLY}))))["allowed"] is True
+        assert await served_.jobs() == ["check ok"]
+        status = await served_.status(review(instance({"A": "{"})))
+        assert len(status["details"]["causes"]) == 21
+        assert await served_.jobs() == ["check ok"]
+
+
+async def test_others_are_admitted_beside_a_hostile_request(tmp_path: Path) -> None:
+    versions = arrays(151, COSTLY)
+    versions.versions["ns", "other-1"] = operator_version()
+    other = instance({"REPLICAS": "3"}, operatorVersion={"name": "other-1"})
+    async with served(tmp_path, versions) as served_:
+        async with asyncio.TaskGroup() as group:
+            hostile = group.create_task(served_.status(review(instance())))
+            others = [group.create_task(served_.webhook.ask(review(other))) for _ in range(20)]
+        assert hostile.result()["reason"] == "ParameterTooLarge"
+        assert all(task.result()["allowed"] for task in others)
+        assert await served_.jobs() == ["check ok"]
+
+
+# Large reviews
+
+
+async def test_an_update_full_of_errors_is_denied_in_few_words(tmp_path: Path) -> None:
+    new = instance({f"P{n}": n for n in range(60_000)})
+    body = orjson.dumps(review(new, instance()))
+    assert len(body) > 700_000
+    async with served(tmp_path) as served_:
+        status, answer = await served_.webhook.send(body)
+        assert status == 200
+        found = answer["response"]["status"]
+        assert (found["code"], found["reason"]) == (400, "InstanceUnreadable")
+        assert len(found["details"]["causes"]) == 21
+        assert found["message"].endswith("and 59980 more problems like these")
+        assert len(orjson.dumps(answer)) < 20_000
+        assert await served_.jobs() == ["review ok"]
+
+
+async def test_a_worker_decides_as_the_event_loop_does(tmp_path: Path) -> None:
+    old = instance({"REPLICAS": "1", "PORT": "80"})
+    cases: list[tuple[JsonObject, JsonObject | None]] = [
+        (instance({"REPLICAS": "2"}), None),
+        (instance({"REPLICAS": "2", "PORT": "80"}), old),
+        (instance({"REPLICAS": "many", "PORT": "81"}), old),
+        (instance({"UNKNOWN": "x"}), None),
+        (instance(operatorVersion={"name": "ghost-1"}), None),
+        (instance({"REPLICAS": 7}), None),
+        (old, old),
+    ]
+    async with served(tmp_path) as served_:
+        for new, before in cases:
+            for path in (MUTATE, VALIDATE):
+                before_it = len(await served_.jobs())
+                small = await served_.webhook.ask(review(new, before), path)
+                assert len(await served_.jobs()) == before_it
+                large = await served_.webhook.ask(review(padded(new), before), path)
+                assert without_uid(large) == without_uid(small)
+                done = await served_.jobs()
+                assert len(done) > before_it
+                assert set(done) == {"review ok"}
+
+
+def without_uid(response: JsonObject) -> JsonObject:
+    if "patch" not in response:
+        return response
+    operations = patch_of(response)
+    for operation in operations:
+        if operation["path"] == "/spec/planExecution":
+            assert operation["value"].pop("uid")
+    return {**response, "patch": operations}
+
+
+async def test_many_parameters_in_a_small_body_are_judged_by_a_worker(tmp_path: Path) -> None:
+    values = {f"P{n}": "x" for n in range(INLINE_ENTRIES + 1)}
+    async with served(tmp_path) as served_:
+        status = await served_.status(review(instance(values), instance()))
+        assert status["reason"] == "ParameterUnknown"
+        assert await served_.jobs() == ["review ok", "review ok"]
+
+
+async def test_a_body_that_is_no_review_is_told_by_a_worker(tmp_path: Path) -> None:
+    async with served(tmp_path) as served_:
+        status, answer = await served_.webhook.send(b"[" * (INLINE_BODY + 1))
+        assert (status, answer["reason"]) == (400, "BadRequest")
+        assert await served_.jobs() == ["review ok"]
+
+
+async def test_a_body_for_which_a_worker_lacks_memory_is_denied_as_too_large(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with served(tmp_path, worker_processes=SMALL) as served_:
+        status, answer = await served_.webhook.send(as_api_server(full_of_objects()))
+        assert status == 200
+        assert answer["response"]["uid"] == "u-1"
+        found = answer["response"]["status"]
+        assert (found["code"], found["reason"]) == (413, "RequestTooLarge")
+        assert "it needed more than the 128 MiB of memory" in found["message"]
+        assert await served_.jobs() == ["review memory"]
+        assert await served_.counted("limited", "RequestTooLarge")
+        # Whoever comes next is served by the spare process.
+        assert (await served_.webhook.ask(review(padded(instance()))))["allowed"] is True
+    (line,) = [record for record in caplog.records if record.getMessage() == "denied"]
+    assert (vars(line)["outcome"], vars(line)["limit"]) == ("limited", "memory")
+
+
+async def test_the_same_of_an_unknown_sender_is_answered_with_413(tmp_path: Path) -> None:
+    # No API server writes a blank there.
+    body = as_api_server(full_of_objects()).replace(b'"uid":', b'"uid" :')
+    async with served(tmp_path, worker_processes=SMALL) as served_:
+        status, answer = await served_.webhook.send(body)
+        assert (status, answer["reason"]) == (413, "RequestTooLarge")
+        assert await served_.counted("limited", "RequestTooLarge")
+
+
+def as_api_server(request: JsonObject) -> bytes:
+    """Return the body with its fields in the order of API servers."""
+    first = {"kind": request["kind"], "apiVersion": request["apiVersion"]}
+    return orjson.dumps({**first, "request": request["request"]})
+
+
+# Workers that are not to be had
+
+
+async def answered(
+    pool: Pool, request: JsonObject, *, deadline: float = 60.0
+) -> tuple[JsonObject, Metrics]:
+    """Return the status of a denial by the mutating route, and what was counted."""
+    metrics = Metrics(("mutate", "validate"), lambda: 0.0)
+    source = DictVersions({("ns", "first-1"): operator_version()})
+    admission = Admission(source, pool, metrics, deadline=deadline, fresh_uid=lambda: "fresh")
+    sent: list[Scope] = []
+
+    async def receive() -> Scope:
+        return {"type": "http.request", "body": as_api_server(request)}
+
+    async def send(message: Scope) -> None:
+        sent.append(message)
+
+    await admission.mutate({"type": "http", "headers": []}, receive, send)
+    status: JsonObject = orjson.loads(sent[1]["body"])["response"]["status"]
+    return status, metrics
+
+
+def ended(metrics: Metrics, outcome: str, reason: str) -> float | None:
+    labels = {"route": "mutate", "operation": "CREATE", "outcome": outcome, "reason": reason}
+    return metrics.registry.get_sample_value("kudo_admission_requests_total", labels)
+
+
+async def test_a_request_that_finds_the_queue_full_is_told_to_try_again() -> None:
+    pool = Pool(HANDLERS, bounds=Bounds(jobs=0))
+    status, metrics = await answered(pool, review(padded(instance())))
+    assert (status["code"], status["reason"]) == (429, "TooManyRequests")
+    assert status["message"].endswith("; try again")
+    assert ended(metrics, "limited", "TooManyRequests") == 1
+
+
+async def test_a_request_that_waits_for_a_worker_till_its_deadline_is_told_so() -> None:
+    # Its processes were never started: nobody takes the job.
+    status, metrics = await answered(Pool(HANDLERS), review(padded(instance())), deadline=0.05)
+    assert (status["code"], status["reason"]) == (429, "TooManyRequests")
+    assert ended(metrics, "limited", "TooManyRequests") == 1
+
+
+async def test_a_fault_in_a_worker_is_an_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    # These handlers lack the job.
+    pool = Pool("kudo.jobs")
+    processes = asyncio.create_task(pool.run())
+    status, metrics = await answered(pool, review(padded(instance())))
+    processes.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await processes
+    assert (status["code"], status["reason"]) == (500, "InternalError")
+    assert ended(metrics, "error", "InternalError") == 1
+    assert any(record.exc_info for record in caplog.records)
+
+
+# OperatorVersions
+
+
+def wide(version_name: str, count: int, **parameter: Any) -> JsonObject:
+    found = version(version_name, 5)
+    found["spec"]["parameters"] = [{**parameter} for _ in range(count)]
+    return found
+
+
+async def test_a_version_with_half_a_million_parameters_is_counted_and_not_parsed(
+    tmp_path: Path,
+) -> None:
+    api = OperatorVersionsApi([wide("first-1", 450_000)], {"live-1": wide("live-1", 450_000)})
+    live = instance(operatorVersion={"name": "live-1"})
+    async with following(api, timeout=30.0) as source, served(tmp_path, source) as served_:
+        for new in (instance(), live, padded(instance())):
+            status = await served_.status(review(new))
+            assert (status["code"], status["reason"]) == (413, "OperatorVersionTooLarge")
+            assert "spec.parameters has 450000 entries, more than 2000" in status["message"]
+        assert source._parsed == {}
+        assert await served_.jobs() == ["review ok"]
+        assert await served_.counted("limited", "OperatorVersionTooLarge")
+
+
+async def test_the_largest_version_that_is_read_serves_both_sides(tmp_path: Path) -> None:
+    large = version("first-1", 5)
+    large["spec"]["parameters"] = [
+        {"name": f"P{n}", "value-type": "integer", "description": "x" * 100} for n in range(2000)
+    ]
+    api = OperatorVersionsApi([large])
+    async with following(api) as source, served(tmp_path, source) as served_:
+        for new, reason in (
+            (instance({"P1999": "1"}), ""),
+            (instance({"P1": "x"}), "ParameterInvalid"),
+        ):
+            for sent in (new, padded(new)):
+                response = await served_.webhook.ask(review(sent))
+                assert response.get("status", {}).get("reason", "") == reason
+        assert await served_.jobs() == ["review ok"] * 4
+
+
+async def test_a_version_of_another_shape_is_unreadable_and_a_worker_says_where(
+    tmp_path: Path,
+) -> None:
+    api = OperatorVersionsApi([wide("first-1", 100, name=7)])
+    async with following(api) as source, served(tmp_path, source) as served_:
+        for new in (instance(), padded(instance())):
+            status = await served_.status(review(new))
+            assert (status["code"], status["reason"]) == (500, "OperatorVersionUnreadable")
+            assert "ns/first-1 cannot be read: spec.parameters.0.name" in status["message"]
