@@ -61,6 +61,8 @@ def test_all_values_share_the_budget_and_the_rest_is_left_to_a_worker() -> None:
         assert check("array", text) is None
     assert 0 < len(check.pending) < len(texts)
     assert check.pending == tuple(("array", text) for text in texts[-len(check.pending) :])
+    # The first of them was tried; after it nothing is.
+    assert check.reads == len(texts) - len(check.pending) + 1
     check.learn(read_all(check.pending))
     assert check.pending == ()
     reads = check.reads

@@ -186,22 +186,25 @@ class Checker:
         if value in self._known or value in self._pending:
             return self._known.get(value)
         if scalar:
-            self.reads += 1
-            fault = self._known[value] = read(value_type, text, self._budget)
+            fault = self._known[value] = self._read(value)
             return fault
         digest = _digest(value)
         found = self._verdicts.find(digest)
         if found is not None:
             self._known[value] = found[0]
             return found[0]
-        self.reads += 1
-        fault = read(value_type, text, self._budget)
-        if fault is not None and fault.limit in _SHARED:
+        # Once the budget is spent, not even a parser is set up: there may be thousands of values.
+        fault = None if self._pending else self._read(value)
+        if self._pending or (fault is not None and fault.limit in _SHARED):
             # The limit of this budget, not the one that counts: a worker has the full one.
             self._pending[value] = None
             return None
         self._settle(value, digest, fault)
         return fault
+
+    def _read(self, value: Value) -> Fault | None:
+        self.reads += 1
+        return read(*value, self._budget)
 
     def known_batch(self) -> bool:
         """Settle the pending values if exactly these were given up before; return whether."""
