@@ -14,7 +14,9 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 POD = "apiVersion: v1\nkind: Pod\nspec: {}\n"
 
 
-def request(wanted: render.Wanted, *texts: str, **parameters: tuple[str, str | None]) -> Request:
+def request(
+    wanted: render.Wanted, *texts: str, **parameters: tuple[str | None, str | None]
+) -> Request:
     templates = {f"t{number}.yaml": text for number, text in enumerate(texts)}
     raw = tuple(RawParameter(name, kind, text) for name, (kind, text) in parameters.items())
     fixed = {"Name": "i", "Pipes": {"key": "artifact"}}
