@@ -2,8 +2,8 @@
 
 The schemas of the CRDs have these bounds, so the API server refuses what exceeds one. It still has
 what was stored before (ratcheting: fields that do not change are not judged anew), and no schema
-counts the parts of all lists together: `too_large` says what services do not read. The largest
-published package has fewer than 400 parameters, 100 templates and 100 tasks.
+counts the parts of all lists together: `too_large` says what services do not read. Packages of the
+community have some hundred parameters and some dozen templates and tasks at most.
 """
 
 from collections.abc import Iterator, Mapping
