@@ -6,7 +6,15 @@ from collections.abc import Sequence
 import pytest
 
 from kudo.api import JsonObject, PipeFile
-from kudo.pipe import MAX_FILE_BYTES, MAX_TOTAL_BYTES, artifact, check_sizes
+from kudo.pipe import (
+    MAX_FILE_BYTES,
+    MAX_TOTAL_BYTES,
+    EnvFileError,
+    artifact,
+    check_sizes,
+    parse_env_file,
+    unreadable,
+)
 from kudo.tasks import FatalTaskError
 
 BYTES = bytes(range(256))
@@ -34,16 +42,18 @@ def base64_of(content: bytes) -> str:
             BYTES,
             {"type": "Opaque", "data": {"b": base64_of(BYTES)}},
         ),
-        (env_file("/tmp/env"), b"A=1\nB=\n", {"data": {"A": "1", "B": ""}}),
-        (env_file("/tmp/env"), b"# nothing", {"data": {}}),
+        (env_file("/tmp/env"), {"A": "1", "B": ""}, {"data": {"A": "1", "B": ""}}),
+        (env_file("/tmp/env"), {}, {"data": {}}),
         (
             env_file("/tmp/env", "Secret"),
-            "A=\u00e9".encode(),
+            {"A": "\u00e9"},
             {"type": "Opaque", "data": {"A": base64_of("\u00e9".encode())}},
         ),
     ],
 )
-def test_a_file_becomes_an_object(entry: PipeFile, content: bytes, fields: JsonObject) -> None:
+def test_a_file_becomes_an_object(
+    entry: PipeFile, content: bytes | dict[str, str], fields: JsonObject
+) -> None:
     assert artifact(entry, content, "i.k") == {
         "apiVersion": "v1",
         "kind": entry.kind,
@@ -53,10 +63,11 @@ def test_a_file_becomes_an_object(entry: PipeFile, content: bytes, fields: JsonO
 
 
 def test_an_env_file_that_cannot_be_read_is_fatal_and_not_quoted() -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        artifact(env_file("/tmp/env", "Secret"), b"PASSWORD", "i.k")
-    assert caught.value.reason == "PipeTaskError"
-    assert str(caught.value) == (
+    with pytest.raises(EnvFileError) as caught:
+        parse_env_file(b"PASSWORD")
+    error = unreadable(env_file("/tmp/env", "Secret"), caught.value)
+    assert error.reason == "PipeTaskError"
+    assert str(error) == (
         "pipe env file /tmp/env cannot be read: line 1 has no '='; write KEY=VALUE"
     )
 

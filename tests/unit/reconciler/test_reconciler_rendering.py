@@ -11,6 +11,7 @@ import pytest
 from kudo.dependencies import content_digest
 from kudo.jobs.render import Request, Wanted
 from kudo.parameters import RawParameter
+from kudo.pipe import EnvFileError
 from kudo.rendering import Variables
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.rendering import Renderer
@@ -199,3 +200,14 @@ async def test_digests_are_the_same_inline_and_in_a_worker(size: int) -> None:
         made = await found.renderer.digest(obj, "ns", live=True)
         assert made == content_digest(obj)
         assert len(found.jobs) == (size > 10)
+
+
+@pytest.mark.parametrize("lines", [2, 20_000])
+async def test_env_files_are_read_inline_and_by_workers(lines: int) -> None:
+    content = b"".join(b"KEY_%d=1\n" % number for number in range(lines))
+    async with bench() as found:
+        values = await found.renderer.env_file(content, "ns")
+        assert values == {f"KEY_{number}": "1" for number in range(lines)}
+        with pytest.raises(EnvFileError, match=f"line {lines + 1} has no '='"):
+            await found.renderer.env_file(content + b"PASSWORD\n", "ns")
+        assert len(found.jobs) == (2 if lines > 2 else 0)

@@ -11,6 +11,7 @@ when the pod has been told to go, and does not wait for that. Whatever else ends
 are swept away after its end is on record: no second pod is made under one uid.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,16 @@ from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kudo.api import JsonObject, PipeFile
 from kudo.enrichment import enrich
-from kudo.pipe import PipeNames, artifact, has_ended, validate, waiter_pod, waits_for
+from kudo.pipe import (
+    EnvFileError,
+    PipeNames,
+    artifact,
+    has_ended,
+    unreadable,
+    validate,
+    waiter_pod,
+    waits_for,
+)
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.applier import Applier, Superseded
@@ -174,14 +184,13 @@ class PipeTask:
         self, context: TaskContext, files: Sequence[PipeFile], contents: Sequence[bytes]
     ) -> list[Wanted]:
         """Return the artifacts as they are to be sent; none has been sent if this fails."""
-        wanted = [
-            _wanted(
-                context,
-                _resource(file),
-                artifact(file, content, _names(context).artifact(file.key or "")),
-            )
-            for file, content in zip(files, contents, strict=True)
-        ]
+        wanted = []
+        for file, content in zip(files, contents, strict=True):
+            made = await _content(file, content, context)
+            obj = artifact(file, made, _names(context).artifact(file.key or ""))
+            wanted.append(_wanted(context, _resource(file), obj))
+            # Each may have 1 MiB.
+            await asyncio.sleep(0)
         return await self.hasher.hashed(wanted, context)
 
     async def _read(
@@ -208,6 +217,16 @@ def _names(context: TaskContext) -> PipeNames:
 def _wanted(context: TaskContext, resource: Resource, obj: JsonObject) -> Wanted:
     manifest = Manifest(context.task.spec.pod or "", obj)
     return Wanted(manifest, resource, enrich(obj, context.origin, namespaced=True))
+
+
+async def _content(file: PipeFile, content: bytes, context: TaskContext) -> bytes | dict[str, str]:
+    """Return what a file holds; of an env file its values by key."""
+    if not file.env_file:
+        return content
+    try:
+        return await context.renderer.env_file(content, context.tenant)
+    except EnvFileError as error:
+        raise unreadable(file, error) from error
 
 
 def _resource(file: PipeFile) -> Resource:

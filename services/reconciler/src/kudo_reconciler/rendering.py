@@ -1,4 +1,4 @@
-"""Renders the templates of tenants, and digests their ConfigMaps and Secrets.
+"""Renders the templates of tenants, digests their ConfigMaps and Secrets, reads their env files.
 
     known to be hostile? ──> the same error at once
     small? ── yes ──> inline, under limits that the event loop can afford ── done
@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, cast
 
 from kudo.api import JsonObject
-from kudo.jobs import digest, render
+from kudo.jobs import digest, env_file, render
 from kudo.jobs.render import Request
 from kudo.parameters import RawParameter
+from kudo.pipe import parse_env_file
 from kudo.rendering import Engine, Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from workers import LimitExceeded, WorkerError
@@ -123,6 +124,19 @@ class Renderer:
             return digest.digest(obj, live=live)
         what = f"hashing {obj['kind']} {obj['metadata'].get('name')}"
         return await self._call(digest.NAME, digest.encode_request(obj, live=live), tenant, what)
+
+    async def env_file(self, content: bytes, tenant: str) -> dict[str, str]:
+        """Return the values of an env file by key.
+
+        Raises:
+            EnvFileError: a line cannot be read.
+            FatalTaskError: it exceeds a limit.
+            TransientTaskError: no worker could take it.
+        """
+        if env_file.is_small(content):
+            return parse_env_file(content)
+        answer = await self._call(env_file.NAME, content, tenant, "reading an env file")
+        return env_file.decode_answer(answer)
 
     async def _render(self, request: Request, tenant: str) -> list[object]:
         started = time.monotonic()

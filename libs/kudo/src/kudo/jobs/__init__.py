@@ -10,11 +10,12 @@ import importlib
 from collections.abc import Callable, Mapping
 
 from gotemplate import zones
-from kudo.jobs import check, digest, render
+from kudo.jobs import check, digest, env_file, render
 
 HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
     check.NAME: check.handle,
     digest.NAME: digest.handle,
+    env_file.NAME: env_file.handle,
     render.NAME: render.handle,
 }
 

@@ -6,8 +6,15 @@ The pod runs the user's init container, then waits so that its files can be read
 objects are here; who runs the pod and reads the files is not.
 """
 
-from kudo.pipe.artifacts import MAX_FILE_BYTES, MAX_TOTAL_BYTES, artifact, check_sizes, path_of
-from kudo.pipe.envfile import parse_env_file
+from kudo.pipe.artifacts import (
+    MAX_FILE_BYTES,
+    MAX_TOTAL_BYTES,
+    artifact,
+    check_sizes,
+    path_of,
+    unreadable,
+)
+from kudo.pipe.envfile import EnvFileError, parse_env_file
 from kudo.pipe.naming import PipeNames, naming_problems, pipes, uses
 from kudo.pipe.pod import is_pipe_pod, read_pod, validate, waiter_pod
 from kudo.pipe.progress import has_ended, waits_for
@@ -15,6 +22,7 @@ from kudo.pipe.progress import has_ended, waits_for
 __all__ = [
     "MAX_FILE_BYTES",
     "MAX_TOTAL_BYTES",
+    "EnvFileError",
     "PipeNames",
     "artifact",
     "check_sizes",
@@ -25,6 +33,7 @@ __all__ = [
     "path_of",
     "pipes",
     "read_pod",
+    "unreadable",
     "uses",
     "validate",
     "waiter_pod",

@@ -2,10 +2,10 @@
 
 import base64
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kudo.api import JsonObject, PipeFile
-from kudo.pipe.envfile import EnvFileError, parse_env_file
+from kudo.pipe.envfile import EnvFileError
 from kudo.tasks import FatalTaskError
 
 MAX_FILE_BYTES = 1024 * 1024
@@ -40,35 +40,36 @@ def check_sizes(files: Sequence[PipeFile], sizes: Sequence[int]) -> None:
         )
 
 
-def artifact(file: PipeFile, content: bytes, name: str) -> JsonObject:
+def artifact(file: PipeFile, content: bytes | Mapping[str, str], name: str) -> JsonObject:
     """Return the object that hands a file on.
 
-    Raises:
-        FatalTaskError: an env file cannot be read; reason PipeTaskError.
+    Args:
+        file: What the task says of the file.
+        content: What it holds; of an env file its values by key.
+        name: Name of the object.
     """
     fields = _secret(file, content) if file.kind == "Secret" else _config_map(file, content)
     return {"apiVersion": "v1", "kind": file.kind, "metadata": {"name": name}, **fields}
 
 
-def _secret(file: PipeFile, content: bytes) -> JsonObject:
-    data = {_base_name(file): content}
-    if file.env_file:
-        data = {key: value.encode() for key, value in _values(file, content).items()}
+def unreadable(file: PipeFile, error: EnvFileError) -> FatalTaskError:
+    """Return the error of an env file; reason PipeTaskError."""
+    text = f"pipe env file {path_of(file)} cannot be read: {error}"
+    return FatalTaskError("PipeTaskError", text)
+
+
+def _secret(file: PipeFile, content: bytes | Mapping[str, str]) -> JsonObject:
+    if isinstance(content, bytes):
+        data = {_base_name(file): content}
+    else:
+        data = {key: value.encode() for key, value in content.items()}
     return {"type": "Opaque", "data": {key: _base64(value) for key, value in data.items()}}
 
 
-def _config_map(file: PipeFile, content: bytes) -> JsonObject:
-    if file.env_file:
-        return {"data": _values(file, content)}
-    return {"binaryData": {_base_name(file): _base64(content)}}
-
-
-def _values(file: PipeFile, content: bytes) -> dict[str, str]:
-    try:
-        return parse_env_file(content)
-    except EnvFileError as error:
-        text = f"pipe env file {path_of(file)} cannot be read: {error}"
-        raise FatalTaskError("PipeTaskError", text) from error
+def _config_map(file: PipeFile, content: bytes | Mapping[str, str]) -> JsonObject:
+    if isinstance(content, bytes):
+        return {"binaryData": {_base_name(file): _base64(content)}}
+    return {"data": dict(content)}
 
 
 def _base_name(file: PipeFile) -> str:
