@@ -7,11 +7,12 @@ BIN := $(VENV)/bin
 PACKAGES := libs/gotemplate libs/kubeio libs/kudo libs/serving libs/workers services/webhook services/reconciler cli tools/cluster
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?=
+SLOWEST := --durations=20
 # Each worker has a cluster of its own; tests wait more than they compute.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit integration lint format crds manifests golden fuzz lock images cli e2e faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit properties integration lint format crds manifests golden fuzz lock images cli e2e faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
@@ -40,10 +41,13 @@ demo: $(STAMP) ## run the main job on a local control plane (KEEP=1 leaves it ru
 
 test: $(STAMP) ## run unit and integration tests
 	@$(BIN)/kudo-cluster build
-	@$(PYTEST) tests/unit tests/integration $(PYTEST_ARGS)
+	@$(PYTEST) $(SLOWEST) tests/unit tests/integration $(PYTEST_ARGS)
 
 unit: $(STAMP) ## run the unit tests alone
 	@$(PYTEST) tests/unit $(PYTEST_ARGS)
+
+properties: $(STAMP) ## look for a broken property with far more and other examples than make test (30 min)
+	@HYPOTHESIS_PROFILE=deep $(PYTEST) tests/unit -m hypothesis $(PYTEST_ARGS)
 
 integration: $(STAMP) ## run the integration tests alone
 	@$(BIN)/kudo-cluster build

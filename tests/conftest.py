@@ -1,15 +1,19 @@
 """Fixtures that all tests can ask for; nothing starts before a test asks."""
 
+import resource
 from collections.abc import Callable
 
 import pytest
 from hypothesis import settings
 
+from tests.support.properties import DEEP
+
 pytest_plugins = ["kudo_cluster.pytest_plugin"]
 
 # How long an example takes depends on the machine, and nothing here judges it.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+settings.register_profile("usual", deadline=None, derandomize=True, database=None, max_examples=25)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=1000)
+settings.load_profile("deep" if DEEP else "usual")
 
 _FIGURE = "figure"
 
@@ -21,7 +25,7 @@ def figure(record_property: Callable[[str, object], None]) -> Callable[[str], No
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what the tests noted, wherever they ran."""
+    """Print what the tests noted, wherever they ran, and the CPU time of the run."""
     reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
     lines = [
         str(line)
@@ -34,3 +38,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("figures")
         for line in lines:
             terminalreporter.write_line(line)
+    terminalreporter.section("CPU")
+    terminalreporter.write_line(_spent())
+
+
+def _spent() -> str:
+    """Return the CPU time of this process and of all that it waited for.
+
+    The workers have ended by now. They waited for their clusters and services, whose supervisors
+    waited for each program; the kernel adds up what was waited for.
+    """
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    user, system = sum(one.ru_utime for one in used), sum(one.ru_stime for one in used)
+    return f"{user:.0f} s user, {system:.0f} s system, clusters and services included"

@@ -72,13 +72,16 @@ def test_a_program_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path) -> None:
-    supervised = Supervision(tmp_path / "supervisor.log", remove=None)
+    directory = tmp_path / "throw-away"
+    directory.mkdir()
+    supervised = Supervision(tmp_path / "supervisor.log", remove=directory)
     child = _start(supervised, tmp_path, *_SLEEP)
     supervised.process.signal(signal.SIGKILL)
     assert wait_until_gone([supervised.process, child], timeout=60) == []
     with pytest.raises(ClusterError, match="supervisor died"):
         _start(supervised, tmp_path, *_SLEEP)
     supervised.stop()
+    assert not directory.exists()
 
 
 def test_a_terminated_supervisor_takes_its_children_along(tmp_path: Path) -> None:
@@ -110,7 +113,10 @@ print(json.dumps([supervised.process.pid, child.pid]))
     assert wait_until_gone(processes, timeout=60) == []
 
 
-def test_a_killed_parent_takes_all_along_even_if_its_fork_holds_the_pipe(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_parent_that_ends_takes_all_along_even_if_its_fork_holds_the_pipe(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     program = f"""
 import json, os, sys, time
 from pathlib import Path
@@ -125,10 +131,13 @@ print(json.dumps([supervised.process.pid, child.pid, fork]), flush=True)
 time.sleep(1000)
 """
     command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+    # An interrupt makes the parent say where it was.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as parent:
         assert parent.stdout is not None
         *ours, fork = [Process.of(pid) for pid in json.loads(parent.stdout.readline())]
-        parent.kill()
+        parent.send_signal(number)
         parent.wait()
         try:
             assert wait_until_gone(ours, timeout=60) == []

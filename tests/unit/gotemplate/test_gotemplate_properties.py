@@ -14,6 +14,7 @@ from gotemplate.limits import Run
 from gotemplate.literals import unquote
 from gotemplate.quoting import quote
 from gotemplate.values import from_bytes, to_bytes
+from tests.support.properties import examples
 
 ENVIRONMENT = Environment(limits=Limits(steps=20_000, items=500, string=20_000), cache_chars=0)
 
@@ -62,7 +63,7 @@ def test_any_bytes_render_or_are_a_template_error(raw: bytes, data: dict[str, ob
     outcome("{{" + from_bytes(raw) + "}}", data)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(60, deep=10_000))
 @given(st.lists(_PIECES, max_size=25), ROOTS)
 def test_any_pieces_of_templates_render_or_are_a_template_error(
     pieces: list[str], data: dict[str, object]
@@ -111,7 +112,7 @@ _BODIES = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(60, deep=10_000))
 @given(_BODIES, ROOTS)
 def test_any_well_formed_template_renders_or_is_a_template_error(
     text: str, data: dict[str, object]

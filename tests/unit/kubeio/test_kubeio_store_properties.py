@@ -12,6 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from kubeio.store import Change, Store
 from kubeio.types import JsonObject, copy_json, resource_version
+from tests.support.properties import examples
 
 NAMES = st.sampled_from("abc")
 INDEXER = {"color": lambda obj: [obj["spec"]["color"]]}
@@ -164,4 +165,4 @@ def version_of(obj: JsonObject) -> int:
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestInterleavings.settings = settings(max_examples=examples(30, deep=3_000), stateful_step_count=40)

@@ -5,10 +5,9 @@ reconciler writes one thing at a time, and between any two writes users may chan
 reconciler may die, and the cache may lag behind. What holds in every such life is asserted at each
 write; whether a life comes to rest is asserted at its end.
 
-HYPOTHESIS_PROFILE=deep looks at far more lives.
+`make properties` looks at far more lives.
 """
 
-import os
 from collections.abc import Mapping
 
 from hypothesis import Phase, settings
@@ -24,6 +23,7 @@ from hypothesis.stateful import (
 from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.api import ExecutionStatus, Instance, JsonObject, OperatorVersion
 from kudo.run_status import running
+from tests.support.properties import DEEP, examples
 from tests.unit.kudo.lifecycle_changes import (
     STEPS,
     Edit,
@@ -38,13 +38,12 @@ from tests.unit.kudo.lifecycle_reconciler import Reconciler, Writing
 from tests.unit.kudo.test_admission_objects import patched
 
 S = ExecutionStatus
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 ENOUGH_PASSES = 60
 ENOUGH_RUNS = 4
 """One that is scheduled, one that nobody scheduled, cleanup, and one in the place of another."""
 
 
-def run_lives(machine: type["Life"], *, examples: int = 200, deep: int = 4000) -> None:
+def run_lives(machine: type["Life"]) -> None:
     """Let many lives of one kind pass.
 
     Raises:
@@ -54,9 +53,8 @@ def run_lives(machine: type["Life"], *, examples: int = 200, deep: int = 4000) -
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=deep if DEEP else examples,
+            max_examples=examples(40, deep=4_000),
             stateful_step_count=steps,
-            deadline=None,
             print_blob=False,
             report_multiple_bugs=False,
             phases=[Phase.generate, Phase.shrink],

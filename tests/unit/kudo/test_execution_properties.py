@@ -2,10 +2,9 @@
 
 The reconciler runs what may run, records the outcomes, and stores the entry before it sends
 anything of the next serial step. Here it dies at every place that hypothesis can think of, and
-begins again from the entry that was stored last. HYPOTHESIS_PROFILE=deep looks at more runs.
+begins again from the entry that was stored last. `make properties` looks at more runs.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,13 +30,13 @@ from kudo.execution import (
     status_of,
     step_of,
 )
+from tests.support.properties import examples
 
 S = ExecutionStatus
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 NOW = "2026-01-01T00:00:00Z"
 _RANK = {S.NEVER_RUN: 0, S.PENDING: 1, S.IN_PROGRESS: 2, S.ERROR: 2}
 
-examples = settings(max_examples=3000 if DEEP else 60, deadline=None)
+many = settings(max_examples=examples(30, deep=3_000))
 
 _strategies = st.sampled_from(["", "serial", "parallel"])
 _names = st.sampled_from(["a", "b", "c"])
@@ -157,7 +156,7 @@ def life(
 # Deaths
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_no_finished_step_is_forgotten_or_run_again(data: st.DataObject, plan: Plan) -> None:
     before: set[StepRef] = set()
@@ -167,7 +166,7 @@ def test_no_finished_step_is_forgotten_or_run_again(data: st.DataObject, plan: P
         before = after
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_no_finished_task_is_forgotten(data: st.DataObject, plan: Plan) -> None:
     before: set[tuple[StepRef, str]] = set()
@@ -178,7 +177,7 @@ def test_no_finished_task_is_forgotten(data: st.DataObject, plan: Plan) -> None:
         before = after
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_a_status_never_goes_backwards(data: st.DataObject, plan: Plan) -> None:
     before = begin("deploy", plan, "u", NOW)
@@ -188,7 +187,7 @@ def test_a_status_never_goes_backwards(data: st.DataObject, plan: Plan) -> None:
         before = process.stored
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_nothing_serial_was_sent_before_what_comes_first_was_stored(
     data: st.DataObject, plan: Plan
@@ -208,7 +207,7 @@ def _comes_first(plan: Plan, other: StepRef, ref: StepRef) -> bool:
     return plan.strategy != "parallel" and other.phase_index < ref.phase_index
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_times_are_in_order(data: st.DataObject, plan: Plan) -> None:
     for process in life(data, plan, _any_end):
@@ -230,7 +229,7 @@ def test_times_are_in_order(data: st.DataObject, plan: Plan) -> None:
 # The end
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_a_run_whose_tasks_succeed_ends_in_one_pass_with_every_step_sent_once(
     data: st.DataObject, plan: Plan
@@ -242,7 +241,7 @@ def test_a_run_whose_tasks_succeed_ends_in_one_pass_with_every_step_sent_once(
     assert process.sent == Counter(_refs(plan))
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_a_run_ends_once_its_tasks_succeed_whatever_came_before(
     data: st.DataObject, plan: Plan
@@ -260,7 +259,7 @@ def finished_tasks_of_all_steps(plan: Plan) -> set[tuple[StepRef, str]]:
     return {(ref, task) for ref in _refs(plan) for task in step_of(plan, ref).tasks}
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_a_run_ends_once_a_task_fails_for_good(data: st.DataObject, plan: Plan) -> None:
     *_, process = life(data, plan, _going_on)
@@ -271,7 +270,7 @@ def test_a_run_ends_once_a_task_fails_for_good(data: st.DataObject, plan: Plan) 
     assert runnable(plan, process.stored) == ()
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_a_run_that_goes_on_waits_at_a_step_that_says_why(data: st.DataObject, plan: Plan) -> None:
     for process in life(data, plan, _going_on):
@@ -286,7 +285,7 @@ def test_a_run_that_goes_on_waits_at_a_step_that_says_why(data: st.DataObject, p
         assert all(step.message == "because" for step in waiting)
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_a_run_that_was_ended_from_outside_stays_ended(data: st.DataObject, plan: Plan) -> None:
     for process in life(data, plan, _going_on):
@@ -302,7 +301,7 @@ def test_a_run_that_was_ended_from_outside_stays_ended(data: st.DataObject, plan
 # Edited versions
 
 
-@examples
+@many
 @given(st.data(), plans(), plans())
 def test_a_run_ends_also_when_its_plan_is_edited_and_the_process_dies(
     data: st.DataObject, plan: Plan, edited: Plan
@@ -318,7 +317,7 @@ def test_a_run_ends_also_when_its_plan_is_edited_and_the_process_dies(
     assert _complete(edited, resumed.stored) == set(_refs(edited))
 
 
-@examples
+@many
 @given(st.data(), plans(), plans())
 def test_an_edited_plan_forgets_no_finished_step_that_it_still_has(
     data: st.DataObject, plan: Plan, edited: Plan
@@ -343,7 +342,7 @@ def _by_occurrence(entry: PlanStatus) -> dict[tuple[str, int, str, int], str]:
     return found
 
 
-@examples
+@many
 @given(st.data(), plans())
 def test_an_entry_survives_the_way_over_the_wire(data: st.DataObject, plan: Plan) -> None:
     for process in life(data, plan, _any_end):
@@ -353,7 +352,7 @@ def test_an_entry_survives_the_way_over_the_wire(data: st.DataObject, plan: Plan
         assert ensure_entries({"deploy": plan}, {"deploy": again})["deploy"] is again
 
 
-@examples
+@many
 @given(plans())
 def test_a_plan_that_never_ran_may_run_what_a_fresh_run_may(plan: Plan) -> None:
     assert runnable(plan, never_run("deploy", plan)) == runnable(

@@ -5,8 +5,12 @@ reconciler. Every promise is kept at every write, no admitted state is refused, 
 stop, every admitted run has ended.
 """
 
+import pytest
+
 from tests.unit.kudo.lifecycle_life import Life, run_lives
 from tests.unit.kudo.lifecycle_outages import LifeWithoutMutation
+
+pytestmark = pytest.mark.hypothesis
 
 
 def test_every_admitted_life_keeps_its_promises_and_comes_to_rest() -> None:

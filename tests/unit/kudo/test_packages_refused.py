@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kudo.packages import PackageFiles, PackageLimits, parse_package, read_package
 from kudo.packages.archive import read_archive
 from kudo.problems import InvalidInput, Problem
+from tests.support.properties import examples
 
 _LIMITS = PackageLimits()
 _GOOD = {"operator.yaml": b"name: o\n", "params.yaml": b""}
@@ -364,7 +365,7 @@ def test_any_bytes_are_refused_in_the_one_way(data: bytes) -> None:
 _TAR = _tar([*_GOOD.items(), ("templates/" + "x" * 120 + ".yaml", b"a: {{ .Params.A }}")])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(50, deep=5_000))
 @given(
     changes=st.lists(st.tuples(st.integers(0, len(_TAR) - 1), st.binary(min_size=1, max_size=12))),
     mend=st.booleans(),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gotemplate.quoting import quote
 from kudo.api import Json, JsonObject
 from kudo.typed_patch import mended
+from tests.support.properties import examples
 
 HEAD = "failed to create typed patch object (default/x; x.example.org/v1, Kind=Thing): "
 UNKNOWN = ": field not declared in schema"
@@ -79,7 +80,7 @@ def worded(found: list[str]) -> str:
     return HEAD + (found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(60, deep=10_000))
 @given(objects(3), st.integers(1, 4))
 def test_applying_and_mending_ends_with_an_object_without_faults(
     content: JsonObject, told: int
@@ -95,7 +96,7 @@ def test_applying_and_mending_ends_with_an_object_without_faults(
     assert target == expected
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(60, deep=10_000))
 @given(objects(2), st.lists(st.sampled_from([*PIECES, ".ok", "[0]", '[name="a"]']), max_size=12))
 def test_no_text_makes_mending_fail(content: JsonObject, text: list[str]) -> None:
     target: JsonObject = {"kind": "Thing", "ok": content}

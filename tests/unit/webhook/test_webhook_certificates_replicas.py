@@ -6,9 +6,10 @@ The invariant: what a replica serves verifies against every caBundle as it is st
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.properties import examples
 from tests.unit.webhook.certificates_world import SECRET, World
 
-EXAMPLES = 50
+many = settings(max_examples=examples(15, deep=1_000))
 AUTHORITY = f"{SECRET}-ca"
 
 Action = tuple[str, float]
@@ -83,7 +84,7 @@ def go_on(world: World, seconds: float, every: float = 2.0) -> None:
         assert world.expired() == []
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@many
 @given(st.lists(actions, min_size=20, max_size=120))
 def test_whatever_is_served_is_trusted_at_every_moment(played: list[Action]) -> None:
     world = World()
@@ -93,7 +94,7 @@ def test_whatever_is_served_is_trusted_at_every_moment(played: list[Action]) -> 
     agree(world)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@many
 @given(
     st.lists(
         steps | kills | st.tuples(st.just("time"), st.floats(0.05, 0.5)), min_size=50, max_size=200

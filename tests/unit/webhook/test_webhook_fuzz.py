@@ -1,11 +1,10 @@
 """Nothing that is sent to a route makes it fail, or shows a parameter's value in logs or metrics.
 
-HYPOTHESIS_PROFILE=deep sends far more.
+`make properties` sends far more.
 """
 
 import asyncio
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
+from tests.support.properties import examples
 from tests.unit.webhook.harness import VALIDATE, DictVersions, review, running
 from tests.unit.webhook.test_webhook_fuzz_contract import (
     Client,
@@ -34,12 +34,12 @@ from tests.unit.webhook.test_webhook_fuzz_inputs import (
 )
 from tests.unit.webhook.vectors_http import patched
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+pytestmark = pytest.mark.hypothesis
 
 
-def _settings(examples: int) -> settings:
+def _settings(few: int, deep: int) -> settings:
     return settings(
-        max_examples=examples * 25 if DEEP else examples,
+        max_examples=examples(few, deep=deep),
         deadline=None,
         print_blob=False,
         database=None,
@@ -64,7 +64,7 @@ async def test_no_request_makes_a_route_fail_or_shows_a_value(
     tmp_path: Path,
 ) -> None:
     def check(client: Client) -> Callable[[], None]:
-        @_settings(1600)
+        @_settings(200, deep=40_000)
         @given(requests, st.sampled_from(routes()))
         def answered(sent: Sent, path: str) -> None:
             status, _ = client.send(sent, path)
@@ -80,7 +80,7 @@ async def test_every_review_is_answered_for_its_uid_and_what_passes_mutation_pas
     tmp_path: Path,
 ) -> None:
     def check(client: Client) -> Callable[[], None]:
-        @_settings(1000)
+        @_settings(150, deep=25_000)
         @given(reviews(), st.sampled_from(routes()))
         def answered(asked: JsonObject, path: str) -> None:
             body = json.dumps(asked).encode()
@@ -130,7 +130,7 @@ async def test_objects_that_are_not_judged_pass_whatever_they_hold(
     )
 
     def check(client: Client) -> Callable[[], None]:
-        @_settings(50)
+        @_settings(20, deep=1_250)
         @given(anything, anything, st.sampled_from(routes()))
         def passes(new: Any, old: Any, path: str) -> None:
             asked = review(new, old, **fields)
