@@ -1,6 +1,7 @@
 """Starting, stopping, attaching, and what happens when something dies.
 
-Each test starts a cluster of its own, beside the session's: never more than two at once.
+They run beside the session's cluster. Whatever a signal does is shown on the supervisor, with
+programs that start faster: tests/unit/cluster/test_cluster_supervisor.py.
 """
 
 import dataclasses
@@ -33,11 +34,18 @@ pytestmark = pytest.mark.cluster
 _PATIENCE = 60.0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def another(cluster: Cluster) -> Iterator[Cluster]:
-    """Start a cluster beside the session's."""
-    with Cluster.start(name="another", progress=silent) as started:
-        yield started
+    """Start a cluster beside the session's, in a thread that ends."""
+    started: list[Cluster] = []
+    thread = threading.Thread(
+        target=lambda: started.append(Cluster.start(name="another", progress=silent))
+    )
+    thread.start()
+    thread.join()
+    [another] = started
+    with another:
+        yield another
 
 
 def test_two_clusters_run_side_by_side(
@@ -60,44 +68,15 @@ def test_the_clusters_of_two_tests_do_not_trust_each_other(
     assert "certificate" in failed.stderr
 
 
-def test_a_stopped_cluster_leaves_nothing_behind(another: Cluster) -> None:
-    assert another.directory.is_dir()
-    another.stop()
-    assert not any(process.alive for process in another.state.processes)
-    assert not another.directory.exists()
-    another.stop()
-
-
-def test_a_cluster_outlives_the_thread_that_started_it(cluster: Cluster) -> None:
+def test_a_cluster_outlives_the_thread_that_started_it_and_gets_more_nodes(
+    kubectl: "Kubectl", another: Cluster, tmp_path: Path
+) -> None:
     # The kernel counts the thread that forked as the parent.
-    started: list[Cluster] = []
-    thread = threading.Thread(target=lambda: started.append(Cluster.start(progress=silent)))
-    thread.start()
-    thread.join()
-    (another,) = started
-    with another:
-        another.add_node("node-2")
-        assert another.state.alive
-
-
-def test_a_cluster_gets_more_nodes(kubectl: "Kubectl", another: Cluster, tmp_path: Path) -> None:
     there = dataclasses.replace(kubectl, cluster=another, cache=tmp_path / "there")
     another.add_node("node-2")
     names = [node["metadata"]["name"] for node in there.get("nodes")["items"]]
     assert names == ["node-1", "node-2"]
-
-
-def test_a_named_directory_keeps_its_logs_and_can_be_used_again(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    with Cluster.start(tmp_path, progress=silent) as first:
-        server = first.server
-        assert Cluster.attach(tmp_path).server == server
-        with pytest.raises(ClusterError, match=r"runs in .* already"):
-            Cluster.start(tmp_path, progress=silent)
-    assert (tmp_path / "logs" / "kube-apiserver.log").exists()
-    with Cluster.start(tmp_path, progress=silent) as second:
-        assert second.state.alive
+    assert another.state.alive
 
 
 def test_leaving_an_attached_cluster_does_not_stop_it(another: Cluster) -> None:
@@ -106,9 +85,22 @@ def test_leaving_an_attached_cluster_does_not_stop_it(another: Cluster) -> None:
     assert another.state.alive
 
 
-def test_stopping_an_attached_cluster_stops_it(another: Cluster) -> None:
-    Cluster.attach(another.directory).stop()
-    assert not any(process.alive for process in another.state.processes)
+def test_a_named_directory_keeps_its_logs_and_can_be_used_again(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """The first cluster in it is stopped by who attached, the second loses its supervisor."""
+    with Cluster.start(tmp_path, progress=silent) as first:
+        attached = Cluster.attach(tmp_path)
+        assert attached.server == first.server
+        with pytest.raises(ClusterError, match=r"runs in .* already"):
+            Cluster.start(tmp_path, progress=silent)
+        attached.stop()
+        assert not any(process.alive for process in first.state.processes)
+    assert (tmp_path / "logs" / "kube-apiserver.log").exists()
+    with Cluster.start(tmp_path, progress=silent) as second:
+        assert second.state.alive
+        second.state.supervisor.signal(signal.SIGKILL)
+        assert wait_until_gone(second.state.processes, _PATIENCE) == []
 
 
 _PARENT = """
@@ -121,14 +113,13 @@ threading.Event().wait()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_cluster_dies_with_its_killed_parent(cluster: Cluster, number: signal.Signals) -> None:
+def test_a_cluster_dies_with_its_killed_parent(cluster: Cluster) -> None:
     with _parent(_PARENT) as parent:
         directory = Path(_line(parent))
         found = state.read(directory)
         assert found is not None
         assert found.alive
-        parent.send_signal(number)
+        parent.kill()
         parent.wait()
     assert wait_until_gone(found.processes, _PATIENCE) == []
     _wait_until(lambda: not directory.exists())
@@ -153,14 +144,7 @@ Cluster.start(Path({str(tmp_path)!r}), progress=lambda line: print(line, flush=T
     _wait_until(lambda: not _processes_of(tmp_path))
 
 
-def test_a_cluster_dies_with_its_killed_supervisor(another: Cluster) -> None:
-    another.state.supervisor.signal(signal.SIGKILL)
-    assert wait_until_gone(another.state.processes, _PATIENCE) == []
-    another.stop()
-    assert not another.directory.exists()
-
-
-def test_a_port_that_was_taken_in_between_is_no_obstacle(
+def test_a_port_that_was_taken_in_between_is_no_obstacle_and_the_end_leaves_nothing(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pick = Ports.pick
@@ -172,7 +156,11 @@ def test_a_port_that_was_taken_in_between_is_no_obstacle(
         lines: list[str] = []
         with Cluster.start(progress=lines.append) as started:
             assert started.server != f"https://127.0.0.1:{taken.getsockname()[1]}"
+            assert started.directory.is_dir()
     assert "kube-apiserver found its port taken: trying others" in lines
+    assert not any(process.alive for process in started.state.processes)
+    assert not started.directory.exists()
+    started.stop()
 
 
 def test_a_component_that_dies_while_starting_is_named_with_its_log(
