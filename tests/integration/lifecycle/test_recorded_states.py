@@ -4,12 +4,15 @@ The states are those of the recorded timelines, the ones in which the original s
 them. Each is stored while no reconciler runs; what a reconciler then makes of it is the end.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from kubeio.client import Client
+from kubeio.config import load_config
+from kudo_cluster.installation import Installation
 from tests.integration.lifecycle.helpers import (
     FINALIZER,
     client_as,
@@ -38,6 +41,7 @@ from tests.integration.support import (
     job,
     messages,
     new_instance,
+    new_namespace,
     operator_version,
     parameter,
     plan,
@@ -342,19 +346,44 @@ async def store(world: World, reconciler: Client, version: Json, start: Start) -
     assert stored["spec"]["planExecution"] == execution(*start.scheduled)
 
 
+@pytest.fixture(scope="module")
+def states(running_installation: Installation) -> dict[str, str]:
+    """Return the namespace of each state: all are stored before one reconciler finds them."""
+    running_installation.webhook.start()
+    running_installation.reconciler.stop()
+    try:
+        return asyncio.run(store_all(running_installation))
+    finally:
+        running_installation.reconciler.start()
+
+
+async def store_all(installation: Installation) -> dict[str, str]:
+    config = load_config(installation.cluster.kubeconfig("user"))
+    namespaces = {}
+    async with Client(config) as client:
+        world = World(installation, client, "")
+        async with client_as(world, "reconciler") as reconciler:
+            for state, start in STATES.items():
+                namespaces[state] = await new_namespace(client)
+                place = replace(world, namespace=namespaces[state])
+                await store(place, reconciler, recorded(start.cleanup), start)
+    return namespaces
+
+
 @pytest.mark.parametrize("state", STATES)
-async def test_a_recorded_state_comes_to_rest(world: World, reconciler: Client, state: str) -> None:
+async def test_a_recorded_state_comes_to_rest(
+    states: dict[str, str], installation: Installation, state: str
+) -> None:
     start = STATES[state]
-    await store(world, reconciler, recorded(start.cleanup), start)
+    async with Client(load_config(installation.cluster.kubeconfig("user"))) as client:
+        world = World(installation, client, states[state])
+        if start.ended is None:
+            await world.until_gone(INSTANCES, "i")
+        else:
+            await rests(world, start)
 
-    world.installation.reconciler.start()
-    if start.ended is None:
-        await world.until_gone(INSTANCES, "i")
-    else:
-        await rests(world, start)
-
-    others = [r for r in await reasons(world) if r not in {"PlanStarted", "PlanFinished"}]
-    assert tuple(others) == start.warnings
+        others = [r for r in await reasons(world) if r not in {"PlanStarted", "PlanFinished"}]
+        assert tuple(others) == start.warnings
 
 
 async def rests(world: World, start: Start) -> None:
