@@ -10,7 +10,8 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,10 @@ EVENTS = Resource("", "v1", "Event", "events", namespaced=True)
 
 _DEADLINE = 90.0
 _POLL = 0.05
+_SLOW_POLL = 0.2
+_POLLS = 20
+"""So many looks follow quickly; who still waits then looks less often."""
+_WATCH_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -104,14 +109,40 @@ class World:
     async def until(self, name: str, condition: Callable[[Json], bool], what: str) -> Json:
         """Wait until the Instance fulfils a condition, and return it."""
         seen: Json = {}
+        try:
+            async with asyncio.timeout(_DEADLINE), aclosing(self._states(name)) as states:
+                async for seen in states:
+                    if condition(seen):
+                        return seen
+        except TimeoutError:
+            last = json.dumps(seen, indent=1)
+            raise AssertionError(
+                f"waited {_DEADLINE:.0f} s in vain for {what}; last seen: {last}"
+            ) from None
+        raise AssertionError("the states of an Instance do not end")
 
-        async def fulfilled() -> bool:
-            nonlocal seen
-            seen = await self.instance(name)
-            return condition(seen)
+    async def _states(self, name: str) -> AsyncGenerator[Json, None]:
+        """Yield the Instance now and after each change; raises NotFound once it is gone.
 
-        await wait_until(fulfilled, lambda: f"{what}; last seen: {json.dumps(seen, indent=1)}")
-        return seen
+        A watch costs the API server less than reading again and again. Every few seconds it is
+        read anew all the same: a condition may look at more than the Instance.
+        """
+        while True:
+            found = await self.instance(name)
+            yield found
+            watch = self.client.watch(
+                INSTANCES,
+                namespace=self.namespace,
+                resource_version=found["metadata"]["resourceVersion"],
+                field_selector=f"metadata.name={name}",
+                timeout_seconds=_WATCH_SECONDS,
+            )
+            async with aclosing(watch) as events:
+                async for event in events:
+                    if event.type == "DELETED":
+                        break
+                    if event.type != "BOOKMARK":
+                        yield event.object
 
     async def until_idle(self, name: str) -> Json:
         """Wait until nothing is scheduled and the status speaks of the object as it is."""
@@ -178,8 +209,10 @@ async def wait_until(
 ) -> None:
     try:
         async with asyncio.timeout(seconds):
-            while not await condition():  # noqa: ASYNC110 - the API server is what changes
-                await asyncio.sleep(_POLL)
+            looks = 0
+            while not await condition():
+                looks += 1
+                await asyncio.sleep(_POLL if looks < _POLLS else _SLOW_POLL)
     except TimeoutError:
         raise AssertionError(f"waited {seconds:.0f} s in vain for {what()}") from None
 
