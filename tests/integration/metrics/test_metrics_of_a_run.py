@@ -143,9 +143,11 @@ async def test_a_run_that_completes_changes_the_series_that_speak_of_it(world: W
 async def test_a_standing_reconciler_tells_who_leads_and_what_it_watches(world: World) -> None:
     await world.apply(two_steps(), new_instance("i", "v-1"))
     await world.until_complete("i")
-    now = await seen(world)
+    now = await until(world, lambda m: m("kudo_leader") == 1, "the reconciler to lead")
 
-    assert (now("kudo_leader"), now("kudo_leader_transitions_total")) == (1, 1)
+    # A machine that stands still for longer than the lease lasts makes it lead more than once; the
+    # unit tests count the terms.
+    assert now("kudo_leader_transitions_total") >= 1
     for resource in ("instances.kudo.dev", "operatorversions.kudo.dev", "pods", "configmaps"):
         assert now("kudo_watches", resource=resource) == 1, resource
         contact = now("kudo_watch_last_contact_timestamp_seconds", resource=resource)
