@@ -106,7 +106,7 @@ def _service(world: World, folder: Path, port: int, probe: int) -> Service:
     command += [f"--port={port}", f"--probe-port={probe}", "--tls-poll=0.2"]
     command += [f"--tls-cert={folder}/tls.crt", f"--tls-key={folder}/tls.key"]
     log = installation.directory / "cert-manager-webhook.log"
-    return Service("webhook", command, log, probe, installation.supervision)
+    return Service("webhook", command, log, probe, installation.webhook.supervision)
 
 
 @asynccontextmanager

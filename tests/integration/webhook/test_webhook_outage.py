@@ -40,6 +40,7 @@ CONFIGURATIONS = [
 ]
 WRITERS = 6
 CHANGES = 15
+RENEWALS = 15
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ async def test_a_certificate_is_renewed_under_load_without_a_failed_request(
     await asyncio.to_thread(webhook.service.start)
     try:
         renewal = await renew_under_load(
-            50,
+            RENEWALS,
             lambda: cluster.serving_certificate(tmp_path, "127.0.0.1"),
             tmp_path / "tls.crt",
             port=webhook.port,
@@ -172,6 +173,6 @@ async def test_a_certificate_is_renewed_under_load_without_a_failed_request(
     finally:
         await asyncio.to_thread(webhook.service.kill)
     assert renewal.failures == []
-    assert renewal.served == 50
+    assert renewal.served == RENEWALS
     assert renewal.kept.latencies
     assert len(renewal.fresh.latencies) > 50

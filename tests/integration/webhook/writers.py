@@ -44,6 +44,8 @@ class Writer:
         stored = await self.world.instance(self.name)
         while not stop.is_set():
             stored = await self._change(stored)
+            # So that a change is on its way at most moments, and the machine is not busy with them.
+            await asyncio.sleep(0.05)
 
     async def _change(self, stored: Json) -> Json:
         value, began = str(int(value_of(stored)) + 1), time.monotonic()
