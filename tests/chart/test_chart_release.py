@@ -22,6 +22,7 @@ from tests.chart.site import (
     Site,
     wait_until,
 )
+from tests.integration.cli.initialising import BUILT_IN, init
 from tools.chart.helm import CHART, NAMESPACE, HelmError, Json, helm
 
 pytestmark = pytest.mark.cluster
@@ -33,6 +34,20 @@ kind: Instance
 metadata: {name: kept, namespace: default}
 spec: {operatorVersion: {name: some-0.1.0}}
 """
+
+
+def test_init_leaves_a_release_of_helm_alone(site: Site) -> None:
+    site.helm("install", "--no-hooks")
+    try:
+        for flags in ((BUILT_IN,), ("--uninstall", "--yes")):
+            done = init(site, *flags)
+            assert "KUDO was installed by Helm, as release kudo" in done.stderr
+        assert init(site, BUILT_IN, "--verify", "-n", "default").stderr == (
+            "Error: KUDO was installed by Helm, as release kudo: `helm test kudo "
+            "--namespace=kudo-system` checks it\n"
+        )
+    finally:
+        site.helm("uninstall", "--no-hooks")
 
 
 def test_leaving_the_crds_to_others_removes_none(site: Site) -> None:

@@ -149,20 +149,6 @@ def test_the_crds_go_with_their_objects_if_that_is_said(site: Site) -> None:
 # Others
 
 
-def test_a_release_of_helm_is_left_alone(site: Site) -> None:
-    site.helm("install", "--no-hooks")
-    try:
-        for flags in ((BUILT_IN,), ("--uninstall", "--yes")):
-            done = init(site, *flags)
-            assert "KUDO was installed by Helm, as release kudo" in done.stderr
-        assert init(site, BUILT_IN, "--verify", "-n", "default").stderr == (
-            "Error: KUDO was installed by Helm, as release kudo: `helm test kudo "
-            "--namespace=kudo-system` checks it\n"
-        )
-    finally:
-        site.helm("uninstall", "--no-hooks")
-
-
 def test_one_line_names_the_rights_that_are_missing(site: Site) -> None:
     done = init(site, BUILT_IN, user=site.cluster.kubeconfig("user"))
     assert done.code == 255
