@@ -31,7 +31,9 @@ _SETTLE_SECONDS = 60.0
 """Kubernetes takes its time to remove what an Instance owned."""
 _WATCH_SECONDS = 2 * WATCH_SILENCE
 _POLL = 0.2
-_UNCHANGED = 5
+_STATE_POLL = 0.5
+"""Each look lists every kind of object."""
+_UNCHANGED = 2
 """Looks at a state without a difference, after which it counts as final."""
 
 NEVER_STRUCK = "the fault never struck"
@@ -116,7 +118,7 @@ class Life:
         last: dict[str, object] = {}
         unchanged = 0
         while unchanged < _UNCHANGED:
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(_STATE_POLL)
             now = await self._state()
             # The objects of an Instance that is gone go one after another, with pauses.
             leaving = self.shared.view.instance(self.namespace) is None and has_orphans(now)
@@ -129,7 +131,7 @@ class Life:
         deadline = time.monotonic() + _SETTLE_SECONDS
         state = await self._state()
         while differences(expected.state, state) and time.monotonic() < deadline:
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(_STATE_POLL)
             state = await self._state()
         return state
 

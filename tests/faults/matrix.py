@@ -78,12 +78,12 @@ class Group:
 
 
 GROUPS = (
-    Group("crashes", KILLS, full=60, part=8, workers=8),
-    Group("refusals", REFUSALS, full=90, part=10, workers=8),
-    Group("connections", NETWORK, full=75, part=9, workers=8),
-    Group("stale starts", (Fault.STALE_START,), full=15, part=3, workers=4),
-    Group("watches", (Fault.GONE, Fault.STALE, Fault.SILENT), full=30, part=5, workers=6),
-    Group("lost events", (Fault.DROPPED,), full=12, part=2, workers=12, lasting=True),
+    Group("crashes", KILLS, full=60, part=4, workers=8),
+    Group("refusals", REFUSALS, full=90, part=4, workers=8),
+    Group("connections", NETWORK, full=75, part=5, workers=8),
+    Group("stale starts", (Fault.STALE_START,), full=15, part=2, workers=4),
+    Group("watches", (Fault.GONE, Fault.STALE, Fault.SILENT), full=30, part=3, workers=6),
+    Group("lost events", (Fault.DROPPED,), full=12, part=1, workers=12, lasting=True),
     Group("leaders", LEADERS, full=18, part=3, workers=1),
 )
 

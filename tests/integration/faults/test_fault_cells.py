@@ -1,4 +1,4 @@
-"""Forty cells of the fault matrix (tests/faults); `make faults` runs more of them.
+"""Cells of the fault matrix (tests/faults), each fault among them; `make faults` runs all of them.
 
 The matrix uses the session's cluster. Its reconciler rests meanwhile: those that the faults hit
 see the API server through a proxy.
