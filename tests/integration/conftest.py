@@ -12,7 +12,9 @@ from kubeio.client import Client
 from kubeio.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
-from tests.integration.support import World, new_namespace
+from kudo_cluster.supervision import Supervision
+from tests.integration.support import World, client_of, new_namespace
+from tests.support.prefork import Prefork
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT_LEASE = ["--lease-duration=3", "--lease-renew-deadline=2", "--lease-retry=0.5"]
@@ -20,9 +22,21 @@ SHORT_LEASE = ["--lease-duration=3", "--lease-renew-deadline=2", "--lease-retry=
 
 
 @pytest.fixture(scope="session")
-def running_installation(cluster: Cluster) -> Iterator[Installation]:
+def programs(cluster: Cluster) -> Iterator[Prefork]:
+    """Yield what starts our programs without their imports."""
+    supervision = Supervision(cluster.directory / "programs.log", remove=None)
+    try:
+        yield Prefork.launch(cluster.directory, supervision)
+    finally:
+        supervision.stop()
+
+
+@pytest.fixture(scope="session")
+def running_installation(cluster: Cluster, programs: Prefork) -> Iterator[Installation]:
+    """Yield the installation; its services start from their console scripts the first time only."""
     options = {"reconciler": SHORT_LEASE}
     with Installation.start(cluster, crds=ROOT / "crds", options=options) as installation:
+        installation.webhook.supervision = installation.reconciler.supervision = programs
         yield installation
 
 
@@ -42,8 +56,8 @@ async def admin(cluster: Cluster) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def world(installation: Installation) -> AsyncIterator[World]:
+async def world(installation: Installation, programs: Prefork) -> AsyncIterator[World]:
     """Yield a namespace of its own, seen by a user without rights on workloads."""
-    async with Client(load_config(installation.cluster.kubeconfig("user"))) as client:
+    async with client_of(installation.cluster.kubeconfig("user")) as client:
         namespace = await new_namespace(client)
-        yield World(installation, client, namespace)
+        yield World(installation, client, namespace, programs)

@@ -10,16 +10,18 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kubeio.client import Client
+from kubeio.config import load_config
 from kubeio.errors import NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation
+from tests.support.prefork import Prefork
 
 Json = dict[str, Any]
 
@@ -60,6 +62,7 @@ class World:
     installation: Installation
     client: Client
     namespace: str
+    programs: Prefork | None = None
 
     async def kubectl(self, *arguments: str, text: str | None = None) -> Done:
         cluster = self.installation.cluster
@@ -83,7 +86,12 @@ class World:
             f"--kubeconfig={cluster.kubeconfig('user')}",
             f"--namespace={self.namespace}",
         ]
-        return await run([*command, *arguments])
+        if self.programs is None:
+            return await run([*command, *arguments])
+        ended = await asyncio.to_thread(
+            self.programs.run, [*command, *arguments], text=None, environment=_environment()
+        )
+        return Done(ended.code, ended.stdout, ended.stderr)
 
     async def get(self, resource: Resource, name: str) -> Json:
         return await self.client.get(resource, name, namespace=self.namespace)
@@ -183,6 +191,21 @@ class World:
         return sorted(events, key=lambda event: int(event["metadata"]["resourceVersion"]))
 
 
+@asynccontextmanager
+async def client_of(kubeconfig: Path) -> AsyncIterator[Client]:
+    """Yield a client; at the end its connections are closed, those of broken off watches, too."""
+    selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]
+    before = len(selector.get_map())
+    async with Client(load_config(kubeconfig)) as client:
+        yield client
+
+    async def closed() -> bool:
+        return len(selector.get_map()) <= before
+
+    # Closing says goodbye by TLS; a loop that ends first would leave the sockets open.
+    await wait_until(closed, lambda: "every connection to be closed")
+
+
 async def new_namespace(client: Client) -> str:
     name = f"test-{uuid.uuid4().hex[:10]}"
     await client.create(
@@ -199,9 +222,13 @@ async def run(command: Sequence[str], *, text: str | None = None) -> Done:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "KUBECONFIG": os.devnull},
+        env=_environment(),
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "KUBECONFIG": os.devnull}
 
 
 async def wait_until(

@@ -372,18 +372,17 @@ async def store_all(installation: Installation) -> dict[str, str]:
 
 @pytest.mark.parametrize("state", STATES)
 async def test_a_recorded_state_comes_to_rest(
-    states: dict[str, str], installation: Installation, state: str
+    states: dict[str, str], world: World, state: str
 ) -> None:
     start = STATES[state]
-    async with Client(load_config(installation.cluster.kubeconfig("user"))) as client:
-        world = World(installation, client, states[state])
-        if start.ended is None:
-            await world.until_gone(INSTANCES, "i")
-        else:
-            await rests(world, start)
+    place = replace(world, namespace=states[state])
+    if start.ended is None:
+        await place.until_gone(INSTANCES, "i")
+    else:
+        await rests(place, start)
 
-        others = [r for r in await reasons(world) if r not in {"PlanStarted", "PlanFinished"}]
-        assert tuple(others) == start.warnings
+    others = [r for r in await reasons(place) if r not in {"PlanStarted", "PlanFinished"}]
+    assert tuple(others) == start.warnings
 
 
 async def rests(world: World, start: Start) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from kudo_cluster.cluster import Cluster
 from kudo_cluster.errors import ClusterError
@@ -37,6 +37,13 @@ _POLL = 0.05
 _LOG_LINES = 15
 
 
+class Starter(Protocol):
+    """What starts a service: a supervisor, or what else makes processes end with the tests."""
+
+    def start(self, command: list[str], log: Path, environment: dict[str, str]) -> Process:
+        """Start a program without waiting; raises ClusterError if that is impossible."""
+
+
 @dataclass
 class Service:
     """One of the two microservices, as a process that can be stopped, killed and started again.
@@ -52,7 +59,7 @@ class Service:
     command: list[str]
     log: Path
     probe_port: int
-    supervision: Supervision
+    supervision: Starter
     process: Process | None = None
 
     def start(self) -> None:
@@ -221,7 +228,7 @@ class Installation:
         [probe_port] = free_ports(1)
         command = [*self.reconciler.command, f"--probe-port={probe_port}", *options]
         log = self.directory / f"{name}.log"
-        return Service(name, command, log, probe_port, self.supervision)
+        return Service(name, command, log, probe_port, self.reconciler.supervision)
 
     def detach(self) -> None:
         """Let both services outlive this process."""
