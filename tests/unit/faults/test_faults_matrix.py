@@ -108,7 +108,7 @@ def test_every_fault_belongs_to_one_group() -> None:
     assert sorted(fault for group in GROUPS for fault in group.faults) == sorted(Fault)
 
 
-@pytest.mark.parametrize(("full", "limit"), [(True, 300), (False, 40)])
+@pytest.mark.parametrize(("full", "limit"), [(True, 300), (False, 22)])
 def test_there_is_a_limit_to_the_cells(full: bool, limit: int) -> None:
     counts = [group.full if full else group.part for group in GROUPS]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kudo_webhook.body import LIMIT
+from tests.support.properties import examples
 from tests.unit.webhook.harness import (
     MUTATE,
     DictVersions,
@@ -67,6 +68,7 @@ async def unharmed(tmp_path: Path) -> AsyncIterator[Webhook]:
         assert_lines_are_ours(lines)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("path", routes())
 async def test_a_body_that_is_cut_off_anywhere_costs_its_connection_alone(
     path: str, tmp_path: Path
@@ -75,7 +77,7 @@ async def test_a_body_that_is_cut_off_anywhere_costs_its_connection_alone(
     chunked = head(path, "transfer-encoding: chunked") + chunk(BODY[:50]) + chunk(BODY[50:])
     async with unharmed(tmp_path) as webhook:
         for wire in (announced, chunked):
-            for end in range(0, len(wire), 37):
+            for end in range(0, len(wire), examples(149, deep=7)):
                 await exchange(webhook, wire[:end], hang_up=True)
 
 
