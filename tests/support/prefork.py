@@ -120,9 +120,10 @@ def serve(listener: socket.socket, mains: Mapping[str, Main]) -> Main:
     prepare = die_with_parent(os.getpid())
     waiting: dict[int, tuple[int, socket.socket]] = {}
     while True:
-        ready, _, _ = select.select([listener, *waiting], [], [])
+        # A pidfd becomes readable when its process ends.
+        ready, _, _ = select.select([listener.fileno(), *waiting], [], [])
         for handle in ready:
-            if handle is listener:
+            if handle == listener.fileno():
                 connection, _ = listener.accept()
                 request = _receive(connection)
                 pid = os.fork()
