@@ -141,7 +141,8 @@ async def test_the_process_is_not_ready_while_the_authority_is_not_known(
     assert await ended(process) == 0
 
     reason = failing.pop("certificate", "")
-    assert list(failing) == ["operatorversions"]
+    # Worker processes may still be on their way.
+    assert set(failing) - {"workers"} == {"operatorversions"}
     if known_by == "nothing":
         assert reason.startswith(f"no certificate is loaded: {tmp_path}/ca.crt is missing")
     else:
