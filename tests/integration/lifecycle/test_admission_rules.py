@@ -167,7 +167,8 @@ async def test_a_required_parameter_must_have_a_value(world: World) -> None:
 
 
 async def test_an_undeclared_parameter_at_create_is_a_warning(world: World) -> None:
-    done = await world.apply(guarded(), new_instance("i", "guarded-1", TOKEN="t", NOPE="x"))
+    instance = new_instance("i", "guarded-1", TOKEN="t", NOPE="x")
+    done = await world.kubectl_apply(guarded(), instance)
 
     assert done.code == 0
     assert 'parameter "NOPE" is not declared by guarded-1' in done.stderr

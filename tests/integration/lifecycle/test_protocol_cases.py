@@ -361,7 +361,7 @@ async def test_without_the_mutating_webhook_only_what_it_would_have_written_is_s
     idle_world: World,
 ) -> None:
     async with without_mutating_webhook(idle_world):
-        created = await idle_world.apply(new_instance("j", "protocol-1"))
+        created = await idle_world.kubectl_apply(new_instance("j", "protocol-1"))
         by_parameter = await denied(idle_world, {"parameters": {"A": "2"}})
         by_name = await denied(idle_world, {"planExecution": {"planName": "other"}})
         labelled = await idle_world.kubectl("label", "instances.kudo.dev", "i", "team=a")

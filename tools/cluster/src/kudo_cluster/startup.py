@@ -140,7 +140,8 @@ class Startup:
             [*component.entrance, str(program), *component.arguments],
             self.layout.log(component.name),
             # HOME, because kwok looks there for settings that are none of this cluster's business.
-            {"PATH": PATH, "HOME": str(self.layout.root)},
+            # GOGC, because a short life has more use for CPU than for memory: half the collections.
+            {"PATH": PATH, "HOME": str(self.layout.root), "GOGC": "200"},
         )
         self._running.append(
             Running(component.name, port=component.port, health=component.health, process=process)
