@@ -122,10 +122,11 @@ async def test_a_job_that_takes_memory_is_told_so() -> None:
     assert (caught.value.limit, caught.value.maximum) == ("memory", 64 << 20)
 
 
-async def test_an_abort_is_what_c_libraries_do_without_memory() -> None:
+@pytest.mark.parametrize("handler", ["abort", "follow_null"])
+async def test_dying_so_is_what_c_libraries_do_without_memory(handler: str) -> None:
     async with running() as pool:
         with pytest.raises(LimitExceeded) as caught:
-            await pool.call("abort", b"", tenant="a")
+            await pool.call(handler, b"", tenant="a")
     assert caught.value.limit == "memory"
 
 

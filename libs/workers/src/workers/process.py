@@ -188,8 +188,9 @@ def _end_of(code: int, handler: str, cpu: float, limits: Limits) -> WorkerError 
     match -code:
         case signal.SIGXCPU:
             return LimitExceeded("cpu", cpu)
-        case signal.SIGABRT:
-            # C++ ends a process so where it gets no memory (std::bad_alloc).
+        case signal.SIGABRT | signal.SIGSEGV:
+            # C++ ends a process so where it gets no memory (std::bad_alloc), and orjson follows a
+            # null pointer. Were it told as a fault of ours, the same input would be tried for ever.
             return LimitExceeded("memory", limits.memory)
         case signal.SIGKILL | signal.SIGTERM:
             return Killed()

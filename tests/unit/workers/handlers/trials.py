@@ -91,6 +91,11 @@ def abort(_: bytes) -> bytes:
     os.abort()
 
 
+def follow_null(_: bytes) -> bytes:
+    ctypes.string_at(0)
+    return b""
+
+
 def leave(_: bytes) -> bytes:
     sys.exit(3)
 
@@ -140,6 +145,6 @@ HANDLERS = {
     handler.__name__: handler
     for handler in (
         *(prepared, limits, echo, burn, burn_for, sleep, hog, grow, large, fail, noisy, pid),
-        *(abort, leave, attempt),
+        *(abort, follow_null, leave, attempt),
     )
 }
