@@ -1,7 +1,7 @@
 """The cache of programs, with a stand-in for the Go command: nothing is built here."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,16 +22,22 @@ class FakeGo:
         self.fails_at: str | None = None
 
     def build(
-        self, program: gobuild.Program, output: Path, log: Path, *, title: str, progress: Progress
+        self,
+        programs: Sequence[gobuild.Program],
+        directory: Path,
+        log: Path,
+        *,
+        progress: Progress,
     ) -> None:
-        output.write_text("half")
         log.touch()
-        if program.name == self.fails_at:
-            raise BuildError("no")
-        self.built.append(program.name)
-        output.write_text(program.package)
-        output.chmod(0o755)
-        progress(title)
+        for program in programs:
+            if program.name == self.fails_at:
+                raise BuildError("no")
+            output = directory / program.name
+            output.write_text(program.package)
+            output.chmod(0o755)
+            self.built.append(program.name)
+            progress(program.name)
 
 
 @pytest.fixture
@@ -78,7 +84,8 @@ def test_the_key_changes_with_the_module(
 
 
 @pytest.mark.parametrize(
-    ("function", "value"), [("target", ("linux", "riscv64")), ("linker_flags", "-s")]
+    ("function", "value"),
+    [("target", ("linux", "riscv64")), ("linker_flags", "-s"), ("compiler_flags", "all=-N")],
 )
 def test_the_key_changes_with_platform_and_flags(
     monkeypatch: pytest.MonkeyPatch, function: str, value: object

@@ -12,6 +12,7 @@ from kudo_cluster.gobuild import Program
 from kudo_cluster.processes import Process, wait_until_gone
 
 _ETCD = Program("etcd", "go.etcd.io/etcd/server/v3")
+_SCHEDULER = Program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler")
 
 
 @pytest.fixture
@@ -29,9 +30,7 @@ def _script(go: Path, body: str) -> None:
 
 
 def _build(tmp_path: Path, lines: list[str]) -> None:
-    gobuild.build(
-        _ETCD, tmp_path / "etcd", tmp_path / "etcd.log", title="[1/1] etcd", progress=lines.append
-    )
+    gobuild.build([_ETCD, _SCHEDULER], tmp_path, tmp_path / "build.log", progress=lines.append)
 
 
 def test_the_components_report_the_pinned_version() -> None:
@@ -71,7 +70,7 @@ def test_a_failed_build_shows_the_end_of_its_log_and_where_it_is(go: Path, tmp_p
     message = str(failed.value)
     assert "line 100" in message
     assert "line 50\n" not in message
-    assert str(tmp_path / "etcd.log") in message
+    assert str(tmp_path / "build.log") in message
     assert "exit code 3" in message
 
 
@@ -80,9 +79,30 @@ def test_the_first_line_comes_before_the_build(go: Path, tmp_path: Path) -> None
     lines: list[str] = []
     _build(tmp_path, lines)
     version = gobuild.module_version("go.etcd.io/etcd/server/v3")
-    assert lines[0] == f"[1/1] etcd: building go.etcd.io/etcd/server/v3 {version}"
-    assert lines[-1].startswith("[1/1] etcd: built in ")
+    assert lines[0] == f"building etcd from go.etcd.io/etcd/server/v3 {version}"
+    assert lines[1].startswith("building kube-scheduler from k8s.io/kubernetes/")
+    assert lines[-1].startswith("built in ")
     assert "-mod=readonly" in (tmp_path / "arguments").read_text()
+
+
+_WRITES_ETCD = """
+while [ "$1" != -o ]; do shift; done
+mkdir -p "$2"; echo whole > "$2"/server
+"""
+
+
+def test_programs_get_the_names_that_they_have_here(go: Path, tmp_path: Path) -> None:
+    _script(go, _WRITES_ETCD)
+    _build(tmp_path, [])
+    assert (tmp_path / "etcd").read_text() == "whole\n"
+    assert not (tmp_path / "kube-scheduler").exists()
+
+
+def test_a_failed_build_gives_what_could_be_built(go: Path, tmp_path: Path) -> None:
+    _script(go, f"{_WRITES_ETCD}; exit 1")
+    with pytest.raises(BuildError):
+        _build(tmp_path, [])
+    assert (tmp_path / "etcd").read_text() == "whole\n"
 
 
 def test_the_callers_go_settings_do_not_matter(
@@ -110,7 +130,7 @@ def test_a_long_build_gives_signs_of_life(
         if line.endswith("s, 1 packages compiled") or len(lines) > 2000:
             done.touch()
 
-    gobuild.build(_ETCD, tmp_path / "etcd", tmp_path / "log", title="etcd", progress=keep)
+    gobuild.build([_ETCD], tmp_path, tmp_path / "log", progress=keep)
     assert len(lines) <= 2000
     assert [line for line in lines if line.endswith("s, 1 packages compiled")]
 
@@ -130,7 +150,7 @@ def test_an_interrupted_build_leaves_no_compiler_behind(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        gobuild.build(_ETCD, tmp_path / "etcd", tmp_path / "log", title="", progress=interrupt)
+        gobuild.build([_ETCD], tmp_path, tmp_path / "log", progress=interrupt)
     assert wait_until_gone(compilers, timeout=60) == []
 
 
@@ -144,7 +164,7 @@ log = Path({str(tmp_path)!r}) / "log"
 progress.HEARTBEAT = 0.0
 tell = lambda line: print(log.read_text() if log.exists() else "", flush=True)
 etcd = gobuild.Program("etcd", "go.etcd.io/etcd/server/v3")
-gobuild.build(etcd, log.with_name("etcd"), log, title="", progress=tell)
+gobuild.build([etcd], log.parent, log, progress=tell)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as builder:
         assert builder.stdout is not None

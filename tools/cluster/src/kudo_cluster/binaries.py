@@ -44,7 +44,6 @@ class Suite:
 
 
 PROGRAMS = (
-    # The largest comes first: what it compiles, the others find compiled.
     Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
     Program("etcd", "go.etcd.io/etcd/server/v3"),
     Program("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
@@ -104,7 +103,7 @@ def cache_key(suite: Suite = CONTROL_PLANE) -> str:
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum"):
         digest.update((gobuild.MODULE / suite.module / name).read_bytes())
-    decisive = [gobuild.linker_flags(), *gobuild.target(), *suite.stages]
+    decisive = [gobuild.compiler_flags(), gobuild.linker_flags(), *gobuild.target(), *suite.stages]
     decisive += [f"{program.name}={program.package}" for program in suite.programs]
     digest.update("\0".join(decisive).encode())
     return digest.hexdigest()[:16]
@@ -153,15 +152,20 @@ def _fill(cache: Path, suite: Suite, programs: Iterable[Program], progress: Prog
         missing = _missing(cache, programs)
         if missing:
             progress(f"building {len(missing)} programs into {cache}; the first time takes minutes")
-        for number, program in enumerate(missing, start=1):
-            output = scratch / program.name
-            title = f"[{number}/{len(missing)}] {program.name}"
-            log = cache / f"{program.name}.log"
-            gobuild.build(program, output, log, title=title, progress=progress)
-            output.rename(cache / program.name)
+            _build(missing, scratch, cache, progress)
         if not _has_stages(cache, suite):
             _copy_stages(scratch / _STAGES)
             (scratch / _STAGES).rename(cache / _STAGES)
+
+
+def _build(programs: list[Program], scratch: Path, cache: Path, progress: Progress) -> None:
+    """Build programs and put those that are whole into the cache, also if others failed."""
+    try:
+        gobuild.build(programs, scratch, cache / "build.log", progress=progress)
+    finally:
+        for program in programs:
+            if _is_program(scratch / program.name):
+                (scratch / program.name).rename(cache / program.name)
 
 
 def _copy_stages(destination: Path) -> None:
