@@ -36,8 +36,9 @@ $(STAMP): requirements/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 setup: $(STAMP) ## create .venv and build the local control plane (cached)
 	@$(BIN)/kudo-cluster build
 
-demo: $(STAMP) ## run the main job on a local control plane (KEEP=1 leaves it running)
-	@$(BIN)/python tools/demo/demo.py $(if $(KEEP),--keep)
+demo: $(STAMP) ## run the main job on a local control plane (KEEP=1 leaves it running; CONTEXT=current)
+	@$(BIN)/python tools/demo/demo.py $(if $(KEEP),--keep) $(if $(filter current,$(CONTEXT)),--current-context) \
+		$(if $(ADDRESS),--address $(ADDRESS)) $(if $(YES),--yes)
 
 test: $(STAMP) ## run unit and integration tests
 	@$(BIN)/kudo-cluster build

@@ -66,6 +66,6 @@ def kubectl(node_cluster: Cluster, tmp_path: Path) -> Iterator[Kubectl]:
 
 
 @pytest.fixture
-def inside(world: World, tmp_path: Path) -> Kubectl:
+def inside(world: World, node_cluster: Cluster, tmp_path: Path) -> Kubectl:
     """Give kubectl as the admin in the world's namespace, to look into its pods."""
-    return Kubectl(world.installation.cluster, tmp_path / "cache", world.namespace)
+    return Kubectl(node_cluster, tmp_path / "cache", world.namespace)

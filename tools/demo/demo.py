@@ -5,17 +5,19 @@ fails if a command ends otherwise than it should.
 """
 
 import argparse
+import contextlib
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kudo_cluster import Cluster, ClusterError
-from kudo_cluster.installation import Installation
+from kudo_cluster import Cluster, ClusterError, current
+from kudo_cluster.current import Context, CurrentCluster
+from kudo_cluster.installation import LOOPBACK, Host, Installation
 from kudo_cluster.progress import announce
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +34,7 @@ class DemoError(Exception):
 class Shell:
     """Runs commands as a user of the cluster would, and shows them."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Host) -> None:
         programs = (Path(sys.executable).parent, cluster.binary("kubectl").parent)
         path = os.pathsep.join([*map(str, programs), os.environ.get("PATH", "")])
         self.environment = {
@@ -71,12 +73,31 @@ class Shell:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="leave the cluster running at the end")
+    parser.add_argument(
+        "--current-context",
+        action="store_true",
+        help="use the cluster of the kubeconfig's current context, and remove what was made there",
+    )
+    parser.add_argument(
+        "--address",
+        default=LOOPBACK,
+        help="with --current-context: the address of this machine at which that cluster's API "
+        "server reaches it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="with --current-context: do not ask, also if the cluster is not on this machine",
+    )
     options = parser.parse_args(arguments)
     # A demo that is told to end takes its cluster with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
     try:
-        _demo(keep=options.keep, started=started)
+        if options.current_context:
+            _demo_there(current.read(os.environ), options.address, yes=options.yes)
+        else:
+            _demo(keep=options.keep, started=started)
     except (ClusterError, DemoError) as error:
         print(f"\nError: {error}", file=sys.stderr)
         return 1
@@ -101,6 +122,69 @@ def _demo(*, keep: bool, started: float) -> None:
                 _keep(shell)
             else:
                 print("`make demo KEEP=1` leaves the cluster running, to play with.")
+
+
+def _demo_there(context: Context, address: str, *, yes: bool) -> None:
+    print(f"This shows two operators on the cluster of context {context.name}, {context.server}.")
+    print(f"Made there, and removed at the end: the namespaces {current.SYSTEM_NAMESPACE} and")
+    print(
+        f"{current.NAMESPACE}, the CRDs of KUDO, its webhook configurations, and the rights of its"
+    )
+    print("services, which run on this machine.")
+    _ask(context, yes=yes)
+    with current.lent(context, announce) as cluster, _crds(cluster):
+        _say("KUDO: the admission webhook with TLS, and the reconciler")
+        with _services(cluster, address):
+            shell = Shell(cluster)
+            _story(shell)
+            _second_story(shell)
+        _say("That was the demo; what it made is being removed")
+
+
+def _ask(context: Context, *, yes: bool) -> None:
+    """Have the user agree, unless the cluster is on this machine.
+
+    Raises:
+        DemoError: they did not, or cannot be asked.
+    """
+    if yes or context.local:
+        return
+    if not sys.stdin.isatty():
+        raise DemoError(
+            f"{context.server} is not on this machine, and there is no terminal to ask on: add "
+            "--yes (make demo CONTEXT=current YES=1) if this is the cluster that you mean"
+        )
+    answer = input(
+        f"It is not on this machine. Type the context's name, {context.name}, to go on: "
+    )
+    if answer.strip() != context.name:
+        raise DemoError("nothing was done")
+
+
+@contextlib.contextmanager
+def _crds(cluster: CurrentCluster) -> Iterator[None]:
+    with contextlib.ExitStack() as made:
+        announce("creating the CRDs")
+        for path in sorted((_ROOT / "crds").glob("*.yaml")):
+            current.create(cluster, path.read_text(encoding="utf-8"), made, announce)
+        established = ("--for=condition=Established", "--timeout=60s")
+        current.kubectl(cluster, "wait", *established, "-f", str(_ROOT / "crds"))
+        yield
+
+
+@contextlib.contextmanager
+def _services(cluster: CurrentCluster, address: str) -> Iterator[None]:
+    """Run the services; at the end their Instances go first, since only they let them go."""
+    with Installation.start(cluster, crds=None, address=address, progress=announce) as kudo:
+        try:
+            yield
+        finally:
+            with contextlib.suppress(ClusterError):
+                current.kubectl(
+                    cluster, "delete", "instances.kudo.dev", "--all", "--timeout=60s",
+                    f"--namespace={current.NAMESPACE}",
+                )  # fmt: skip
+            kudo.unregister_webhook()
 
 
 def _story(shell: Shell) -> None:

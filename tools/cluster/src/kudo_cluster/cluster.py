@@ -179,6 +179,11 @@ class Cluster:
             known = ", ".join(self._state.binaries)
             raise ClusterError(f"no program {name}; there are {known}") from None
 
+    @property
+    def reconciler_user(self) -> str:
+        """The user name in the reconciler's client certificate."""
+        return kubeconfig.IDENTITIES["reconciler"].user
+
     def serving_certificate(self, directory: Path, *hosts: str) -> tuple[Path, Path, bytes]:
         """Sign a certificate for a webhook that runs on this machine.
 

@@ -19,22 +19,42 @@ from string import Template
 from types import TracebackType
 from typing import Protocol, Self
 
-from kudo_cluster.cluster import Cluster
 from kudo_cluster.errors import ClusterError
+from kudo_cluster.kubeconfig import Role
 from kudo_cluster.ports import free_ports
 from kudo_cluster.processes import Process, wait_until_gone
 from kudo_cluster.progress import Progress, silent
 from kudo_cluster.supervision import Supervision
 
 _WEBHOOKS = Path(__file__).with_name("webhooks.yaml")
-_RECONCILER_USER = "kudo-reconciler"
 # The chart lets the reconciler write its Lease there and nowhere else.
 _LEASE_NAMESPACE = "kudo-system"
-_HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 30.0
 _POLL = 0.05
 _LOG_LINES = 15
+
+
+class Host(Protocol):
+    """A cluster that KUDO is installed on: `Cluster`, or one that somebody else runs."""
+
+    @property
+    def directory(self) -> Path:
+        """Where files of the installation are kept."""
+
+    @property
+    def reconciler_user(self) -> str:
+        """The name by which the API server knows the reconciler."""
+
+    def kubeconfig(self, role: Role) -> Path:
+        """Return the kubeconfig of a role."""
+
+    def binary(self, name: str) -> Path:
+        """Return the path of a program, such as kubectl."""
+
+    def serving_certificate(self, directory: Path, *hosts: str) -> tuple[Path, Path, bytes]:
+        """Sign a certificate; returns its path, that of its key, and the authority."""
 
 
 class Starter(Protocol):
@@ -100,7 +120,7 @@ class Service:
 
     def get(self, path: str) -> tuple[int, str]:
         """Read from its probe port, such as /metrics; status 0 means that nobody answers."""
-        connection = http.client.HTTPConnection(_HOST, self.probe_port, timeout=5)
+        connection = http.client.HTTPConnection(LOOPBACK, self.probe_port, timeout=5)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -130,7 +150,7 @@ class Service:
 class Installation:
     """KUDO on one cluster."""
 
-    cluster: Cluster
+    cluster: Host
     directory: Path
     webhook: Service
     reconciler: Service
@@ -140,18 +160,20 @@ class Installation:
     @classmethod
     def start(
         cls,
-        cluster: Cluster,
+        cluster: Host,
         *,
-        crds: Path,
+        crds: Path | None,
         options: Mapping[str, list[str]] | None = None,
+        address: str = LOOPBACK,
         progress: Progress = silent,
     ) -> Self:
         """Install the CRDs, start both services and register the webhook.
 
         Args:
             cluster: The running cluster.
-            crds: Folder with the CRDs.
+            crds: Folder with the CRDs; None if they are there.
             options: More options for a service, by its name.
+            address: The address of this machine at which the API server calls the webhook.
             progress: Told of each step.
 
         Raises:
@@ -159,10 +181,12 @@ class Installation:
         """
         directory = cluster.directory / "kudo"
         directory.mkdir(exist_ok=True)
-        progress("creating the CRDs")
-        _kubectl(cluster, "apply", "--server-side", "-f", str(crds))
-        _kubectl(cluster, "wait", "--for=condition=Established", "--timeout=60s", "-f", str(crds))
-        installation = cls._prepare(cluster, directory, options or {})
+        if crds is not None:
+            progress("creating the CRDs")
+            _kubectl(cluster, "apply", "--server-side", "-f", str(crds))
+            established = ("--for=condition=Established", "--timeout=60s")
+            _kubectl(cluster, "wait", *established, "-f", str(crds))
+        installation = cls._prepare(cluster, directory, options or {}, address)
         try:
             installation.launch(progress)
         except BaseException:
@@ -180,21 +204,23 @@ class Installation:
         self.reconciler.wait_ready()
 
     @classmethod
-    def _prepare(cls, cluster: Cluster, directory: Path, options: Mapping[str, list[str]]) -> Self:
+    def _prepare(
+        cls, cluster: Host, directory: Path, options: Mapping[str, list[str]], address: str
+    ) -> Self:
         supervision = Supervision(directory / "supervisor.log", remove=None)
         port, webhook_probes, reconciler_probes = free_ports(3)
-        certificate, key, ca = cluster.serving_certificate(directory, _HOST)
+        certificate, key, ca = cluster.serving_certificate(directory, address)
         configurations = Template(_WEBHOOKS.read_text(encoding="utf-8")).substitute(
-            URL=f"https://{_HOST}:{port}",
+            URL=f"https://{_authority(address, port)}",
             CA_BUNDLE=base64.b64encode(ca).decode(),
-            RECONCILER=_RECONCILER_USER,
+            RECONCILER=cluster.reconciler_user,
         )
-        serving = [f"--host={_HOST}", f"--port={port}", "--drain-seconds=0"]
+        serving = [f"--host={address}", f"--port={port}", "--drain-seconds=0"]
         serving += [f"--tls-cert={certificate}", f"--tls-key={key}"]
 
-        def service(name: str, probe_port: int, arguments: list[str]) -> Service:
+        def service(name: Role, probe_port: int, arguments: list[str]) -> Service:
             command = [str(_program(f"kudo-{name}"))]
-            command += [f"--kubeconfig={cluster.kubeconfig(name)}", f"--probe-host={_HOST}"]  # type: ignore[arg-type]
+            command += [f"--kubeconfig={cluster.kubeconfig(name)}", f"--probe-host={LOOPBACK}"]
             command += [f"--probe-port={probe_port}", *arguments, *options.get(name, [])]
             return Service(name, command, directory / f"{name}.log", probe_port, supervision)
 
@@ -250,6 +276,10 @@ class Installation:
         self.stop()
 
 
+def _authority(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
 def _program(name: str) -> Path:
     """Find a console script beside the interpreter that runs this."""
     path = Path(sys.executable).with_name(name)
@@ -258,7 +288,7 @@ def _program(name: str) -> Path:
     return path
 
 
-def _kubectl(cluster: Cluster, *arguments: str, text: str | None = None) -> None:
+def _kubectl(cluster: Host, *arguments: str, text: str | None = None) -> None:
     command = [str(cluster.binary("kubectl")), f"--kubeconfig={cluster.kubeconfig('admin')}"]
     done = subprocess.run(
         [*command, *arguments], input=text, capture_output=True, text=True, check=False

@@ -1,0 +1,224 @@
+"""The cluster of the current context of a kubeconfig, lent to the demo.
+
+Everything is created and nothing is changed: what is there already under a name that is needed is
+an error. What was created is removed at the end, in reverse order, whatever happened in between.
+The webhook and the reconciler run on this machine with the rights that the chart gives them, as
+service accounts; so the API server has to reach this machine.
+"""
+
+import contextlib
+import ipaddress
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+import yaml
+
+from kudo_cluster.errors import ClusterError
+from kudo_cluster.kubeconfig import Role
+from kudo_cluster.pki import Authority, write_private
+from kudo_cluster.progress import Progress
+
+SYSTEM_NAMESPACE: Final = "kudo-system"
+"""Where the service accounts are; the chart's rights name it."""
+NAMESPACE: Final = "kudo-demo"
+"""Where the demo installs its operators."""
+_RIGHTS: Final = Path(__file__).with_name("chart-rbac.yaml")
+_ACCOUNTS: Final[Mapping[Role, str]] = {
+    "webhook": "kudo-webhook",
+    "reconciler": "kudo-reconciler",
+}
+_TOKEN_LIFETIME: Final = "12h"
+_DEADLINE: Final = "--timeout=120s"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The current context.
+
+    Attributes:
+        kubectl: The program that knows how to reach it.
+        name: Its name.
+        document: A kubeconfig with this context alone, its files inlined.
+    """
+
+    kubectl: Path
+    name: str
+    document: Json
+
+    @property
+    def server(self) -> str:
+        """URL of the API server."""
+        return str(self.document["clusters"][0]["cluster"]["server"])
+
+    @property
+    def local(self) -> bool:
+        """Whether the API server listens on a loopback address of this machine."""
+        host = urlsplit(self.server).hostname or ""
+        if host == "localhost":
+            return True
+        with contextlib.suppress(ValueError):
+            return ipaddress.ip_address(host).is_loopback
+        return False
+
+
+def read(environment: Mapping[str, str]) -> Context:
+    """Read the current context as kubectl sees it; no server is asked.
+
+    Raises:
+        ClusterError: kubectl is missing, or there is no current context.
+    """
+    found = shutil.which("kubectl", path=environment.get("PATH"))
+    if found is None:
+        raise ClusterError("kubectl is not on the PATH; it knows how to reach your cluster")
+    command = [found, "config", "view", "--minify", "--flatten", "--raw", "--output=json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ClusterError(f"there is no current context: {done.stderr.strip()}")
+    document: Json = json.loads(done.stdout)
+    if not document.get("clusters"):
+        raise ClusterError(
+            "the current context names no cluster; see `kubectl config get-contexts`"
+        )
+    return Context(Path(found), document["current-context"], document)
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentCluster:
+    """A cluster that somebody else runs; what an `Installation` needs of one.
+
+    Attributes:
+        context: How it is reached.
+        directory: Where files of the demo are kept.
+    """
+
+    context: Context
+    directory: Path
+
+    @property
+    def reconciler_user(self) -> str:
+        return f"system:serviceaccount:{SYSTEM_NAMESPACE}:kudo-reconciler"
+
+    def kubeconfig(self, role: Role) -> Path:
+        """Return the kubeconfig of a role; `admin` and `user` are the user of the context."""
+        return self.directory / f"{role}.kubeconfig"
+
+    def binary(self, name: str) -> Path:
+        """Return the path of kubectl."""
+        assert name == "kubectl"
+        return self.context.kubectl
+
+    def serving_certificate(self, directory: Path, *hosts: str) -> tuple[Path, Path, bytes]:
+        """Sign a certificate for the webhook; see `Cluster.serving_certificate`."""
+        authority = Authority.create("kudo-demo-webhook")
+        certificate, key = authority.server("webhook", hosts).write(directory, "tls")
+        return certificate, key, authority.pair.certificate
+
+
+@contextlib.contextmanager
+def lent(context: Context, progress: Progress) -> Iterator[CurrentCluster]:
+    """Create namespaces, service accounts and rights; at the end remove them.
+
+    Raises:
+        ClusterError: something is there already, or may not be created.
+    """
+    with tempfile.TemporaryDirectory(prefix="kudo-demo-") as folder, contextlib.ExitStack() as made:
+        cluster = CurrentCluster(context, Path(folder))
+        _write_kubeconfig(cluster, "admin", context.document["users"][0]["user"], namespace="")
+        user = context.document["users"][0]["user"]
+        _write_kubeconfig(cluster, "user", user, namespace=NAMESPACE)
+        _check_free(cluster)
+        progress(
+            f"creating namespaces {SYSTEM_NAMESPACE} and {NAMESPACE}, and the services' rights"
+        )
+        for obj in _objects():
+            create(cluster, json.dumps(obj), made, progress)
+        for role, account in _ACCOUNTS.items():
+            arguments = ("create", "token", account, f"--namespace={SYSTEM_NAMESPACE}")
+            token = kubectl(cluster, *arguments, f"--duration={_TOKEN_LIFETIME}").strip()
+            _write_kubeconfig(cluster, role, {"token": token}, namespace=SYSTEM_NAMESPACE)
+        yield cluster
+
+
+def create(
+    cluster: CurrentCluster, manifest: str, made: contextlib.ExitStack, progress: Progress
+) -> None:
+    """Create an object and have it removed when `made` is closed.
+
+    Raises:
+        ClusterError: it exists, or may not be created.
+    """
+    name = kubectl(cluster, "create", "--output=name", "-f", "-", text=manifest).strip()
+
+    def remove() -> None:
+        try:
+            kubectl(cluster, "delete", "--ignore-not-found", _DEADLINE, "-f", "-", text=manifest)
+        except ClusterError as error:
+            # What comes after it is still to be removed.
+            progress(f"not removed: {name}: {error}")
+
+    made.callback(remove)
+
+
+def kubectl(cluster: CurrentCluster, *arguments: str, text: str | None = None) -> str:
+    """Run kubectl as the user of the context.
+
+    Raises:
+        ClusterError: it failed.
+    """
+    command = [str(cluster.binary("kubectl")), f"--kubeconfig={cluster.kubeconfig('admin')}"]
+    done = subprocess.run(
+        [*command, *arguments], input=text, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ClusterError(f"kubectl {arguments[0]} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _check_free(cluster: CurrentCluster) -> None:
+    """Raise ClusterError if KUDO, or what the demo would create first, is there already."""
+    wanted = ["crd/instances.kudo.dev", f"namespace/{SYSTEM_NAMESPACE}", f"namespace/{NAMESPACE}"]
+    found = kubectl(cluster, "get", "--ignore-not-found", "--output=name", *wanted).split()
+    if found:
+        raise ClusterError(
+            f"{', '.join(found)} is in this cluster already. The demo brings its own KUDO and "
+            "needs a cluster without; where KUDO runs, try "
+            "`kubectl kudo install ./examples/first-operator`"
+        )
+
+
+def _objects() -> Iterator[Json]:
+    for name in (SYSTEM_NAMESPACE, NAMESPACE):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    for name in _ACCOUNTS.values():
+        metadata = {"name": name, "namespace": SYSTEM_NAMESPACE}
+        yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    for obj in yaml.safe_load_all(_RIGHTS.read_text(encoding="utf-8")):
+        if "subjects" in obj:
+            subjects = [_account(subject["name"]) for subject in obj["subjects"]]
+            obj = {**obj, "subjects": subjects}
+        yield cast("Json", obj)
+
+
+def _account(name: str) -> Json:
+    return {"kind": "ServiceAccount", "name": name, "namespace": SYSTEM_NAMESPACE}
+
+
+def _write_kubeconfig(cluster: CurrentCluster, role: Role, user: Json, *, namespace: str) -> None:
+    document = cluster.context.document
+    [named] = document["contexts"]
+    context = {**named["context"], **({"namespace": namespace} if namespace else {})}
+    content = {
+        **document,
+        "contexts": [{**named, "context": context}],
+        "users": [{**document["users"][0], "user": user}],
+    }
+    write_private(cluster.kubeconfig(role), json.dumps(content).encode())
