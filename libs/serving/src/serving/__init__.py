@@ -6,5 +6,6 @@ Nothing here knows of Kubernetes objects; both services build on the same few pa
 * `serving.logs` writes one JSON object a line;
 * `serving.signals` turns SIGTERM into an event;
 * `serving.server` runs an ASGI app inside a TaskGroup;
+* `serving.limits` says what a client of a port may take;
 * `serving.probes` answers /healthz, /readyz and /metrics.
 """

@@ -5,9 +5,6 @@ and two packets for each answer, which costs more than most requests take to ans
 """
 
 import asyncio
-from typing import cast
-
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class JoinedWrites:
@@ -38,10 +35,3 @@ class JoinedWrites:
             data = b"".join(self._waiting)
             self._waiting.clear()
             self._transport.write(data)
-
-
-class OneWriteProtocol(HttpToolsProtocol):
-    """HTTP/1.1 by httptools over `JoinedWrites`."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast("asyncio.Transport", JoinedWrites(transport)))

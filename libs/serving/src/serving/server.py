@@ -11,15 +11,15 @@ import socket
 import ssl as tls
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import uvicorn
+from uvicorn.server import ServerState
 
-from serving.answer import OneWriteProtocol
+from serving.connections import Connections
+from serving.limits import PortLimits
 from serving.probes import AsgiApp
-
-_KEEP_ALIVE = 120
-"""Seconds; longer than the 90 s after which Go's clients drop an idle connection, so that we
-never close one just as the API server sends a request on it."""
+from serving.protocol import BoundedProtocol, TlsProtocol
 
 
 class ListenError(Exception):
@@ -39,7 +39,7 @@ async def serve(
     grace: float,
     ssl: tls.SSLContext | None = None,
     on_started: Callable[[int], None] | None = None,
-    limit_concurrency: int | None = None,
+    connections: Connections | None = None,
 ) -> None:
     """Serve until `stop` is set, then let requests in flight finish.
 
@@ -51,14 +51,16 @@ async def serve(
         grace: Seconds that requests in flight get after `stop`; then they are cancelled.
         ssl: Serves TLS with this context; plain HTTP without.
         on_started: Called with the bound port once connections are accepted.
-        limit_concurrency: Connections and requests beyond this many get 503.
+        connections: Bounds and counts the connections; by default with the limits of `PortLimits`.
 
     Raises:
         ListenError: the address cannot be listened on.
     """
+    if connections is None:
+        connections = Connections(PortLimits())
     config = uvicorn.Config(
         app,
-        http=OneWriteProtocol,
+        http=_protocols(connections, ssl),
         ws="none",
         lifespan="off",
         loop="none",
@@ -67,17 +69,36 @@ async def serve(
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=math.ceil(grace),
-        limit_concurrency=limit_concurrency,
-        ssl_context_factory=(lambda _config, _default: ssl) if ssl else None,
     )
     with _listener(host, port) as listener:
-        server = _Server(config, stop, on_started)
+        server = _Server(config, connections, stop, on_started)
         try:
             await server.serve(sockets=[listener])
         finally:
             server.close()
+
+
+def _protocols(connections: Connections, ssl: tls.SSLContext | None) -> type[asyncio.Protocol]:
+    """Return what makes the protocol of each new connection."""
+
+    def make(
+        *,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: object,
+    ) -> asyncio.BaseProtocol:
+        if ssl is None:
+            return BoundedProtocol(connections, config, server_state, app_state)
+        return TlsProtocol(
+            connections,
+            ssl,
+            lambda below: BoundedProtocol(connections, config, server_state, app_state, below),
+        )
+
+    # uvicorn names a class; all that it does with it is to call it.
+    return cast("type[asyncio.Protocol]", make)
 
 
 @contextmanager
@@ -103,10 +124,12 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
+        connections: Connections,
         stop: asyncio.Event,
         on_started: Callable[[int], None] | None,
     ) -> None:
         super().__init__(config)
+        self._connections = connections
         self._stop = stop
         self._on_started = on_started
 
@@ -126,5 +149,4 @@ class _Server(uvicorn.Server):
         """Drop what a cancelled `serve` leaves open; after a graceful stop nothing is."""
         for server in getattr(self, "servers", ()):
             server.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
+        self._connections.abort_all()

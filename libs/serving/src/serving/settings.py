@@ -138,6 +138,29 @@ def seconds(text: str) -> float:
     return value
 
 
+def some_seconds(text: str) -> float:
+    """Convert a duration in seconds that is longer than none.
+
+    Raises:
+        ValueError: it is no finite number, or not above 0.
+    """
+    value = seconds(text)
+    if not value:
+        raise ValueError("0 seconds are too few")
+    return value
+
+
+def at_least(minimum: int) -> Convert:
+    """Return a converter that takes whole numbers from this one on."""
+
+    def convert(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < minimum:
+            raise ValueError(f"{text!r} is no whole number from {minimum} on")
+        return int(text)
+
+    return convert
+
+
 def boolean(text: str) -> bool:
     """Convert `true` or `false`, in any case.
 

@@ -55,6 +55,8 @@ from kudo_reconciler.surroundings import Surroundings
 from kudo_reconciler.task_runner import TaskRunner
 from kudo_reconciler.values import ValueChecks
 from kudo_reconciler.versions import VersionStore, kept_version
+from serving.connections import Connections
+from serving.limits import PROBES
 from serving.probes import Probes, asgi_app
 from serving.server import serve
 from serving.turns import follow_turns
@@ -88,6 +90,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 port=settings.probe_port,
                 stop=closed,
                 grace=1.0,
+                connections=Connections(PROBES),
             ),
             name="probe listener",
         )

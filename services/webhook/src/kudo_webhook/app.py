@@ -24,6 +24,8 @@ from kudo_webhook.registration import Place, Registration, Webhooks
 from kudo_webhook.routes import MUTATE, VALIDATE, Admission
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import InformedVersions, VersionSource
+from serving.connections import Connections
+from serving.limits import PROBES
 from serving.probes import AsgiApp, Probes, Receive, Scope, Send, asgi_app
 from serving.server import serve
 from serving.turns import follow_turns
@@ -137,6 +139,8 @@ async def serve_admission(
     certificate = Served()
     metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
     follow_turns(metrics.registry)
+    connections = Connections(settings.limits, metrics.connection_closed)
+    metrics.follow(connections)
     probes = _probes(source, certificate)
     pool = build_pool(HANDLERS, settings.worker_processes, metrics.registry, probes)
     admission = Admission(
@@ -161,6 +165,7 @@ async def serve_admission(
                 port=settings.probe_port,
                 stop=closed,
                 grace=1.0,
+                connections=Connections(PROBES),
                 on_started=started.probes,
             ),
             name="probe listener",
@@ -173,6 +178,7 @@ async def serve_admission(
                 ssl=certificate.context,
                 stop=closing,
                 grace=settings.request_deadline,
+                connections=connections,
                 on_started=started.admission,
             ),
             name="admission listener",

@@ -15,6 +15,8 @@ from prometheus_client import (
 )
 
 from kudo_webhook.certificates.rotation import Write
+from serving.connections import Connections
+from serving.limits import Reason
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -79,6 +81,13 @@ class Metrics:
         Gauge(
             "kudo_admission_in_flight", "Requests being answered now.", registry=self.registry
         ).set_function(lambda: self.in_flight)
+        closed = Counter(
+            "kudo_admission_connections_closed_total",
+            "Connections to the admission port that we closed before their request was answered.",
+            ("reason",),
+            registry=self.registry,
+        )
+        self._closed = {reason: closed.labels(reason) for reason in get_args(Reason)}
         Gauge(
             "kudo_certificate_expiry_timestamp_seconds",
             "When the serving certificate expires; 0 while there is none.",
@@ -112,6 +121,23 @@ class Metrics:
             counter = self._counters[key] = self._requests.labels(*key)
         counter.inc()
         self._durations[route].observe(seconds)
+
+    def follow(self, connections: Connections) -> None:
+        """Show how many connections to the admission port there are, and what they hold."""
+        Gauge(
+            "kudo_admission_connections",
+            "Open connections to the admission port.",
+            registry=self.registry,
+        ).set_function(connections.__len__)
+        Gauge(
+            "kudo_admission_body_bytes",
+            "Bytes of the bodies of requests that are not answered yet.",
+            registry=self.registry,
+        ).set_function(lambda: connections.held)
+
+    def connection_closed(self, reason: Reason) -> None:
+        """Count a connection to the admission port that was closed by its limits."""
+        self._closed[reason].inc()
 
     def certificate_written(self, what: Write) -> None:
         """Count a write of the built-in certificates."""

@@ -1,19 +1,33 @@
 """The options of the webhook: flags, or environment variables KUDO_WEBHOOK_*."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from kudo_webhook.body import LIMIT as BODY_LIMIT
 from kudo_webhook.certificates.keeper import BuiltIn
 from kudo_webhook.certificates.lifetimes import Lifetimes, duration
+from serving.limits import PortLimits
 from serving.logs import Style
-from serving.settings import Option, boolean, log_level, log_style, parse, port, refuse, seconds
+from serving.settings import (
+    Option,
+    at_least,
+    boolean,
+    log_level,
+    log_style,
+    parse,
+    port,
+    refuse,
+    seconds,
+    some_seconds,
+)
 from serving.worker_pool import WorkerSettings, worker_options
 
 _PROGRAM = "kudo-webhook"
 _ENV = "KUDO_WEBHOOK_"
+_LIMITS = PortLimits(request_bytes=2 * BODY_LIMIT)
 
 OPTIONS = (
     Option("--host", _ENV + "HOST", "address of the admission listener", "0.0.0.0"),  # noqa: S104
@@ -103,6 +117,34 @@ OPTIONS = (
     ),
     *worker_options(_ENV),
     Option(
+        "--head-seconds",
+        _ENV + "HEAD_SECONDS",
+        "seconds for the TLS handshake, and again for the headers of a request",
+        _LIMITS.head,
+        some_seconds,
+    ),
+    Option(
+        "--body-seconds",
+        _ENV + "BODY_SECONDS",
+        "seconds for the body of a request",
+        _LIMITS.body,
+        some_seconds,
+    ),
+    Option(
+        "--max-connections",
+        _ENV + "MAX_CONNECTIONS",
+        "connections to the admission listener at a time; the oldest incomplete one makes room",
+        _LIMITS.connections,
+        at_least(16),
+    ),
+    Option(
+        "--max-body-bytes",
+        _ENV + "MAX_BODY_BYTES",
+        "bytes of the bodies of all requests at a time; half of them for the beginnings of bodies",
+        _LIMITS.held_bytes,
+        at_least(4 * BODY_LIMIT),
+    ),
+    Option(
         "--drain-seconds",
         _ENV + "DRAIN_SECONDS",
         "seconds between failing readiness and closing the listener when stopping",
@@ -125,6 +167,7 @@ class Settings:
         public_roots: Whether webhooks are registered without a caBundle.
         register: The webhooks to register; None if somebody else does.
         worker_processes: The processes that work on data of tenants.
+        limits: What a client of the admission listener may take.
     """
 
     host: str
@@ -142,6 +185,7 @@ class Settings:
     kubeconfig: Path | None
     request_deadline: float
     worker_processes: WorkerSettings
+    limits: PortLimits
     drain_seconds: float
     log_level: str
     log_style: Style
@@ -171,7 +215,25 @@ class Settings:
             refuse(_PROGRAM, "give either --tls-cert and --tls-key, or --certificate-secret")
         if built_in is not None and values["public_roots"]:
             refuse(_PROGRAM, "--public-roots needs --tls-cert: no root signs built-in certificates")
-        return cls(tls_files=files, built_in=built_in, worker_processes=worker_processes, **values)
+        return cls(
+            tls_files=files,
+            built_in=built_in,
+            worker_processes=worker_processes,
+            limits=_limits(values),
+            **values,
+        )
+
+
+def _limits(values: dict[str, Any]) -> PortLimits:
+    head = values.pop("head_seconds")
+    return replace(
+        _LIMITS,
+        handshake=head,
+        head=head,
+        body=values.pop("body_seconds"),
+        connections=values.pop("max_connections"),
+        held_bytes=values.pop("max_body_bytes"),
+    )
 
 
 def _tls_files(values: dict[str, Any]) -> tuple[Path, Path] | None:
