@@ -26,6 +26,11 @@ _RULE = {"apiGroups": [""], "resources": ["pods"]}
         ({"webhook": {"extraArgs": ["tls-poll"]}}, "'/webhook/extraArgs/0'"),
         ({"webhook": {"image": {"digest": "sha256:12"}}}, "'/webhook/image/digest'"),
         ({"webhook": {"image": {"repository": "a:1"}}}, "'/webhook/image/repository'"),
+        (
+            {"webhook": {"clientCA": {"secretName": "a", "configMapName": "b"}}},
+            "webhook.clientCA: give either secretName or configMapName",
+        ),
+        ({"webhook": {"clientCA": {"key": "../ca"}}}, "'/webhook/clientCA/key'"),
         ({"webhook": {"log": {"level": "loud"}}}, "'debug', 'info', 'warning', 'error'"),
         ({"webhook": {"workerProcesses": 1}}, "minimum: got 1, want 2"),
         ({"reconciler": {"workerMemory": "192MB"}}, "'192MB' does not match"),

@@ -65,6 +65,7 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "failurePolicy": "Ignore",
             "timeoutSeconds": 5,
             "drainSeconds": 8,
+            "clientCA": {"configMapName": "apiserver-client-ca", "key": "ca.pem"},
             "log": {"level": "debug", "style": "text"},
             "extraArgs": ["--tls-poll=1"],
             "affinity": {"nodeAffinity": {}},
@@ -93,6 +94,7 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             ],
         },
         "networkPolicy": {
+            "admissionFrom": [{"ipBlock": {"cidr": "10.0.0.0/28"}}],
             "metricsFrom": [{"namespaceSelector": {"matchLabels": {"metrics": "yes"}}}],
             "egress": {"enabled": True, "apiServerPorts": [6443]},
         },

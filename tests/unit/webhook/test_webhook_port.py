@@ -20,6 +20,7 @@ from tests.unit.webhook.harness import (
 
 FILES = ["--tls-cert", "c", "--tls-key", "k"]
 BODY = orjson.dumps(review(instance()))
+CLIENT = any_certificate()
 CLOSED = "kudo_admission_connections_closed_total"
 
 
@@ -29,7 +30,7 @@ def head(size: int) -> bytes:
 
 async def send(webhook: Webhook, data: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection(
-        "127.0.0.1", webhook.ports.port, ssl=any_certificate(), server_hostname=""
+        "127.0.0.1", webhook.ports.port, ssl=CLIENT, server_hostname=""
     )
     writer.write(data)
     return reader, writer

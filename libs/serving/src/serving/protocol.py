@@ -333,8 +333,18 @@ class TlsProtocol(SSLProtocol):
         super()._check_handshake_timeout()
 
     def _on_handshake_complete(self, handshake_exc: BaseException | None) -> None:
+        if handshake_exc is None and self._unverified():
+            handshake_exc = tls.SSLError("a resumed session, whose client is not verified again")
         if isinstance(handshake_exc, tls.SSLError):
             self._connections.observe("handshake_failed")
             # The alert that says why. asyncio would close without having sent it.
             self._process_outgoing()  # type: ignore[attr-defined]  # not in the stubs
         super()._on_handshake_complete(handshake_exc)
+
+    def _unverified(self) -> bool:
+        # OpenSSL verifies the client of a full handshake only. TLS 1.2 can resume a session whose
+        # authority is not trusted any more, and Python cannot switch that off.
+        if self._sslcontext.verify_mode != tls.CERT_REQUIRED:
+            return False
+        session: tls.SSLObject = self._sslobj  # type: ignore[attr-defined]  # not in the stubs
+        return bool(session.session_reused)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from kubeio.client import Client
 from kubeio.config import load_config
-from kudo_webhook.certificate import Files, Served
+from kudo_webhook.certificate import ClientAuthority, Files, Served
 from kudo_webhook.certificates.authority import pem
 from kudo_webhook.certificates.keeper import Keeper
 from kudo_webhook.metrics import Metrics
@@ -136,12 +136,13 @@ async def serve_admission(
         ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
     """
     webhooks = Webhooks.read(settings.register) if settings.register else None
-    certificate = Served()
+    certificate = Served(verify_clients=settings.client_ca is not None)
+    clients = ClientAuthority(certificate, settings.client_ca) if settings.client_ca else None
     metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
     follow_turns(metrics.registry)
     connections = Connections(settings.limits, metrics.connection_closed)
     metrics.follow(connections)
-    probes = _probes(source, certificate)
+    probes = _probes(source, certificate, clients)
     pool = build_pool(HANDLERS, settings.worker_processes, metrics.registry, probes)
     admission = Admission(
         source,
@@ -156,6 +157,7 @@ async def serve_admission(
         working = group.create_task(pool.run(), name="worker processes")
         renewing = _renewing(settings, client, certificate, metrics, webhooks)
         renewal = group.create_task(await renewing, name="certificate")
+        trusting = group.create_task(_trusting(settings, clients), name="client CA")
         registration = _registering(settings, client, certificate, probes, webhooks)
         registering = group.create_task(registration, name="registration")
         group.create_task(
@@ -195,6 +197,7 @@ async def serve_admission(
         working.cancel()
         closed.set()
         renewal.cancel()
+        trusting.cancel()
 
 
 async def _renewing(
@@ -226,6 +229,12 @@ async def _renewing(
     return keeper.run()
 
 
+async def _trusting(settings: Settings, clients: ClientAuthority | None) -> None:
+    """Keep the authority of clients renewed, if they are verified."""
+    if clients is not None:
+        await clients.watch(settings.tls_poll)
+
+
 async def _registering(
     settings: Settings,
     client: Client | None,
@@ -249,10 +258,12 @@ async def _registering(
     await registration.run()
 
 
-def _probes(source: VersionSource, certificate: Served) -> Probes:
+def _probes(source: VersionSource, certificate: Served, clients: ClientAuthority | None) -> Probes:
     probes = Probes()
     probes.add("operatorversions", lambda: source.synced or "the cache is not synced")
     probes.add("certificate", lambda: certificate.loaded or _not_loaded(certificate))
+    if clients is not None:
+        probes.add("client CA", lambda: clients.problem or True)
     return probes
 
 

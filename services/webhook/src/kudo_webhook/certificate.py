@@ -2,7 +2,8 @@
 
 Each certificate is loaded into a fresh TLS context, and new handshakes are given that context;
 connections that exist keep theirs. Invariant: a pair that does not load (missing, unreadable, key
-of another certificate) never replaces one that did.
+of another certificate) never replaces one that did. Where clients are verified, nothing is served
+before their authority is known, and every context has it.
 
 Files are polled, since a mounted Secret changes by a symlink that no inotify watch of the file
 sees.
@@ -12,10 +13,12 @@ import asyncio
 import logging
 import os
 import ssl
+import threading
 from datetime import datetime
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
 log = logging.getLogger(__name__)
 
@@ -30,25 +33,33 @@ _AUTHORITY_HINT = (
 class Served:
     """What is served now.
 
+    Args:
+        verify_clients: Whether a client must present a certificate of the authority that `trust`
+            is given.
+
     Attributes:
         context: The TLS context to listen with; always the same one. Handshakes fail while no
-            certificate is loaded.
+            certificate is loaded, or no authority of clients where they are verified.
         not_after: When the loaded certificate expires; None while there is none.
         issuer: What signed it, in PEM; empty if that is not known.
         problem: Why the pair that was found last is not served; empty if it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, verify_clients: bool = False) -> None:
         self._current: ssl.SSLContext | None = None
+        self._pair = self._clients = b""
+        self._verify_clients = verify_clients
+        # Both files are read in threads, and neither may bring back the other's former state.
+        self._lock = threading.Lock()
         self.not_after: datetime | None = None
         self.issuer = b""
         self.problem = ""
-        self.context = _new_context()
+        self.context = self._new_context()
         self.context.sni_callback = self._hand_out  # called without SNI, too
 
     @property
     def loaded(self) -> bool:
-        return self._current is not None
+        return bool(self._pair)
 
     @property
     def expiry(self) -> float:
@@ -62,23 +73,54 @@ class Served:
             OSError: a file cannot be read, or the pair is not usable (`ssl.SSLError`).
             ValueError: the key is encrypted, or the certificate unreadable.
         """
-        context = _new_context()
-        context.load_cert_chain(certificate, key, password=_no_password)
-        # Read last: a file that changed in between has another signature at the next poll.
-        pem = certificate.read_bytes()
-        self.not_after = x509.load_pem_x509_certificate(pem).not_valid_after_utc
-        self._current = context
+        self._serve(certificate.read_bytes(), key.read_bytes())
 
     def load_pem(self, certificate: bytes, key: bytes, *, issuer: bytes = b"") -> None:
         """Serve another pair from the next handshake on; raises as `load` does."""
-        # OpenSSL reads from paths only; this one is in memory, so the key touches no disk.
-        descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(certificate + key)
-            file.flush()
-            path = Path(f"/proc/self/fd/{descriptor}")
-            self.load(path, path)
+        self._serve(certificate, key)
         self.issuer = issuer
+
+    def trust(self, clients: bytes) -> None:
+        """Take clients of this authority, and no others, from the next handshake on.
+
+        Args:
+            clients: One or more certificates, in PEM.
+
+        Raises:
+            ValueError: there is none, or one is unreadable.
+        """
+        clients = _readable(clients)
+        with self._lock:
+            self._current = self._build(self._pair, clients)
+            self._clients = clients
+
+    def _serve(self, certificate: bytes, key: bytes) -> None:
+        # The last line of a file may lack its end.
+        pair = certificate + b"\n" + key
+        with self._lock:
+            current = self._build(pair, self._clients)
+            self.not_after = x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+            self._current, self._pair = current, pair
+
+    def _build(self, pair: bytes, clients: bytes) -> ssl.SSLContext | None:
+        context = self._new_context()
+        if clients:
+            context.load_verify_locations(cadata=clients.decode("ascii"))
+        if pair:
+            _load_pair(context, pair)
+        return context if pair and (clients or not self._verify_clients) else None
+
+    def _new_context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if self._verify_clients:
+            # OpenSSL takes the mode from the context that listens, and the authorities from the one
+            # that `_hand_out` puts in its place, so each of them needs both.
+            context.verify_mode = ssl.CERT_REQUIRED
+            # A resumed session is not verified again: it would outlive a change of the authority.
+            context.num_tickets = 0
+            context.options |= ssl.OP_NO_TICKET
+        return context
 
     def _hand_out(
         self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext
@@ -174,10 +216,54 @@ class Files:
         log.error("certificate refused, %s", kept, extra={"error": self._served.problem})
 
 
-def _new_context() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
+class ClientAuthority:
+    """The authority of clients, in a PEM file that somebody renews.
+
+    Attributes:
+        problem: Why clients cannot be verified yet; empty if they can.
+    """
+
+    def __init__(self, served: Served, path: Path) -> None:
+        self._served, self._path = served, path
+        self._seen: bytes | None = None
+        self._told = ""
+        self._loaded = False
+        self.problem = "it has not been read yet"
+
+    def refresh(self) -> None:
+        """Trust what the file holds now; blocks for the reading.
+
+        A file that cannot be used is logged once, and the authority that was read before stays.
+        """
+        try:
+            found = self._path.read_bytes()
+            if found == self._seen:
+                return
+            self._seen = found
+            self._served.trust(found)
+        except OSError as error:
+            self._seen = None
+            self._refused(f"{self._path}: {error.strerror or error}")
+            return
+        except ValueError as error:
+            self._refused(f"{self._path} {error}")
+            return
+        self._loaded, self._told, self.problem = True, "", ""
+        log.info("client CA loaded", extra={"path": str(self._path)})
+
+    async def watch(self, interval: float) -> None:
+        """Refresh for ever; changes are seen after `interval` seconds at most."""
+        while True:
+            await asyncio.to_thread(self.refresh)
+            await asyncio.sleep(interval)
+
+    def _refused(self, problem: str) -> None:
+        if not self._loaded:
+            self.problem = problem
+        if problem != self._told:
+            self._told = problem
+            kept = "the one loaded before stays" if self._loaded else "no client is accepted"
+            log.error("client CA refused, %s", kept, extra={"error": problem})
 
 
 def _holds_certificate(pem: bytes) -> bool:
@@ -186,6 +272,31 @@ def _holds_certificate(pem: bytes) -> bool:
         return bool(x509.load_pem_x509_certificates(pem))
     except ValueError:
         return False
+
+
+def _readable(pem: bytes) -> bytes:
+    """Return the certificates of a PEM file, without any text around them.
+
+    Raises:
+        ValueError: it holds none, or one is unreadable.
+    """
+    try:
+        found = x509.load_pem_x509_certificates(pem)
+    except ValueError as error:
+        raise ValueError(
+            "holds no readable certificate; it needs the authority that signs the client "
+            "certificate of the API server, in PEM"
+        ) from error
+    return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in found)
+
+
+def _load_pair(context: ssl.SSLContext, pair: bytes) -> None:
+    # OpenSSL reads from paths only; this one is in memory, so the key touches no disk.
+    descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(pair)
+        file.flush()
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=_no_password)
 
 
 def _no_password() -> str:

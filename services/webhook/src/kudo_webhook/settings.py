@@ -50,9 +50,16 @@ OPTIONS = (
         boolean,
     ),
     Option(
+        "--client-ca",
+        _ENV + "CLIENT_CA",
+        "the authority of client certificates, PEM: only clients that present one of it are "
+        "answered; without it everybody who reaches the port is",
+        type=Path,
+    ),
+    Option(
         "--tls-poll",
         _ENV + "TLS_POLL",
-        "seconds between two looks at the files of the certificate",
+        "seconds between two looks at the files of the certificate and of the client CA",
         5.0,
         seconds,
     ),
@@ -165,6 +172,7 @@ class Settings:
         built_in: What built-in certificates need to know; None with files.
         tls_ca: The authority for caBundles that we write; None with built-in certificates.
         public_roots: Whether webhooks are registered without a caBundle.
+        client_ca: The authority of clients; None if they are not verified.
         register: The webhooks to register; None if somebody else does.
         worker_processes: The processes that work on data of tenants.
         limits: What a client of the admission listener may take.
@@ -176,6 +184,7 @@ class Settings:
     built_in: BuiltIn | None
     tls_ca: Path | None
     public_roots: bool
+    client_ca: Path | None
     tls_poll: float
     service_name: str
     webhook_configuration: str
