@@ -45,7 +45,7 @@ class _Unusable(Exception):
         super().__init__(message)
 
 
-_BODY_TOO_LATE = _Unusable(408, "RequestTimeout", "the body did not arrive in time")
+_LOST = "ClientDisconnected"
 
 
 class Endpoint:
@@ -134,7 +134,8 @@ class Admission:
                 return await self._judged(route, body, seen)
         except TimeoutError:
             if not seen.arrived:
-                raise _BODY_TOO_LATE from None
+                text = "the body did not arrive in time"
+                raise _Unusable(408, "RequestTimeout", text) from None
             if seen.in_worker:
                 # No job takes that long, so it has waited for others to end.
                 return busy()
@@ -166,7 +167,7 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         text = f"the body is larger than {LIMIT} bytes"
         raise _Unusable(413, "RequestEntityTooLarge", text, limit="body") from error
     except BodyLost as error:
-        raise _Unusable(400, "ClientDisconnected", "the connection broke") from error
+        raise _Unusable(400, _LOST, "the connection broke") from error
 
 
 def _context(review: AdmissionReview | None) -> AbstractContextManager[None]:
@@ -180,7 +181,10 @@ def _refuse(error: _Unusable, outcome: Outcome) -> _HttpAnswer:
     if error.limit:
         outcome.outcome = "limited"
     extra = {"reason": error.reason, "limit": error.limit, "error": error.message}
-    log.warning("unusable request", extra=extra)
+    # The port ends connections that are too slow or too many, each of which comes here; its own
+    # counter tells of them, and a line for each would let them fill the log.
+    level = logging.DEBUG if error.reason == _LOST else logging.WARNING
+    log.log(level, "unusable request", extra=extra)
     return error.code, failure(error.code, error.reason, error.message)
 
 
