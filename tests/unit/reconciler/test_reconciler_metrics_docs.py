@@ -10,6 +10,8 @@ from prometheus_client import CollectorRegistry
 
 from kudo_reconciler import vocabulary as words
 from kudo_webhook import metrics as webhook
+from serving.connections import Connections
+from serving.limits import PROBES
 from serving.turns import TurnCollector, Turns
 from serving.worker_pool import WorkerMetrics
 from tests.unit.reconciler.metrics_docs import documented, documented_values, queries, rows
@@ -41,6 +43,7 @@ def sorted_labels(
 
 def webhook_registry() -> CollectorRegistry:
     metrics = webhook.Metrics(("mutate", "validate"), lambda: 0.0)
+    metrics.follow(Connections(PROBES))
     with metrics.request("mutate") as outcome:
         outcome.outcome = "allowed"
     return with_workers(metrics.registry)

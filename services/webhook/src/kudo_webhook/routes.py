@@ -45,9 +45,6 @@ class _Unusable(Exception):
         super().__init__(message)
 
 
-_LOST = "ClientDisconnected"
-
-
 class Endpoint:
     """One route as a bare ASGI app.
 
@@ -167,7 +164,7 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         text = f"the body is larger than {LIMIT} bytes"
         raise _Unusable(413, "RequestEntityTooLarge", text, limit="body") from error
     except BodyLost as error:
-        raise _Unusable(400, _LOST, "the connection broke") from error
+        raise _Unusable(400, "ClientDisconnected", "the connection broke") from error
 
 
 def _context(review: AdmissionReview | None) -> AbstractContextManager[None]:
@@ -183,7 +180,7 @@ def _refuse(error: _Unusable, outcome: Outcome) -> _HttpAnswer:
     extra = {"reason": error.reason, "limit": error.limit, "error": error.message}
     # The port ends connections that are too slow or too many, each of which comes here; its own
     # counter tells of them, and a line for each would let them fill the log.
-    level = logging.DEBUG if error.reason == _LOST else logging.WARNING
+    level = logging.DEBUG if error.reason == "ClientDisconnected" else logging.WARNING
     log.log(level, "unusable request", extra=extra)
     return error.code, failure(error.code, error.reason, error.message)
 
