@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from serving.garbage import keep_collections_short
 from serving.signals import stop_on_signals
 from serving.turns import TimedLoop
 
@@ -22,6 +23,7 @@ def run_service(
     Returns:
         The exit code: 0 stopped, 1 failed for a reason that the log names.
     """
+    keep_collections_short()
     with asyncio.Runner(loop_factory=TimedLoop) as runner:
         return runner.run(_run(main, expected))
 

@@ -1,0 +1,47 @@
+"""Keeps full collections of Python's cyclic garbage short, however much is cached.
+
+A full collection looks at every container that is alive, on the thread that happens to allocate:
+some 40 ms of the event loop for each 100,000 of them, which is a cache of a few thousand objects.
+Nearly all of them live on and are freed by their reference counts. So what has survived one full
+collection is not looked at by the next ones (`gc.freeze`), until as much again has come to it.
+"""
+
+import gc
+from typing import Final, Literal
+
+_FULL: Final = 2
+"""Number of the oldest generation."""
+_THRESHOLDS: Final = (700, 10, 5)
+"""As Python's, with full collections twice as often: each then looks at half as much."""
+_MOST: Final = 200_000
+"""Containers that may be kept out of full collections before all are looked at once more, at
+least; services have about 60,000 after their start."""
+
+
+def keep_collections_short() -> None:
+    """Make full collections of this process look at what is new since the last one.
+
+    Call once the process has imported what it needs.
+    """
+    gc.set_threshold(*_THRESHOLDS)
+    gc.collect()
+    gc.freeze()
+    gc.callbacks.append(_Freezer())
+
+
+class _Freezer:
+    """Called by Python before and after each collection."""
+
+    def __init__(self) -> None:
+        self._most = _MOST
+
+    def __call__(self, phase: Literal["start", "stop"], info: dict[str, int]) -> None:
+        if phase == "start" or info["generation"] < _FULL:
+            return
+        gc.freeze()
+        frozen = gc.get_freeze_count()
+        if frozen > self._most:
+            # Cycles among them would never be found otherwise. The next limit is twice as many, so
+            # that a cache that grows is looked at once for each time that it doubles.
+            gc.unfreeze()
+            self._most = 2 * frozen
