@@ -112,7 +112,24 @@ def test_what_only_all_values_together_exceed_is_remembered_of_none() -> None:
     alone = checker(verdicts)
     for value in values[:3]:
         assert alone(*value) is None
-    assert alone.pending == (values[2],)
+    assert alone.pending == tuple(values[:3])
+    assert not alone.known_batch()
+
+
+def test_a_request_that_is_too_large_as_a_whole_stays_so_however_often_it_is_sent() -> None:
+    values = [("array", "[" + f"{number}," * 150_000 + "]") for number in range(4)]
+    verdicts, answers, read = Verdicts(), [], 0
+    for _ in range(3):
+        check = checker(verdicts)
+        for value in values:
+            check(*value)
+        if not check.known_batch():
+            check.learn(read_all(check.pending))
+            read += 1
+        answers.append([check(*value) for value in values])
+    assert read == 1
+    assert answers[0][2] is not None
+    assert answers[1:] == answers[:1] * 2
 
 
 def test_values_with_which_a_worker_exceeded_a_limit_are_refused_at_once_afterwards() -> None:

@@ -207,21 +207,40 @@ class Checker:
         return read(*value, self._budget)
 
     def known_batch(self) -> bool:
-        """Settle the pending values if exactly these were given up before; return whether."""
-        found = self._verdicts.find(_batch(self._pending))
+        """Settle the pending values if exactly these were too large before; return whether."""
+        batch = _batch(self._pending)
+        found = self._verdicts.find(batch)
         if found is None or found[0] is None:
             return False
-        self._blame(found[0])
+        self._blame(found[0], self._blamed(batch) or tuple(self._pending))
         return True
+
+    def _blamed(self, batch: bytes) -> tuple[Value, ...]:
+        """Return which of the pending values the batch was given up at; none if at all of them."""
+        blamed = (v for v in self._pending if self._verdicts.find(_within(batch, v)) is not None)
+        return tuple(blamed)
 
     def learn(self, faults: Iterable[Fault | None]) -> None:
         """Take the answer of a worker for the pending values, in their order."""
-        for value, fault in zip(self._pending, faults, strict=False):
+        settled = dict(zip(self._pending, faults, strict=False))
+        for value, fault in settled.items():
+            if fault is not None and fault.together:
+                self._refuse_batch(value, fault)
+                return
+        for value, fault in settled.items():
             self._settle(value, _digest(value), fault)
         # What was not read is behind a value that is too large, which decides by itself.
         for value in self._pending:
             self._known.setdefault(value, None)
         self._pending.clear()
+
+    def _refuse_batch(self, value: Value, fault: Fault) -> None:
+        # What was read before this value is not kept: the same request would get a little further
+        # each time that it is sent, and be allowed in the end.
+        batch = _batch(self._pending)
+        self._verdicts.keep(batch, fault)
+        self._verdicts.keep(_within(batch, value), fault)
+        self._blame(fault, (value,))
 
     def give_up(self, limit: str, detail: str) -> None:
         """Refuse the pending values, because a worker exceeded a limit with them."""
@@ -230,11 +249,12 @@ class Checker:
         # The wall clock also runs while others have the CPU, so it proves nothing for next time.
         if limit != "wall":
             self._verdicts.keep(_batch(self._pending), fault)
-        self._blame(fault)
+        self._blame(fault, tuple(self._pending))
 
-    def _blame(self, fault: Fault) -> None:
-        for value in self._pending:
-            self._known[value] = fault
+    def _blame(self, fault: Fault, blamed: Iterable[Value]) -> None:
+        """Settle the pending values: a fault for some, nothing wrong with the others."""
+        self._known.update(dict.fromkeys(self._pending))
+        self._known.update(dict.fromkeys(blamed, fault))
         self._pending.clear()
 
     def _settle(self, value: Value, digest: bytes, fault: Fault | None) -> None:
@@ -251,3 +271,8 @@ def _digest(value: Value) -> bytes:
 
 def _batch(values: Iterable[Value]) -> bytes:
     return hashlib.sha256(b"".join(_digest(value) for value in values)).digest()
+
+
+def _within(batch: bytes, value: Value) -> bytes:
+    """Return what stands for a value as one of a batch."""
+    return hashlib.sha256(batch + _digest(value)).digest()
