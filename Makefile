@@ -98,7 +98,7 @@ cli: $(STAMP) ## write the wheels and the single file of kubectl kudo to dist/, 
 	@$(BIN)/python -m tools.images.plugin --into dist
 	@$(BIN)/python -m pytest tests/plugin -q $(PYTEST_ARGS)
 
-faults: $(STAMP) ## break every write and watch of the reconciler, and print the matrix (20 min)
+faults: $(STAMP) ## send hostile inputs; break every write and watch of the reconciler (25 min)
 	@$(BIN)/kudo-cluster build
 	@$(BIN)/python -m tests.faults
 

@@ -1,6 +1,7 @@
-"""`python -m tests.faults`: run the matrix on a cluster of its own, and print it.
+"""`python -m tests.faults`: run the hostile tenants and the matrix on a cluster, and print both.
 
-Exit codes: 0 all cells passed, 1 some failed.
+Exit codes: 0 all cells passed and all inputs ended as they have to, 1 some did not. Figures that
+depend on what else runs on the machine are printed and do not count.
 """
 
 import argparse
@@ -13,9 +14,13 @@ from pathlib import Path
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import announce
+from tests.bench.figures import table as figure_table
 from tests.faults.campaign import Campaign
 from tests.faults.matrix import GROUPS, choice_lines, matrix_lines
+from tests.faults.tenants import measure_all
+from tests.faults.tenants_table import figures, table
 
+_FAMILIES = ("tenants", "matrix")
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -31,6 +36,15 @@ async def campaign(installation: Installation, *, full: bool, groups: set[str]) 
     return bool(results) and all(result.passed for result in results)
 
 
+async def hostile_tenants(installation: Installation) -> bool:
+    """Send every hostile input and print what it cost; return whether all ended as they have to."""
+    began = time.monotonic()
+    rows = await measure_all(installation, announce)
+    _write([*table(rows), "", *figure_table(figures(rows))])
+    _write([f"{time.monotonic() - began:.0f} s"])
+    return bool(rows) and not any(row.problems for row in rows)
+
+
 def _write(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
     sys.stdout.flush()
@@ -38,6 +52,7 @@ def _write(lines: Iterable[str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--family", action="append", choices=_FAMILIES, help="only this one")
     parser.add_argument("--part", action="store_true", help="only the cells of `make test`")
     names = [group.name for group in GROUPS]
     parser.add_argument("--group", action="append", choices=names, help="only this group of faults")
@@ -47,10 +62,13 @@ def main() -> int:
         Cluster.start(options.keep, name="faults") as cluster,
         Installation.start(cluster, crds=_ROOT / "crds", progress=announce) as installation,
     ):
-        installation.reconciler.stop()
-        passed = asyncio.run(
-            campaign(installation, full=not options.part, groups=set(options.group or names))
-        )
+        passed = True
+        if "tenants" in (options.family or _FAMILIES):
+            passed = asyncio.run(hostile_tenants(installation))
+        if "matrix" in (options.family or _FAMILIES):
+            installation.reconciler.stop()
+            groups = set(options.group or names)
+            passed &= asyncio.run(campaign(installation, full=not options.part, groups=groups))
     return 0 if passed else 1
 
 

@@ -1,0 +1,25 @@
+"""Hostile tenants: the worst of each figure of `tests.faults.tenants`, on a cluster of its own."""
+
+import asyncio
+from pathlib import Path
+
+from kudo_cluster import Cluster
+from kudo_cluster.installation import Installation
+from kudo_cluster.progress import announce
+from tests.bench.figures import Figure
+from tests.faults.tenants import measure_all
+from tests.faults.tenants_table import figures, table
+
+_CRDS = Path(__file__).resolve().parents[2] / "crds"
+
+
+def bench(_rounds: int) -> list[Figure]:
+    """Measure all inputs, and print the table of each."""
+    with (
+        Cluster.start(name="hostile", progress=announce) as cluster,
+        Installation.start(cluster, crds=_CRDS, progress=announce) as installation,
+    ):
+        rows = asyncio.run(measure_all(installation, announce))
+    for line in table(rows):
+        announce(line)
+    return figures(rows)

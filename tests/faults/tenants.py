@@ -1,0 +1,336 @@
+"""Hostile tenants: what each of their inputs costs everybody else, measured on the real processes.
+
+For each input: 20 ordinary Instances are deployed and 100 reviews a second are sent by others, once
+alone and once while the input is worked on. The CPU time of both event loops is what the services
+say themselves (`kudo_event_loop_turn_cpu_seconds_max`).
+"""
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from kubeio.client import Client
+from kubeio.config import load_config
+from kubeio.errors import ApiError, NotFound
+from kubeio.resource import Resource
+from kudo_cluster.installation import Installation, Service
+from kudo_cluster.progress import Progress
+from serving.turns import Longest
+from tests.bench import load, reviews
+from tests.integration.support import (
+    INSTANCES,
+    NAMESPACES,
+    VERSIONS,
+    Json,
+    config_map,
+    idle,
+    messages,
+    new_instance,
+    operator_version,
+    plan,
+    status_of,
+    template,
+    wait_until,
+)
+from tests.support.hostile import INSTANCE, End, Input, inputs
+from tests.support.loop_turns import scraped
+
+LEASES: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
+_LEASE: Final = ("kudo-reconciler", "kudo-system")
+_NAMESPACE: Final = "others"
+_DEPLOYS: Final = 20
+_RATE: Final = 100.0
+_REVIEWS: Final = 200
+_ROUNDS: Final = 2
+_DEADLINE: Final = 120.0
+_POLL: Final = 0.02
+_LATE: Final = re.compile(r"it took more than [0-9.]+ s.*; (?:make|give) .* smaller", re.DOTALL)
+"""The denial of a webhook whose worker got too little of a busy machine's CPU to reach a limit."""
+_ENDS: Final = {"COMPLETE", "FATAL_ERROR"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the sender of an input is told.
+
+    Attributes:
+        end: How it ended.
+        text: The message of the denial, or those of the plan.
+    """
+
+    end: End
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What others had meanwhile.
+
+    Attributes:
+        deploys: Seconds until all ordinary Instances were deployed.
+        reviews: How long others' reviews took, and which of them failed.
+    """
+
+    deploys: float
+    reviews: load.Result
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of an input that was sent once.
+
+    Attributes:
+        webhook, reconciler: The longest turns of their event loops.
+        beside: What others had; None if there were none.
+        problems: What must not be, whatever the machine; nothing where all is well.
+    """
+
+    told: Told
+    webhook: Longest
+    reconciler: Longest
+    beside: Beside | None
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was measured of one input.
+
+    Attributes:
+        alone: What others had without it, right before.
+        found: What came of it, each time that it was sent.
+    """
+
+    sent: Input
+    alone: Beside
+    found: list[Found]
+
+    @property
+    def beside(self) -> list[Beside]:
+        return [found.beside for found in self.found if found.beside is not None]
+
+    @property
+    def problems(self) -> list[str]:
+        return [problem for found in self.found for problem in found.problems]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What must not change: processes and the Lease."""
+
+    processes: tuple[int, ...]
+    holder: str
+    transitions: int
+
+
+@dataclass
+class Tenants:
+    """Sends inputs, with others beside them."""
+
+    installation: Installation
+    client: Client
+    ca: Path
+    bodies: Path
+    _numbers: "count[int]" = field(default_factory=count)
+
+    @classmethod
+    @asynccontextmanager
+    async def on(cls, installation: Installation) -> AsyncIterator["Tenants"]:
+        """Yield one on an installation whose services run."""
+        cluster = installation.cluster
+        directory = cluster.directory / "hostile"
+        _, _, authority = cluster.serving_certificate(directory, "127.0.0.1")
+        async with Client(load_config(cluster.kubeconfig("admin"))) as client:
+            made = cls(installation, client, directory / "ca.crt", directory / "bodies")
+            made.ca.write_bytes(authority)
+            await made._prepare()
+            yield made
+
+    async def _prepare(self) -> None:
+        names = [f"bench-{number}" for number in range(5)]
+        reviews.write(self.bodies, reviews.reviews(_NAMESPACE, names))
+        await self.client.create(NAMESPACES, {"metadata": {"name": _NAMESPACE}})
+        for name in names:
+            version = reviews.operator_version(name)
+            await self.client.create(VERSIONS, version, namespace=_NAMESPACE)
+        # Connections, caches and worker processes are warm before anything is measured.
+        await self._burst()
+        await self._load()
+
+    # An input
+
+    async def measure(self, sent: Input, rounds: int) -> Row:
+        """Measure others alone once, then beside variants of an input, one after the other."""
+        alone = await self.others()
+        found = [await self.run(sent.variant(number), others=True) for number in range(rounds)]
+        return Row(sent, alone, found)
+
+    async def run(self, sent: Input, *, others: bool) -> Found:
+        """Send an input, beside others or alone, and return what came of it."""
+        namespace = await self._namespace("hostile")
+        if sent.before is not None:
+            await self._deploy(*sent.before, namespace)
+        standing = await self.standing()
+        self.turns()
+        told, beside = await self._beside(sent, namespace, others=others)
+        webhook, reconciler = self.turns()
+        problems = [*_problems(sent, told), *_moved(standing, await self.standing())]
+        await self._clear(namespace)
+        return Found(told, webhook, reconciler, beside, tuple(problems))
+
+    async def _beside(
+        self, sent: Input, namespace: str, *, others: bool
+    ) -> tuple[Told, Beside | None]:
+        if not others:
+            return await self._send(sent, namespace, 0), None
+        meanwhile = asyncio.create_task(self.others(), name="others")
+        tells = [await self._send(sent, namespace, 0)]
+        # Whoever is denied tries again for as long as the others are there.
+        for number in count(1):
+            if meanwhile.done() or tells[-1].end is not End.DENIED:
+                break
+            tells.append(await self._send(sent, namespace, number))
+        told = next((one for one in tells if one.end is not sent.end), tells[0])
+        return told, await meanwhile
+
+    async def _send(self, sent: Input, namespace: str, number: int) -> Told:
+        if number == 0:
+            try:
+                await self._write(VERSIONS, sent.version, namespace)
+            except ApiError as error:
+                return Told(End.UNSTORED, error.message)
+        try:
+            await self._write(INSTANCES, sent.instance(number), namespace)
+        except ApiError as error:
+            return Told(End.DENIED, error.message)
+        found = await self._ended(namespace)
+        return Told(End(status_of(found, "deploy")), messages(found, "deploy"))
+
+    async def _write(self, resource: Resource, new: Json, namespace: str) -> None:
+        """Create an object, or write it over the one that is there."""
+        name = new["metadata"]["name"]
+        try:
+            found = await self.client.get(resource, name, namespace=namespace)
+        except NotFound:
+            await self.client.create(resource, new, namespace=namespace)
+        else:
+            changed = {**found, "spec": {**found["spec"], **new["spec"]}}
+            await self.client.replace(resource, changed, namespace=namespace)
+
+    async def _deploy(self, version: Json, instance: Json, namespace: str) -> None:
+        await self._write(VERSIONS, version, namespace)
+        await self._write(INSTANCES, instance, namespace)
+        assert status_of(await self._ended(namespace), "deploy") == "COMPLETE"
+
+    async def _ended(self, namespace: str) -> Json:
+        found: Json = {}
+
+        async def ended() -> bool:
+            nonlocal found
+            found = await self.client.get(INSTANCES, INSTANCE, namespace=namespace)
+            return idle(found) and status_of(found, "deploy") in _ENDS
+
+        await wait_until(ended, lambda: f"the end of deploy: {found.get('status')}", _DEADLINE)
+        return found
+
+    async def _clear(self, namespace: str) -> None:
+        with contextlib.suppress(NotFound):
+            await self.client.delete(INSTANCES, INSTANCE, namespace=namespace)
+
+    # Others
+
+    async def others(self) -> Beside:
+        """Deploy Instances and send reviews."""
+        loading = asyncio.create_task(self._load(), name="reviews of others")
+        deploys = await self._burst()
+        result = await loading
+        return Beside(deploys, result)
+
+    async def _load(self) -> load.Result:
+        option = next(o for o in self.installation.webhook.command if o.startswith("--port="))
+        port = int(option.partition("=")[2])
+        job = load.Job(port, str(self.ca), str(self.bodies), _REVIEWS, connections=8, rate=_RATE)
+        return await load.elsewhere(job)
+
+    async def _burst(self) -> float:
+        namespace = await self._namespace("plain")
+        version = operator_version(
+            "plain-1",
+            templates={"all.yaml": template(config_map("{{ .Name }}", a="b"))},
+            plans={"deploy": plan({"step": ["all"]})},
+        )
+        await self.client.create(VERSIONS, version, namespace=namespace)
+        names = [f"plain-{number}" for number in range(_DEPLOYS)]
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                made = new_instance(name, "plain-1")
+                group.create_task(self.client.create(INSTANCES, made, namespace=namespace))
+        await wait_until(partial(self._all_done, namespace), lambda: "plain deploys", _DEADLINE)
+        return time.monotonic() - began
+
+    async def _all_done(self, namespace: str) -> bool:
+        found = (await self.client.list(INSTANCES, namespace=namespace)).items
+        return all(status_of(item, "deploy") == "COMPLETE" for item in found)
+
+    async def _namespace(self, prefix: str) -> str:
+        name = f"{prefix}-{next(self._numbers)}"
+        await self.client.create(NAMESPACES, {"metadata": {"name": name}})
+        return name
+
+    # The services
+
+    def turns(self) -> tuple[Longest, Longest]:
+        """Return the longest turns of the webhook and the reconciler since the last call."""
+        webhook, reconciler = (scraped(service.get("/metrics")[1]) for service in self._services)
+        return webhook, reconciler
+
+    async def standing(self) -> Standing:
+        name, namespace = _LEASE
+        spec = (await self.client.get(LEASES, name, namespace=namespace))["spec"]
+        processes = tuple(s.process.pid for s in self._services if s.process and s.process.alive)
+        return Standing(processes, spec["holderIdentity"], spec.get("leaseTransitions", 0))
+
+    @property
+    def _services(self) -> tuple[Service, Service]:
+        return self.installation.webhook, self.installation.reconciler
+
+
+def _problems(sent: Input, told: Told) -> list[str]:
+    found = []
+    if told.end is not sent.end:
+        found.append(f"it ended {told.end}, not {sent.end}: {told.text[:400]}")
+    if told.end is sent.end is End.DENIED and _LATE.search(told.text):
+        return found
+    found += [f"the sender is not told {w!r}: {told.text[:400]}" for w in sent.says
+              if w not in told.text]  # fmt: skip
+    if len(told.text) > 20_000:
+        found.append(f"the sender is told {len(told.text)} characters")
+    return found
+
+
+def _moved(before: Standing, after: Standing) -> list[str]:
+    return [] if before == after else [f"a restart, or another leader: {before}, then {after}"]
+
+
+async def measure_all(installation: Installation, progress: Progress) -> list[Row]:
+    """Send every input, and measure both services, whose processes run.
+
+    Args:
+        installation: Where.
+        progress: Told of each input.
+    """
+    rows = []
+    async with Tenants.on(installation) as tenants:
+        for sent in inputs():
+            progress(f"hostile tenants: {sent}")
+            rows.append(await tenants.measure(sent, _ROUNDS))
+    return rows
