@@ -1,6 +1,7 @@
 """Hostile templates: every limit is kept, and exceeding it is an error that names it."""
 
 import dataclasses
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -351,3 +352,33 @@ def test_instructions_of_a_pattern() -> None:
 )
 def test_inline_limits_end_what_would_hold_an_event_loop(text: str, limit: str) -> None:
     assert limit_of(text, INLINE, l=[f"x{number}" for number in range(300)]) == limit
+
+
+def test_what_an_event_loop_may_render_loads_no_large_library() -> None:
+    # It takes 40 ms of CPU, on the first thread that asks for it.
+    calls = (
+        "genPrivateKey `rsa`",
+        "genCA `a` 9",
+        "genSelfSignedCert `a` nil nil 9",
+        "genSignedCert `a` nil nil 9 (genCA `a` 9)",
+        "buildCustomCert `YQ==` `YQ==`",
+        "encryptAES `a` `b`",
+        "derivePassword 1 `long` `a` `b` `c`",
+        "htpasswd `a` `b`",
+    )
+    program = f"""
+import subprocess
+import sys
+from gotemplate import INLINE, Environment, TemplateError
+for call in {calls!r}:
+    try:
+        Environment(limits=INLINE).parse("t", "{{{{ " + call + " }}}}").render({{}})
+    except TemplateError as error:
+        print(error.limit)
+print(*[name for name in sys.modules if name.split(".")[0] == "cryptography"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["expensive"] * len(calls) + [""]

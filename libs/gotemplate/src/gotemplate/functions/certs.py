@@ -173,6 +173,7 @@ def _issuer(run: Run, authority: Certificate) -> "Issuer":
 
 
 def _subject(run: Run, name: str, addresses: _Items, hosts: _Items, days: int) -> "Subject":
+    run.need_library()
     from gotemplate.certificates import Subject
 
     found = [_address(run, item) for item in addresses or ()]
