@@ -8,8 +8,9 @@ PACKAGES := libs/gotemplate libs/kubeio libs/kudo libs/serving libs/workers serv
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?=
 SLOWEST := --durations=20
-# Each worker has a cluster of its own; tests wait more than they compute.
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
+# Each worker has a cluster of its own; tests wait more than they compute. Bytecode is written also
+# where the environment says not to: every process that tests start would compile all of it anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help check-tools setup demo test unit properties integration lint format crds manifests golden fuzz lock images cli e2e faults bench chart docs clean

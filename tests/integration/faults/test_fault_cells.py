@@ -1,4 +1,4 @@
-"""Cells of the fault matrix (tests/faults), each fault among them; `make faults` runs all of them.
+"""Some cells of the fault matrix (tests/faults), each fault among them; `make faults` runs 300.
 
 The matrix uses the session's cluster. Its reconciler rests meanwhile: those that the faults hit
 see the API server through a proxy.
