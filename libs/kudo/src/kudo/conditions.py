@@ -8,7 +8,7 @@ length. The transition time of each moves with its status alone.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kudo.api import Condition
+from kudo import api
 
 READY = "Ready"
 RECONCILING = "Reconciling"
@@ -57,11 +57,11 @@ class Situation:
 
 
 def update(
-    conditions: tuple[Condition, ...], situation: Situation, *, generation: int, now: str
-) -> tuple[Condition, ...]:
+    conditions: tuple["api.Condition", ...], situation: Situation, *, generation: int, now: str
+) -> tuple["api.Condition", ...]:
     """Return the conditions for a situation: ours first, then those of others as they are."""
     wanted = {
-        kind: Condition(
+        kind: api.Condition(
             type=kind,
             status=status,
             reason=reason,
@@ -78,7 +78,7 @@ def update(
 
 
 def _wanted(
-    conditions: tuple[Condition, ...], situation: Situation
+    conditions: tuple["api.Condition", ...], situation: Situation
 ) -> Iterator[tuple[str, str, str, str]]:
     ready = situation.ready
     if situation.running is not None:
@@ -93,15 +93,15 @@ def _wanted(
         yield STALLED, "True", *situation.stalled
 
 
-def _says_nothing(ready: Condition | None) -> bool:
+def _says_nothing(ready: "api.Condition | None") -> bool:
     """Whether Ready is missing, or names a plan that was replaced while it ran."""
     return ready is None or ready.reason == PLAN_IN_PROGRESS
 
 
-def _transition(conditions: tuple[Condition, ...], kind: str, status: str, now: str) -> str:
+def _transition(conditions: tuple["api.Condition", ...], kind: str, status: str, now: str) -> str:
     old = find(conditions, kind)
     return old.last_transition_time if old is not None and old.status == status else now
 
 
-def find(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
+def find(conditions: tuple["api.Condition", ...], kind: str) -> "api.Condition | None":
     return next((condition for condition in conditions if condition.type == kind), None)

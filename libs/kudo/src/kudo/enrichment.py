@@ -7,10 +7,14 @@ that are cluster-scoped get no owner, since an owner must live in the same names
 import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kudo import names
-from kudo.api import Instance, Json, JsonObject, OperatorVersion
+from kudo.api import Json, JsonObject
 from kudo.tasks import FatalTaskError
+
+if TYPE_CHECKING:  # worker processes start without the models
+    from kudo.api import Instance, OperatorVersion
 
 _POD_TEMPLATE = ("spec", "template", "metadata")
 _CRON_POD_TEMPLATE = ("spec", "jobTemplate", "spec", "template", "metadata")
@@ -41,8 +45,8 @@ _SERVER_FIELDS = (
 class Origin:
     """The run that an object is applied by."""
 
-    instance: Instance
-    version: OperatorVersion
+    instance: "Instance"
+    version: "OperatorVersion"
     plan: str
     phase: str
     step: str

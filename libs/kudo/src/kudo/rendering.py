@@ -12,15 +12,18 @@ limit has its name in `FatalTaskError.limit`.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gotemplate import INLINE, Environment, TemplateError, goyaml
 from gotemplate.goyaml import Budget, YamlError, load
-from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
 from kudo.problems import InvalidInput
 from kudo.tasks import FatalTaskError
+
+if TYPE_CHECKING:  # worker processes start without the models
+    from kudo.api import Instance, OperatorVersion
 
 _DOCUMENT_SEPARATOR = re.compile(r"\n---")
 _FULL: Final = Environment(policy="operator", missing_key="error")
@@ -97,7 +100,7 @@ class Manifest:
 
 
 def variables(
-    instance: Instance, version: OperatorVersion, *, plan: str, phase: str, step: str
+    instance: "Instance", version: "OperatorVersion", *, plan: str, phase: str, step: str
 ) -> Variables:
     """Return what templates of a task can refer to.
 

@@ -1,33 +1,43 @@
-"""Models of the API group kudo.dev/v1beta1, the source of the CRDs in `crds/`."""
+"""Models of the API group kudo.dev/v1beta1, the source of the CRDs in `crds/`.
 
-from kudo.api.base import ApiModel, Json, JsonObject, ObjectMeta, ObjectReference, OwnerReference
-from kudo.api.instance import (
-    Condition,
-    ExecutionStatus,
-    Instance,
-    InstanceSpec,
-    InstanceStatus,
-    LastRun,
-    PhaseStatus,
-    PlanExecution,
-    PlanStatus,
-    StepStatus,
-    TaskStatus,
-)
-from kudo.api.operator import Maintainer, Operator, OperatorSpec
-from kudo.api.operatorversion import (
-    OperatorVersion,
-    OperatorVersionSpec,
-    Parameter,
-    Phase,
-    PipeFile,
-    Plan,
-    Step,
-    Task,
-    TaskSpec,
-    default_instance_name,
-    operator_version_name,
-)
+The models are imported when one of them is asked for: they take 0.15 s of CPU at the start of a
+process, and the worker processes of the reconciler, which are started often, need none.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from kudo.api.states import ExecutionStatus
+from kudo.api.wire import Json, JsonObject
+
+if TYPE_CHECKING:
+    from kudo.api.base import ApiModel, ObjectMeta, ObjectReference, OwnerReference
+    from kudo.api.instance import (
+        Condition,
+        Instance,
+        InstanceSpec,
+        InstanceStatus,
+        LastRun,
+        PhaseStatus,
+        PlanExecution,
+        PlanStatus,
+        StepStatus,
+        TaskStatus,
+    )
+    from kudo.api.operator import Maintainer, Operator, OperatorSpec
+    from kudo.api.operatorversion import (
+        OperatorVersion,
+        OperatorVersionSpec,
+        Parameter,
+        Phase,
+        PipeFile,
+        Plan,
+        Step,
+        Task,
+        TaskSpec,
+        default_instance_name,
+        operator_version_name,
+    )
 
 __all__ = [
     "ApiModel",
@@ -62,3 +72,19 @@ __all__ = [
     "default_instance_name",
     "operator_version_name",
 ]
+
+_MODULES = ("base", "instance", "operator", "operatorversion")
+
+
+def __getattr__(name: str) -> object:
+    """Import the module of a model.
+
+    Raises:
+        AttributeError: there is no such model.
+    """
+    if name in __all__:
+        for module in _MODULES:
+            found = importlib.import_module(f"{__name__}.{module}")
+            if hasattr(found, name):
+                return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

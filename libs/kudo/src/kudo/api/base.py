@@ -5,16 +5,13 @@ the fields that are unset. Field names are camelCase on the wire, as Kubernetes 
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from kudo import bounds
-
-Json = Any
-"""Any JSON value; the one place where a type is left open."""
-JsonObject = dict[str, Any]
+from kudo.api.wire import JsonObject
 
 # Bounds stand in the schemas alone: what the API server has stored is read whatever it is.
 Name = Annotated[str, Field(json_schema_extra={"maxLength": bounds.NAME})]

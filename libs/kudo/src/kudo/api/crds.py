@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from gotemplate.goyaml import dump
-from kudo.api.base import ApiObject, JsonObject
+from kudo.api.base import ApiObject
 from kudo.api.instance import Instance
 from kudo.api.operator import Operator
 from kudo.api.operatorversion import OperatorVersion
+from kudo.api.wire import JsonObject
 from kudo.names import GROUP, VERSION
 
 _HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"

@@ -1,7 +1,6 @@
 """The Instance: one installation of an operator, with the run in progress and the last runs."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -16,31 +15,6 @@ from kudo.api.base import (
     validations,
 )
 from kudo.names import API_VERSION
-
-
-class ExecutionStatus(StrEnum):
-    """The states of a plan, phase or step, as the original names them."""
-
-    NEVER_RUN = "NEVER_RUN"
-    PENDING = "PENDING"
-    IN_PROGRESS = "IN_PROGRESS"
-    ERROR = "ERROR"
-    """A transient error: it is tried again."""
-    COMPLETE = "COMPLETE"
-    FATAL_ERROR = "FATAL_ERROR"
-
-    @property
-    def terminal(self) -> bool:
-        return self in {ExecutionStatus.COMPLETE, ExecutionStatus.FATAL_ERROR}
-
-    @property
-    def running(self) -> bool:
-        return self in {
-            ExecutionStatus.PENDING,
-            ExecutionStatus.IN_PROGRESS,
-            ExecutionStatus.ERROR,
-        }
-
 
 _STATUS_IS_KNOWN: dict[str, JsonValue] = {
     "rule": "!has(self.status) || self.status in ['', 'NEVER_RUN', 'PENDING', 'IN_PROGRESS', "

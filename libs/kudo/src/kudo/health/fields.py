@@ -7,8 +7,7 @@ holds the two together for every rule. A rule that reads another field needs it 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kudo.api import Json, JsonObject
-from kudo.api.instance import ExecutionStatus
+from kudo.api import ExecutionStatus, Json, JsonObject
 from kudo.health.reading import LONGEST_TEXT, group_of, text
 from kudo.names import GROUP
 

@@ -21,6 +21,7 @@ HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
 
 _LATE = (
     "bcrypt",
+    "cryptography.hazmat.backends.openssl.backend",
     "cryptography.hazmat.primitives.ciphers.modes",
     "gotemplate.certificates",
     "gotemplate.constraints",

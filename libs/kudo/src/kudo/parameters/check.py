@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from kudo.api import Parameter
 from kudo.problems import SHOWN, Problem, listed, shown, shown_name
 from kudo.verdicts import Check, Fault, read_fully
 
+if TYPE_CHECKING:  # worker processes start without the models
+    from kudo.api import Parameter
 
-def check_value(parameter: Parameter, value: str, check: Check = read_fully) -> Problem | None:
+
+def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -> Problem | None:
     """Return what is wrong with `value` for `parameter`: its type, or that the enum lacks it.
 
     An empty value is right for every parameter; whether one is needed is for `missing_required` to
@@ -33,7 +36,7 @@ def check_value(parameter: Parameter, value: str, check: Check = read_fully) -> 
     return None
 
 
-def _wrong_type(parameter: Parameter, value: str, fault: Fault) -> Problem:
+def _wrong_type(parameter: "Parameter", value: str, fault: Fault) -> Problem:
     value_type = parameter.value_type
     if fault.limit:
         return _too_large(parameter, fault)
@@ -44,7 +47,7 @@ def _wrong_type(parameter: Parameter, value: str, fault: Fault) -> Problem:
     return _problem(parameter, value, f"{text}: {fault.detail}" if fault.detail else text)
 
 
-def _too_large(parameter: Parameter, fault: Fault) -> Problem:
+def _too_large(parameter: "Parameter", fault: Fault) -> Problem:
     """Return a problem of its own, since no fault is to be looked for in the text."""
     return Problem(
         "ParameterTooLarge",
@@ -55,7 +58,7 @@ def _too_large(parameter: Parameter, fault: Fault) -> Problem:
     )
 
 
-def _problem(parameter: Parameter, value: str, fault: str) -> Problem:
+def _problem(parameter: "Parameter", value: str, fault: str) -> Problem:
     return Problem(
         "ParameterInvalid",
         f'parameter "{shown_name(parameter.name)}" has an invalid value {_quoted(value)}: {fault}',
@@ -64,7 +67,7 @@ def _problem(parameter: Parameter, value: str, fault: str) -> Problem:
 
 
 def missing_required(
-    parameters: Iterable[Parameter], values: Mapping[str, str]
+    parameters: Iterable["Parameter"], values: Mapping[str, str]
 ) -> tuple[Problem, ...]:
     """Return a problem for each required parameter without a default whose value is empty."""
     return tuple(
@@ -78,7 +81,7 @@ def missing_required(
     )
 
 
-def _field(parameter: Parameter) -> str:
+def _field(parameter: "Parameter") -> str:
     return f"spec.parameters[{shown_name(parameter.name)}]"
 
 

@@ -1,11 +1,13 @@
 """What `.Params` holds when a template is rendered."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gotemplate.goyaml import Budget, YamlError, load
-from kudo.api import Parameter
 from kudo.problems import InvalidInput, Problem
+
+if TYPE_CHECKING:  # worker processes start without the models
+    from kudo.api import Parameter
 
 
 class RawParameter(NamedTuple):
@@ -35,7 +37,7 @@ class TooLarge(InvalidInput):
 
 
 def raw_values(
-    version_parameters: Iterable[Parameter], values: Mapping[str, str]
+    version_parameters: Iterable["Parameter"], values: Mapping[str, str]
 ) -> tuple[RawParameter, ...]:
     """Return the text of each declared parameter, without reading it.
 
@@ -83,7 +85,7 @@ def read_values(
 
 
 def template_values(
-    version_parameters: Iterable[Parameter], values: Mapping[str, str]
+    version_parameters: Iterable["Parameter"], values: Mapping[str, str]
 ) -> dict[str, object]:
     """Return the value of each declared parameter as templates see it.
 

@@ -7,9 +7,12 @@ different parts can give the same name or none at all; the engine refuses such a
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kudo.api import OperatorVersion, Plan, Task
 from kudo.tasks import FatalTaskError
+
+if TYPE_CHECKING:  # worker processes start without the models
+    from kudo.api import OperatorVersion, Plan, Task
 
 _DROPPED = re.compile(r"[^a-z0-9]")
 _MAX_NAME = 253
@@ -51,8 +54,8 @@ def _part(text: str) -> str:
 
 
 def uses(
-    instance: str, name: str, plan: Plan, tasks: Iterable[Task]
-) -> Iterator[tuple[PipeNames, Task]]:
+    instance: str, name: str, plan: "Plan", tasks: Iterable["Task"]
+) -> Iterator[tuple[PipeNames, "Task"]]:
     """Yield the Pipe tasks of a plan, once for each step that names them."""
     pipe_tasks: dict[str, Task] = {}
     for task in tasks:
@@ -65,7 +68,7 @@ def uses(
                     yield PipeNames(instance, name, phase.name, step.name, task_name), found
 
 
-def pipes(instance: str, name: str, version: OperatorVersion) -> dict[str, str]:
+def pipes(instance: str, name: str, version: "OperatorVersion") -> dict[str, str]:
     """Return what `.Pipes` is in all templates of a plan: the artifact's name by key.
 
     Args:
@@ -92,7 +95,7 @@ def pipes(instance: str, name: str, version: OperatorVersion) -> dict[str, str]:
     return artifacts
 
 
-def naming_problems(found: Iterable[tuple[PipeNames, Task]]) -> Iterator[str]:
+def naming_problems(found: Iterable[tuple[PipeNames, "Task"]]) -> Iterator[str]:
     """Yield why the objects of Pipe tasks cannot have the names that they would get."""
     taken: dict[tuple[str, str], str] = {}
     for names, task in found:
@@ -105,7 +108,7 @@ def naming_problems(found: Iterable[tuple[PipeNames, Task]]) -> Iterator[str]:
                 yield f"{known} and {what} would both be {kind} {name}; rename one of them"
 
 
-def _objects(names: PipeNames, task: Task) -> Iterator[tuple[str, str, str]]:
+def _objects(names: PipeNames, task: "Task") -> Iterator[tuple[str, str, str]]:
     """Yield kind, name and description of each object of a task."""
     yield "Pod", names.pod, f"pipe task {names}"
     for file in task.spec.pipe or ():

@@ -7,13 +7,16 @@ that mounts the same volume, so that the files can be read once the init contain
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gotemplate.goyaml import Budget, YamlError, load
 from kudo import names
-from kudo.api import JsonObject, PipeFile
+from kudo.api import JsonObject
 from kudo.pipe.artifacts import path_of
 from kudo.tasks import FatalTaskError
+
+if TYPE_CHECKING:  # worker processes start without the models
+    from kudo.api import PipeFile
 
 WAITER = "waiter"
 MAX_FILES = 100
@@ -83,7 +86,7 @@ def _unreadable(problem: str, *, limit: str = "") -> FatalTaskError:
     return FatalTaskError("ResourceUnmarshalError", text, limit=limit)
 
 
-def validate(pod: JsonObject, files: Iterable[PipeFile]) -> Iterator[str]:
+def validate(pod: JsonObject, files: Iterable["PipeFile"]) -> Iterator[str]:
     """Yield what keeps the files from being made by this pod.
 
     Args:
@@ -108,7 +111,7 @@ def validate(pod: JsonObject, files: Iterable[PipeFile]) -> Iterator[str]:
     yield from _place_problems(spec, files)
 
 
-def _place_problems(spec: JsonObject, files: tuple[PipeFile, ...]) -> Iterator[str]:
+def _place_problems(spec: JsonObject, files: tuple["PipeFile", ...]) -> Iterator[str]:
     volumes = _shared_volumes(spec)
     if len(volumes) != 1:
         yield (
@@ -125,7 +128,7 @@ def _place_problems(spec: JsonObject, files: tuple[PipeFile, ...]) -> Iterator[s
         yield from _path_problems(file, mount)
 
 
-def _path_problems(file: PipeFile, mount: str) -> Iterator[str]:
+def _path_problems(file: "PipeFile", mount: str) -> Iterator[str]:
     path = path_of(file)
     below = _below(path, mount)
     if below is None or below.startswith("."):

@@ -1,0 +1,27 @@
+"""The states of runs, for those too who do without models."""
+
+from enum import StrEnum
+
+
+class ExecutionStatus(StrEnum):
+    """The states of a plan, phase or step, as the original names them."""
+
+    NEVER_RUN = "NEVER_RUN"
+    PENDING = "PENDING"
+    IN_PROGRESS = "IN_PROGRESS"
+    ERROR = "ERROR"
+    """A transient error: it is tried again."""
+    COMPLETE = "COMPLETE"
+    FATAL_ERROR = "FATAL_ERROR"
+
+    @property
+    def terminal(self) -> bool:
+        return self in {ExecutionStatus.COMPLETE, ExecutionStatus.FATAL_ERROR}
+
+    @property
+    def running(self) -> bool:
+        return self in {
+            ExecutionStatus.PENDING,
+            ExecutionStatus.IN_PROGRESS,
+            ExecutionStatus.ERROR,
+        }
