@@ -135,7 +135,11 @@ class Pool:
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self._size + 1):
-                    group.create_task(self._keep(), name=f"worker process {number}")
+                    started = asyncio.Event()
+                    group.create_task(self._keep(started), name=f"worker process {number}")
+                    # One after the other at the start of a service, whose first worker is ready
+                    # sooner if it need not share the CPU. Later starts wait for no other's.
+                    await started.wait()
         finally:
             self._stopped = True
             while (job := self._queue.take(lambda _: True)) is not None:
@@ -257,11 +261,12 @@ class Pool:
             del self._tenants[worker.tenant]
         worker.tenant = None
 
-    async def _keep(self) -> None:
-        """Keep one process running."""
+    async def _keep(self, started: asyncio.Event) -> None:
+        """Keep one process running; `started` is set when it is there for the first time."""
         ended: Worker | None = None
         while True:
             worker = await self._started()
+            started.set()
             if ended is not None:
                 self._release(ended)
             self._workers.add(worker)
