@@ -29,6 +29,8 @@ def two_reconcilers(world: World) -> Start:
         await _grant_lease(world)
         first = installation.another_reconciler("reconciler-first", lease, *options)
         first.command[:1] = [sys.executable, str(PROGRAM)]
+        # It is none of the programs that are forked.
+        first.supervision = installation.supervision
         second = installation.another_reconciler("reconciler-second", lease, *options)
         pair = Pair(first, second)
         try:

@@ -180,7 +180,7 @@ async def test_labels_and_repeated_manifests_pass_beside_a_run(guarded: World) -
 
 
 async def test_an_instance_with_many_large_parameters_is_judged(guarded: World) -> None:
-    many = {f"P{number}": "x" * 500 for number in range(2000)}
+    many = {f"P{number}": "x" * 500 for number in range(1900)}
     await guarded.patch("i", {"parameters": many})
     await guarded.until_idle("i")
 
