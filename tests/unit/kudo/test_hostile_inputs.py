@@ -1,0 +1,71 @@
+"""Hostile inputs end by a count where an event loop works on them, before they cost it anything.
+
+How each ends in a worker process, and what its sender is told, is tested on real processes
+(tests/integration/faults/test_hostile_tenants.py).
+"""
+
+import pytest
+
+from kudo.bounds import too_large
+from kudo.rendering import Engine, render_objects
+from kudo.tasks import FatalTaskError
+from kudo.verdicts import Checker, Verdicts
+from tests.support.hostile import End, Input, inputs
+
+INPUTS = {str(sent): sent for sent in inputs()}
+TEMPLATES = (
+    "regular expressions that grow",
+    "searches of 80 KB",
+    "loops, recursion, growth",
+    "output that is hostile YAML",
+    "8 parallel steps",
+    "large manifests",
+)
+VALUES = ("defaults full of aliases", "large values", "Toggle")
+FINAL = {"regular expressions that grow: repetitions in repetitions": "invalid repeat count"}
+"""What is no template at all: no limit is needed to end it."""
+
+
+def of(*kinds: str) -> list[str]:
+    return [name for name, sent in INPUTS.items() if sent.kind in kinds]
+
+
+def values(sent: Input) -> list[tuple[str, str]]:
+    """Return type and text of each array and map that the Instance has."""
+    own = sent.instance(0)["spec"]["parameters"]
+    found = [
+        (one["value-type"], own.get(one["name"], one.get("default", "")))
+        for one in sent.version["spec"]["parameters"]
+        if "value-type" in one
+    ]
+    return [(kind, text) for kind, text in found if text]
+
+
+@pytest.mark.parametrize("name", of(*TEMPLATES))
+def test_a_template_ends_by_a_limit_of_the_event_loop(name: str) -> None:
+    templates = INPUTS[name].version["spec"]["templates"]
+    for template in templates:
+        with pytest.raises(FatalTaskError, match=template) as caught:
+            render_objects([template], templates, {}, engine=Engine.inline())
+        assert caught.value.limit or FINAL[name] in str(caught.value)
+
+
+@pytest.mark.parametrize("name", of(*VALUES))
+def test_a_value_is_left_to_a_worker_or_refused(name: str) -> None:
+    check = Checker(Verdicts())
+    found = values(INPUTS[name])
+    faults = [check(kind, text) for kind, text in found]
+    assert found
+    assert check.pending or all(fault is not None and fault.limit for fault in faults)
+    assert check.reads == 1
+
+
+@pytest.mark.parametrize("name", of("versions with many parts"))
+def test_a_version_with_more_parts_than_it_may_have_is_not_read(name: str) -> None:
+    sent = INPUTS[name]
+    assert bool(too_large(sent.version["spec"])) == (sent.end is not End.DONE)
+
+
+def test_no_two_inputs_have_the_same_name_and_each_kind_has_three() -> None:
+    assert len(INPUTS) == len(inputs())
+    assert all(len(of(sent.kind)) >= 3 for sent in INPUTS.values())
