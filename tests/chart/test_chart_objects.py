@@ -74,7 +74,8 @@ def test_the_webhook_takes_the_options_that_it_is_given(name: str) -> None:
     assert settings.service_name == "kudo-webhook"
     assert settings.webhook_configuration == configuration["metadata"]["name"]
     mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
-    files = {settings.register, settings.tls_ca, *(settings.tls_files or ())} - {None}
+    authorities = {settings.tls_ca, settings.client_ca}
+    files = {settings.register, *authorities, *(settings.tls_files or ())} - {None}
     assert {str(file.parent) for file in files if file} == mounts
 
 
