@@ -11,6 +11,7 @@ JSON line each, with a line that has the pid; to who still listens it says the e
     {"program": NAME, "arguments": [...], "environment": {...}, "files": [STDIN, STDOUT, STDERR]}
 """
 
+import gc
 import importlib
 import json
 import os
@@ -173,6 +174,9 @@ def main() -> object:
     """Import, listen, and become what is asked for."""
     path = Path(sys.argv[1])
     mains = {program: _imported(package) for program, package in PROGRAMS.items()}
+    # What is shared stays so: a collector that looked at it would copy its pages in each process.
+    gc.collect()
+    gc.freeze()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         # Who sees the path may connect.
         listener.bind(f"{path}.new")
