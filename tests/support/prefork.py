@@ -58,9 +58,14 @@ class Prefork:
     path: Path
 
     @classmethod
+    def of(cls, directory: Path) -> "Prefork":
+        """Return the client of a process that was launched with this directory."""
+        return cls(directory / "prefork")
+
+    @classmethod
     def launch(cls, directory: Path, supervision: Supervision) -> "Prefork":
         """Start that process under a supervisor and wait until it answers."""
-        client = cls(directory / "prefork")
+        client = cls.of(directory)
         command = [sys.executable, "-m", "tests.support.prefork", str(client.path)]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         log = directory / "prefork.log"

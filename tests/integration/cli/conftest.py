@@ -6,11 +6,13 @@ import pytest
 
 from tests.chart.site import Site, new_site
 from tests.integration.cli.initialising import init
+from tests.support.prefork import Prefork
 
 
 @pytest.fixture(scope="module")
 def running_site() -> Iterator[Site]:
     with new_site("init") as site:
+        Prefork.launch(site.cluster.directory, site.supervision)
         yield site
 
 

@@ -1,11 +1,11 @@
 """`kubectl kudo init`, run on a cluster where KUDO is not installed."""
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 from tests.chart.site import Site
 from tests.integration.support import Done
+from tests.support.prefork import Prefork
 
 BUILT_IN = "--unsafe-self-signed-webhook-ca"
 STEPS = [
@@ -16,11 +16,8 @@ STEPS = [
 
 def init(site: Site, *flags: str, user: Path | None = None) -> Done:
     """Run `kubectl kudo init`, as administrator or by another kubeconfig."""
-    command = [
-        str(Path(sys.executable).with_name("kubectl-kudo")),
-        "init",
-        f"--kubeconfig={user or site.cluster.kubeconfig('admin')}",
-        *flags,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Done(done.returncode, done.stdout, done.stderr)
+    kubeconfig = user or site.cluster.kubeconfig("admin")
+    command = ["kubectl-kudo", "init", f"--kubeconfig={kubeconfig}", *flags]
+    programs = Prefork.of(site.cluster.directory)
+    done = programs.run(command, text=None, environment=os.environ)
+    return Done(done.code, done.stdout, done.stderr)
