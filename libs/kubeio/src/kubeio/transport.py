@@ -431,7 +431,7 @@ class _Handshake:
 async def _messages(socket: WebSocket, subject: str) -> AsyncIterator[bytes]:
     async for message in socket:
         if message.type is not aiohttp.WSMsgType.BINARY:
-            raise ConnectionLost(f"{subject}: not a binary message: {str(message.data)[:100]}")
+            raise ConnectionLost(f"{subject}: not a binary message")
         yield message.data
 
 
@@ -500,7 +500,9 @@ def _decoded(body: bytes, subject: str) -> Json:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise ConnectionLost(f"{subject}: the answer is not JSON: {body[:100]!r}") from error
+        # The bytes are not quoted: they may be those of a Secret.
+        text = f"{subject}: the answer is not JSON ({len(body)} bytes)"
+        raise ConnectionLost(text) from error
 
 
 def _refusal(answer: Answer, subject: str) -> ApiError:

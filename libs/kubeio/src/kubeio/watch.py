@@ -65,9 +65,9 @@ async def _event(line: bytes, subject: str) -> WatchEvent:
         parsed = await decode(line.decode())
         kind, obj = parsed["type"], parsed["object"]
     except (UnicodeDecodeError, orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise ConnectionLost(f"{subject}: not a watch event: {line[:100]!r}") from error
+        raise ConnectionLost(f"{subject}: not a watch event") from error
     if not isinstance(kind, str) or not isinstance(obj, dict):
-        raise ConnectionLost(f"{subject}: not a watch event: {line[:100]!r}")
+        raise ConnectionLost(f"{subject}: not a watch event")
     if kind == "ERROR":
         raise error_from_status(obj)
     return WatchEvent(kind, obj)

@@ -20,6 +20,7 @@ from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
 from kudo.problems import InvalidInput
+from kudo.redaction import without_quotes
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
@@ -228,7 +229,8 @@ def _document(template: str, number: int, chunk: str, budget: Budget) -> object:
         document = load(chunk, budget=budget)
     except YamlError as error:
         hint = "; split the template, or have it make less" if error.limit else ""
-        raise _unreadable(template, number, f"{error}{hint}", limit=error.limit) from error
+        problem = f"{without_quotes(str(error))}{hint}"
+        raise _unreadable(template, number, problem, limit=error.limit) from error
     if budget.nodes - before > _OBJECT_NODES:
         problem = f"the document has more than {_OBJECT_NODES} values; make it smaller"
         raise _unreadable(template, number, problem, limit="nodes")
@@ -269,24 +271,24 @@ def _shape_problem(document: JsonObject) -> str | None:
 
 def integer_problem(document: object) -> str | None:
     """Return which integer JSON for the API server cannot hold."""
-    number = next(_too_large(document), None)
-    return None if number is None else f"the integer {number} does not fit into 64 bits"
+    path = next(_too_large(document), None)
+    return None if path is None else f"the integer at {path} does not fit into 64 bits"
 
 
 def _is_list_of_mappings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
-def _too_large(value: object) -> Iterator[int]:
-    """Yield the integers that JSON for the API server cannot hold."""
+def _too_large(value: object) -> Iterator[str]:
+    """Yield the paths of integers that JSON for the API server cannot hold."""
     if isinstance(value, dict):
-        for item in value.values():
-            yield from _too_large(item)
+        for name, item in value.items():
+            yield from (f".{name}{path}" for path in _too_large(item))
     elif isinstance(value, list):
-        for item in value:
-            yield from _too_large(item)
+        for index, item in enumerate(value):
+            yield from (f"[{index}]{path}" for path in _too_large(item))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        yield value
+        yield ""
 
 
 def _unreadable(template: str, number: int, reason: str, *, limit: str = "") -> FatalTaskError:

@@ -24,6 +24,7 @@ from typing import Final, Literal
 
 from gotemplate.literals import unquote
 from kudo.api import Json, JsonObject
+from kudo.redaction import is_secret, without_keys
 
 Reason = Literal["UnknownField", "DuplicateListKey"]
 
@@ -121,8 +122,8 @@ def _reader(target: JsonObject, message: str) -> "_Reader":
     """Return a reader of the faults in a message; one that finds none if it is another message."""
     text = _complaint(target.get("kind"), message)
     if text.startswith(_SEVERAL):
-        return _Reader(text[len(_SEVERAL) :], between="\n  ")
-    return _Reader(text)
+        return _Reader(text[len(_SEVERAL) :], between="\n  ", secret=is_secret(target))
+    return _Reader(text, secret=is_secret(target))
 
 
 def _complaint(kind: Json, message: str) -> str:
@@ -139,12 +140,14 @@ class _Reader:
     Args:
         text: The faults, without what comes before and after them.
         between: What separates them; empty if there is just one.
+        secret: Whether the notes may quote no values.
     """
 
-    def __init__(self, text: str, *, between: str = "") -> None:
+    def __init__(self, text: str, *, between: str = "", secret: bool = False) -> None:
         self.steps = 0
         self._text = text
         self._between = between
+        self._secret = secret
 
     def faults_at(self, target: JsonObject, position: int) -> list[_Fault]:
         """Return all places that the fault at a position means; none if there is no such."""
@@ -187,7 +190,8 @@ class _Reader:
             yield from self._along(node[number], (*path, number), start, end)
 
     def _said(self, node: Json, path: _Path, start: int, at: int) -> Iterator[_Fault]:
-        where = _shown(self._text[start:at].removeprefix("."))
+        where = self._text[start:at].removeprefix(".")
+        where = _shown(without_keys(where) if self._secret else where)
         if self._text.startswith(_UNKNOWN, at):
             end = at + len(_UNKNOWN)
             if self._ends(end) and path and isinstance(path[-1], str):
@@ -198,7 +202,8 @@ class _Reader:
             key = _key_at(self._text, at + len(_DUPLICATE))
             if key is not None and self._ends(key[1]) and len(_alike(node, key[0])) > 1:
                 shared = _shown(self._text[at + len(_DUPLICATE) : key[1]].strip("[]").lstrip("="))
-                text = f"{where} has several items with the key {shared}: the last is used"
+                by = "one key" if self._secret else f"the key {shared}"
+                text = f"{where} has several items with {by}: the last is used"
                 yield _Fault(path, key[1], key[0], Note("DuplicateListKey", text))
 
     def _ends(self, end: int) -> bool:

@@ -28,7 +28,7 @@ from kudo_reconciler.cached_objects import written_by
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.observer import Observer
 from kudo_reconciler.ownership import Ownership, Wanted
-from kudo_reconciler.refused import Refusal, stays_refused, task_error, told
+from kudo_reconciler.refused import Refusal, stays_refused, task_error, told, without_secrets
 from kudo_reconciler.task_context import TaskContext
 from kudo_reconciler.turns import Turns
 
@@ -204,7 +204,8 @@ class Applier:
             )
         except ApiError as error:
             # What was applied then may be no valid object today; what is dropped now stays.
-            log.info("not taken over", extra={"object": str(wanted.manifest), "why": str(error)})
+            why = told(error, applied)
+            log.info("not taken over", extra={"object": str(wanted.manifest), "why": why})
             return None
         return with_entry_of(live["metadata"], planned["metadata"])
 
@@ -277,14 +278,15 @@ class Applier:
             raise self._refused(wanted, error) from error
 
     def _refused(self, wanted: Wanted, error: Refusal) -> FatalTaskError | TransientTaskError:
-        text = f"failed to apply {wanted.manifest}: {told(error)}"
-        if isinstance(error, Conflict) and error.field_managers:
-            fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in error.field_managers.items())
+        said = without_secrets(error, wanted.target)
+        text = f"failed to apply {wanted.manifest}: {told(error, wanted.target)}"
+        if isinstance(said, Conflict) and said.field_managers:
+            fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in said.field_managers.items())
             text = f"failed to apply {wanted.manifest}: these fields belong to other managers: "
             text += fields
-        elif isinstance(error, ApiError):
-            causes = [(cause.field, cause.message) for cause in error.causes]
-            hint = advice(wanted.resource.kind, error.status, error.message, causes)
+        elif isinstance(said, ApiError):
+            causes = [(cause.field, cause.message) for cause in said.causes]
+            hint = advice(wanted.resource.kind, said.status, said.message, causes)
             text = f"{text}; {hint}" if hint else text
         self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)

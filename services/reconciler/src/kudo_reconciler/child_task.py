@@ -180,7 +180,7 @@ class ChildTask:
 
     def _refused(self, child: Child, error: Refusal) -> FatalTaskError | TransientTaskError:
         self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
-        text = f"failed to apply {child} of task {child.task}: {told(error)}"
+        text = f"failed to apply {child} of task {child.task}: {told(error, INSTANCES)}"
         return task_error("TaskApplyError", text, error)
 
 

@@ -87,10 +87,11 @@ class DeleteTask:
         except NotFound:
             return
         except Conflict as error:
-            text = f"{manifest} was replaced while it was being deleted: {error}"
+            why = told(error, item.resource)
+            text = f"{manifest} was replaced while it was being deleted: {why}"
             raise TransientTaskError("TaskDeleteError", text) from error
         except (ApiError, ConnectionLost) as error:
-            text = f"failed to delete {manifest}: {told(error)}"
+            text = f"failed to delete {manifest}: {told(error, item.resource)}"
             raise task_error("TaskDeleteError", text, error) from error
 
     async def _is_there(self, item: AppliedObject) -> bool:
@@ -105,7 +106,7 @@ class DeleteTask:
         except NotFound:
             return None
         except (ApiError, ConnectionLost) as error:
-            text = f"cannot read {resource.kind} {name}: {error}"
+            text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
             raise task_error("TaskDeleteError", text, error) from error
 
 

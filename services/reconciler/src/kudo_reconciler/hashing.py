@@ -22,6 +22,7 @@ from kudo.dependencies import (
 from kudo.tasks import TransientTaskError
 from kudo_reconciler.observer import Observer
 from kudo_reconciler.ownership import Wanted
+from kudo_reconciler.refused import told
 from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
 from kudo_reconciler.task_context import TaskContext
 
@@ -82,7 +83,8 @@ class DependencyHasher:
                 dependency.name,
             )
         except (ApiError, ConnectionLost) as error:
-            text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {error}"
+            why = told(error, _RESOURCES[dependency.kind])
+            text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {why}"
             raise TransientTaskError("TaskEnhancementError", text) from error
         if found is None:
             return MISSING

@@ -131,7 +131,7 @@ class PipePods:
         except OutputTooLarge as error:
             raise TransientTaskError("PipeTaskError", f"{_of(pod)}: {error}") from error
         except (ApiError, ConnectionLost) as error:
-            text = f"{command[0]} cannot be run in {_of(pod)}: {told(error)}"
+            text = f"{command[0]} cannot be run in {_of(pod)}: {told(error, PODS)}"
             raise TransientTaskError("PipeTaskError", text) from error
         if result.exit_code:
             raise FatalTaskError("PipeTaskError", _failure(pod, command, result))

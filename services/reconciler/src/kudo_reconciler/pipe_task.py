@@ -156,7 +156,7 @@ class PipeTask:
         try:
             await self.pods.delete(pod)
         except (ApiError, ConnectionLost) as error:
-            text = f"cannot delete pod {pod['metadata']['name']}: {told(error)}"
+            text = f"cannot delete pod {pod['metadata']['name']}: {told(error, PODS)}"
             raise TransientTaskError("PipeTaskError", text) from error
 
     async def _delete_pod(self, context: TaskContext) -> None:
@@ -200,7 +200,7 @@ class PipeTask:
         try:
             return await look(resource, context.instance.metadata.namespace, name)
         except (ApiError, ConnectionLost) as error:
-            text = f"cannot read {resource.kind} {name}: {told(error)}"
+            text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
             raise TransientTaskError("PipeTaskError", text) from error
 
 

@@ -25,6 +25,7 @@ from kudo.execution import (
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.applier import Superseded
 from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.faults import described
 from kudo_reconciler.instances import Outdated
 from kudo_reconciler.metrics import Metrics
 from kudo_reconciler.rendering import Renderer
@@ -186,8 +187,8 @@ class PlanRunner:
             return _Tried(TaskOutcome(name, S.ERROR, message, began))
         except (Superseded, Outdated, NotLeading):
             raise
-        except Exception as fault:
-            log.exception("task crashed", extra={"task": str(path)})
+        except Exception as fault:  # noqa: BLE001 - it is logged, and ends the step
+            log.error("task crashed", extra={"task": str(path), **described(fault)})
             text = f"internal error ({type(fault).__name__}); the reconciler's log has the details"
             crash = FatalTaskError("TaskCrashed", text)
             message = path.fatal_message(crash)

@@ -1,6 +1,11 @@
 """Turns what the API server refused into the end of a plan or another try."""
 
+from dataclasses import asdict
+
 from kubeio.errors import ApiError, ConnectionLost
+from kubeio.resource import Resource
+from kubeio.types import JsonObject
+from kudo.redaction import Cause, Words, redacted
 from kudo.refusals import is_fatal
 from kudo.tasks import FatalTaskError, TransientTaskError
 
@@ -10,10 +15,35 @@ _HEAD, _TAIL = 300, 400
 """Characters. The API server quotes whole objects between what is wrong and why."""
 
 
-def told(error: Refusal) -> str:
-    """Return the words of a refusal; of long ones the beginning and, with the reason, the end."""
-    text = str(error)
+def told(error: Refusal, about: Resource | JsonObject) -> str:
+    """Return what may be said of a refusal; of a long one the beginning and the end.
+
+    The end holds the reason.
+
+    Args:
+        error: The refusal.
+        about: The object as it was sent; where none was sent, its kind.
+    """
+    text = str(without_secrets(error, about))
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]} ... {text[-_TAIL:]}"
+
+
+def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
+    """Return a refusal that may be told: one of a Secret quotes nothing of it.
+
+    A lost connection says nothing of the object that was sent.
+    """
+    if isinstance(error, ConnectionLost):
+        return error
+    if isinstance(about, Resource):
+        about = {"apiVersion": about.api_version, "kind": about.kind}
+    causes = tuple(Cause(one.field, one.message, one.reason) for one in error.causes)
+    said = Words(error.message, causes)
+    told = redacted(said, about)
+    if told is said:
+        return error
+    details = {"causes": [asdict(cause) for cause in told.causes]}
+    return type(error)(told.message, status=error.status, reason=error.reason, details=details)
 
 
 def stays_refused(error: Refusal) -> bool:

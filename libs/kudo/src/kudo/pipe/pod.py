@@ -13,6 +13,7 @@ from gotemplate.goyaml import Budget, YamlError, load
 from kudo import names
 from kudo.api import JsonObject
 from kudo.pipe.artifacts import path_of
+from kudo.redaction import without_quotes
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
@@ -41,7 +42,7 @@ def read_pod(text: str, budget: Budget | None = None) -> JsonObject:
         document = load(text, budget=budget)
     except YamlError as error:
         hint = "; make the pod smaller" if error.limit else ""
-        raise _unreadable(f"{error}{hint}", limit=error.limit) from error
+        raise _unreadable(f"{without_quotes(str(error))}{hint}", limit=error.limit) from error
     if not isinstance(document, dict):
         raise _unreadable("a Kubernetes object must be a mapping")
     kind = f"{document.get('apiVersion')}, Kind={document.get('kind')}"

@@ -1,0 +1,136 @@
+"""What a refused Secret holds is in no status, no event and no log, also not at level debug."""
+
+import base64
+import json
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.integration.refusals.kinds import obj
+from tests.integration.support import (
+    Json,
+    World,
+    messages,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    template,
+)
+
+PLANS = {"deploy": plan({"step": ["t"]})}
+PLANTED = "hunter2-Pa55"
+ENCODED = base64.b64encode(PLANTED.encode()).decode()
+NUMBER = 471108150815
+
+
+@pytest.fixture
+async def debugged(world: World) -> AsyncIterator[World]:
+    """Yield a world whose reconciler logs all that it can."""
+    installation = world.installation
+    installation.reconciler.stop()
+    reconciler = installation.another_reconciler("debugged", "--log-level=debug")
+    reconciler.log.unlink(missing_ok=True)
+    reconciler.start()
+    yield world
+    reconciler.stop()
+
+
+def secret(**fields: object) -> Json:
+    return obj("Secret", **fields)
+
+
+def with_metadata(**fields: object) -> Json:
+    return secret(metadata={"name": "x", **fields})
+
+
+async def install(world: World, text: str, *parameters: Json) -> None:
+    version = operator_version(
+        "op-1", templates={"t.yaml": text}, plans=PLANS, parameters=parameters
+    )
+    await world.apply(version, new_instance("i", "op-1"))
+
+
+async def check_nothing_is_told(world: World, instance: Json) -> None:
+    log = world.installation.directory / "debugged.log"
+    told = {
+        "status": json.dumps(instance["status"]),
+        "events": json.dumps(await world.events()),
+        "log": log.read_text(encoding="utf-8"),
+    }
+    planted = re.compile(f"{PLANTED}|{re.escape(ENCODED)}|{NUMBER}")
+    assert "run started" in told["log"]
+    for place, text in told.items():
+        found = planted.search(text)
+        assert found is None, (place, text[max(0, found.start() - 300) : found.end()])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (template(secret(data={"pin": NUMBER})), ".data.pin: expected string"),
+        (template(secret(data={"pin": {"a": PLANTED}})), ".data.pin: expected string"),
+        (template(secret(data={"pin": [PLANTED, NUMBER]})), ".data.pin: expected string"),
+        (template(secret(data=PLANTED)), ".data: expected map"),
+        (template(secret(data={"pin": f"{PLANTED}!"})), "illegal base64 data in data.pin"),
+        (template(secret(data={"k" * 300: ENCODED})), "must be no more than 253"),
+        (template(secret(data={"a b": ENCODED})), "data[a b]: Invalid value: a valid config key"),
+        (template(secret(stringData={"pin": NUMBER})), "put quotes around pin"),
+        (template(secret(stringData=[PLANTED])), "data and stringData must be mappings"),
+        (template(secret(type=[PLANTED])), ".type: expected string"),
+        (template(secret(immutable=PLANTED)), ".immutable: expected boolean"),
+        (
+            template(with_metadata(labels={"a": NUMBER})),
+            ".metadata.labels.a: expected string (500 InternalError); metadata.labels.a must be",
+        ),
+        (template(with_metadata(labels={"a": f"{PLANTED}!"})), "metadata.labels: Invalid value"),
+        (template(with_metadata(finalizers=[PLANTED])), "metadata.finalizers[0]: Invalid value"),
+        (
+            template(secret(type="kubernetes.io/dockercfg", data={".dockercfg": ENCODED})),
+            "data[.dockercfg]: Invalid value",
+        ),
+        (template(secret(stringData={"pin": 10**20 + NUMBER})), "the integer at .stringData.pin"),
+        (
+            f"apiVersion: v1\nkind: Secret\nmetadata: {{name: x}}\nstringData: {{a: *{PLANTED}}}",
+            "unknown anchor ... referenced",
+        ),
+    ],
+)
+async def test_a_refused_secret_is_told_by_its_fields(
+    debugged: World, text: str, told: str
+) -> None:
+    await install(debugged, text)
+
+    instance = await debugged.until_failed("i")
+
+    assert told in messages(instance, "deploy")
+    await check_nothing_is_told(debugged, instance)
+
+
+async def test_a_changed_secret_that_is_immutable_is_told_by_its_field(debugged: World) -> None:
+    text = template(secret(immutable=True, stringData={"pin": f"{PLANTED}{{{{ .Params.P }}}}"}))
+    await install(debugged, text, parameter("P", "1"))
+    await debugged.until_complete("i")
+
+    await debugged.patch("i", {"parameters": {"P": "2"}})
+    instance = await debugged.until_failed("i")
+
+    assert (
+        "Secret is invalid: data: Forbidden: field is immutable when `immutable` is set "
+        "(422 Invalid); data cannot be changed on an existing object: "
+    ) in messages(instance, "deploy")
+    await check_nothing_is_told(debugged, instance)
+
+
+async def test_what_is_mended_in_a_secret_is_told_without_its_values(debugged: World) -> None:
+    broken = with_metadata(finalizers=[f"a.b/{PLANTED}"] * 2)
+    await install(debugged, template({**broken, "password": PLANTED, "spec": {"pin": NUMBER}}))
+
+    instance = await debugged.until_complete("i")
+
+    told = [event["message"] for event in await debugged.events()]
+    where = "Secret x of template t.yaml"
+    assert f"{where}: unknown field password is left out" in told
+    assert f"{where}: metadata.finalizers has several items with one key: the last is used" in told
+    await check_nothing_is_told(debugged, instance)
