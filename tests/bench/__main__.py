@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 from kudo_cluster.progress import announce
-from tests.bench import hostile, memory, templates, webhook, workers
+from tests.bench import hostile, inline, memory, templates, webhook, workers
 from tests.bench.figures import Figure, table
 from tests.bench.world import World, running_world
 
@@ -21,6 +21,7 @@ BENCHES: Mapping[str, Callable[[World, int], Awaitable[list[Figure]]]] = {
 ALONE: Mapping[str, Callable[[int], list[Figure]]] = {
     "templates": templates.bench,
     "workers": workers.bench,
+    "inline": inline.bench,
     "hostile": hostile.bench,
 }
 

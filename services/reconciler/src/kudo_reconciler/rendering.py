@@ -47,31 +47,40 @@ class _Known:
     """What came of rendering something before.
 
     Attributes:
+        digest: Of the request.
         until: Monotonic seconds up to which it counts: a worker may have been slow by chance.
         failure: The limit that it exceeded in a worker; None if it only needed one.
     """
 
+    digest: bytes
     until: float
     failure: FatalTaskError | None = None
 
 
 @dataclass(slots=True)
 class Known:
-    """Outcomes by digest, the last used ones. Requests themselves are not kept."""
+    """Outcomes of requests, the last used ones. Requests themselves are not kept.
 
-    entries: "OrderedDict[bytes, _Known]" = field(default_factory=OrderedDict)
+    They are looked up by Python's hash, which costs a small request next to nothing, since texts
+    keep theirs; the digest of a request is only made where there is one of its hash.
+    """
 
-    def find(self, key: bytes) -> _Known | None:
+    entries: "OrderedDict[int, _Known]" = field(default_factory=OrderedDict)
+
+    def find(self, request: Request) -> _Known | None:
         """Return what is known, unless it is too old."""
+        key = _hash(request)
         found = self.entries.get(key)
-        if found is None or found.until < time.monotonic():
+        if found is None or found.until < time.monotonic() or found.digest != _digest(request):
             return None
         self.entries.move_to_end(key)
         return found
 
-    def put(self, key: bytes, failure: FatalTaskError | None = None) -> None:
+    def put(self, request: Request, failure: FatalTaskError | None = None) -> None:
         """Remember an outcome and forget the oldest."""
-        self.entries[key] = _Known(time.monotonic() + _KEPT_SECONDS, failure)
+        key = _hash(request)
+        until = time.monotonic() + _KEPT_SECONDS
+        self.entries[key] = _Known(_digest(request), until, failure)
         self.entries.move_to_end(key)
         if len(self.entries) > _KEPT:
             self.entries.popitem(last=False)
@@ -141,21 +150,20 @@ class Renderer:
     async def _render(self, request: Request, tenant: str) -> list[object]:
         started = time.monotonic()
         try:
-            if not _is_small(request) or self._known.find(_digest(request)) is not None:
+            if not _is_small(request) or self._known.find(request) is not None:
                 return await self._in_worker(request, tenant)
             try:
                 return await _inline(request)
             except FatalTaskError as error:
                 if not error.limit:
                     raise
-            self._known.put(_digest(request))
+            self._known.put(request)
             return await self._in_worker(request, tenant)
         finally:
             self._on_render(time.monotonic() - started)
 
     async def _in_worker(self, request: Request, tenant: str) -> list[object]:
-        key = _digest(request)
-        known = self._known.find(key)
+        known = self._known.find(request)
         if known is not None and known.failure is not None:
             error = known.failure
             raise FatalTaskError(error.reason, str(error), limit=error.limit)
@@ -165,7 +173,7 @@ class Renderer:
             made = await _decoded(answer, objects=request.wanted == "objects")
         except FatalTaskError as error:
             if error.limit:
-                self._known.put(key, error)
+                self._known.put(request, error)
             raise
         return made
 
@@ -207,6 +215,14 @@ async def _decoded(answer: bytes, *, objects: bool) -> list[object]:
             decoded = 0
             await asyncio.sleep(0)
     return made
+
+
+def _hash(request: Request) -> int:
+    """Return what most requests that are not the same differ in."""
+    variables, templates = request.variables, request.templates
+    names = (value for value in variables.fixed.values() if isinstance(value, str))
+    texts = (templates.get(name) for name in request.resources)
+    return hash((request.wanted, request.resources, *names, *texts, variables.parameters))
 
 
 def _digest(request: Request) -> bytes:
