@@ -1,8 +1,9 @@
 """A small task rendered inline: what the limits cost, and the way to them.
 
 The same Deployment and ConfigMap are rendered and read as YAML by the `Renderer` of the reconciler,
-which looks whether the task is small and known and counts against the limits of an event loop, and by the same
-engine alone, under limits that it is far from. CPU time of the thread; the best of many paired batches.
+which looks whether the task is small and known and counts against the limits of an event loop, and
+by the same engine alone, under limits that it is far from. CPU time of the thread; the best of many
+paired batches.
 """
 
 import asyncio
