@@ -7,8 +7,7 @@ from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import announce
 from tests.bench.figures import Figure
-from tests.faults.tenants import measure_all
-from tests.faults.tenants_table import figures, table
+from tests.faults.tenants_run import run_tenants
 
 _CRDS = Path(__file__).resolve().parents[2] / "crds"
 
@@ -19,7 +18,4 @@ def bench(_rounds: int) -> list[Figure]:
         Cluster.start(name="hostile", progress=announce) as cluster,
         Installation.start(cluster, crds=_CRDS, progress=announce) as installation,
     ):
-        rows = asyncio.run(measure_all(installation, announce))
-    for line in table(rows):
-        announce(line)
-    return figures(rows)
+        return asyncio.run(run_tenants(installation, announce)).figures

@@ -14,11 +14,10 @@ from pathlib import Path
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import announce
-from tests.bench.figures import table as figure_table
+from tests.bench.figures import table
 from tests.faults.campaign import Campaign
 from tests.faults.matrix import GROUPS, choice_lines, matrix_lines
-from tests.faults.tenants import measure_all
-from tests.faults.tenants_table import figures, table
+from tests.faults.tenants_run import run_tenants
 
 _FAMILIES = ("tenants", "matrix")
 _ROOT = Path(__file__).resolve().parents[2]
@@ -38,11 +37,9 @@ async def campaign(installation: Installation, *, full: bool, groups: set[str]) 
 
 async def hostile_tenants(installation: Installation) -> bool:
     """Send every hostile input and print what it cost; return whether all ended as they have to."""
-    began = time.monotonic()
-    rows = await measure_all(installation, announce)
-    _write([*table(rows), "", *figure_table(figures(rows))])
-    _write([f"{time.monotonic() - began:.0f} s"])
-    return bool(rows) and not any(row.problems for row in rows)
+    run = await run_tenants(installation, announce)
+    _write(table(run.figures))
+    return run.passed
 
 
 def _write(lines: Iterable[str]) -> None:

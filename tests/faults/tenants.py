@@ -22,7 +22,6 @@ from kubeio.config import load_config
 from kubeio.errors import ApiError, NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation, Service
-from kudo_cluster.progress import Progress
 from serving.turns import Longest
 from tests.bench import load, reviews
 from tests.integration.support import (
@@ -40,7 +39,7 @@ from tests.integration.support import (
     template,
     wait_until,
 )
-from tests.support.hostile import INSTANCE, End, Input, inputs
+from tests.support.hostile import INSTANCE, End, Input
 from tests.support.loop_turns import scraped
 
 LEASES: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
@@ -49,7 +48,6 @@ _NAMESPACE: Final = "others"
 _DEPLOYS: Final = 20
 _RATE: Final = 100.0
 _REVIEWS: Final = 200
-_ROUNDS: Final = 2
 _AGAIN: Final = 0.5
 _DEADLINE: Final = 120.0
 _POLL: Final = 0.02
@@ -258,10 +256,16 @@ class Tenants:
         return Beside(deploys, result)
 
     async def _load(self) -> load.Result:
-        option = next(o for o in self.installation.webhook.command if o.startswith("--port="))
-        port = int(option.partition("=")[2])
-        job = load.Job(port, str(self.ca), str(self.bodies), _REVIEWS, connections=8, rate=_RATE)
+        job = load.Job(
+            self.port, str(self.ca), str(self.bodies), _REVIEWS, connections=8, rate=_RATE
+        )
         return await load.elsewhere(job)
+
+    @property
+    def port(self) -> int:
+        """The admission port of the webhook."""
+        option = next(o for o in self.installation.webhook.command if o.startswith("--port="))
+        return int(option.partition("=")[2])
 
     async def _burst(self) -> float:
         namespace = await self._namespace("plain")
@@ -322,18 +326,3 @@ def _problems(sent: Input, told: Told) -> list[str]:
 
 def _moved(before: Standing, after: Standing) -> list[str]:
     return [] if before == after else [f"a restart, or another leader: {before}, then {after}"]
-
-
-async def measure_all(installation: Installation, progress: Progress) -> list[Row]:
-    """Send every input, and measure both services, whose processes run.
-
-    Args:
-        installation: Where.
-        progress: Told of each input.
-    """
-    rows = []
-    async with Tenants.on(installation) as tenants:
-        for sent in inputs():
-            progress(f"hostile tenants: {sent}")
-            rows.append(await tenants.measure(sent, _ROUNDS))
-    return rows
