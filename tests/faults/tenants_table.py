@@ -46,17 +46,31 @@ def figures(rows: Sequence[Row]) -> list[Figure]:
     p99, latest = max((_p99(row.beside), str(row.sent)) for row in rows)
     failed = sum(len(one.reviews.failures) for row in rows for one in row.beside)
     problems = sum(bool(row.problems) for row in rows)
-    many = f"{len(rows)} inputs"
+    # How much the same differs without any input tells what the machine makes of it.
+    most = max(row.alone.deploys for row in rows)
+    latest_alone = max(_p99([row.alone]) for row in rows)
     return [
         *_loops(rows),
-        Figure(f"hostile: deploys beside an input, over alone ({alone:.2f} s), {many}",
-               f"<= {_MAX_RATIO} x", f"{ratio:.2f} x ({slowest})", ratio <= _MAX_RATIO),
-        Figure(f"hostile: p99 of others' reviews, {many}", f"<= {_MAX_P99 * 1e3:.0f} ms",
-               f"{_ms(p99)} ms ({latest})", p99 <= _MAX_P99),
+        Figure(
+            f"hostile: deploys beside each of {len(rows)} inputs, over {alone:.2f} s alone",
+            f"<= {_MAX_RATIO} x",
+            f"{ratio:.2f} x ({slowest}); alone at most {most / alone:.2f} x",
+            ratio <= _MAX_RATIO,
+        ),
+        Figure(
+            f"hostile: p99 of others' reviews beside each of {len(rows)} inputs",
+            f"<= {_MAX_P99 * 1e3:.0f} ms",
+            f"{_ms(p99)} ms ({latest}); alone at most {_ms(latest_alone)} ms",
+            p99 <= _MAX_P99,
+        ),
         Figure("hostile: failed reviews of others", "0", str(failed), failed == 0),
-        Figure("hostile: inputs that end otherwise, or with a restart or another leader", "0",
-               str(problems), problems == 0),
-    ]  # fmt: skip
+        Figure(
+            "hostile: inputs that end otherwise, or with a restart or another leader",
+            "0",
+            str(problems),
+            problems == 0,
+        ),
+    ]
 
 
 def _loops(rows: Sequence[Row]) -> Iterator[Figure]:
