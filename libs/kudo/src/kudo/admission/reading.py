@@ -82,7 +82,7 @@ class InstanceReader:
     def _trimmed_in(self, owner: Json, field: str, right: Callable[[Json], bool]) -> Json:
         """Return an object whose map or list in `field` holds no more than 20 wrong items."""
         items = owner.get(field) if isinstance(owner, dict) else None
-        if not isinstance(items, dict | list):
+        if not isinstance(items, dict | list) or len(items) <= MOST_PROBLEMS:
             return owner
         values = items.values() if isinstance(items, dict) else items
         wrong = sum(not right(item) for item in values)
