@@ -45,11 +45,11 @@ def with_metadata(**fields: object) -> Json:
     return secret(metadata={"name": "x", **fields})
 
 
-async def install(world: World, text: str, *parameters: Json) -> None:
+async def install(world: World, text: str, *parameters: Json, name: str = "i") -> None:
     version = operator_version(
-        "op-1", templates={"t.yaml": text}, plans=PLANS, parameters=parameters
+        f"of-{name}", templates={"t.yaml": text}, plans=PLANS, parameters=parameters
     )
-    await world.apply(version, new_instance("i", "op-1"))
+    await world.apply(version, new_instance(name, f"of-{name}"))
 
 
 async def check_nothing_is_told(world: World, instance: Json) -> None:
@@ -66,46 +66,61 @@ async def check_nothing_is_told(world: World, instance: Json) -> None:
         assert found is None, (place, text[max(0, found.start() - 300) : found.end()])
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (template(secret(data={"pin": NUMBER})), ".data.pin: expected string"),
-        (template(secret(data={"pin": {"a": PLANTED}})), ".data.pin: expected string"),
-        (template(secret(data={"pin": [PLANTED, NUMBER]})), ".data.pin: expected string"),
-        (template(secret(data=PLANTED)), ".data: expected map"),
-        (template(secret(data={"pin": f"{PLANTED}!"})), "illegal base64 data in data.pin"),
-        (template(secret(data={"k" * 300: ENCODED})), "must be no more than 253"),
-        (template(secret(data={"a b": ENCODED})), "data[a b]: Invalid value: a valid config key"),
-        (template(secret(stringData={"pin": NUMBER})), "put quotes around pin"),
-        (template(secret(stringData=[PLANTED])), "data and stringData must be mappings"),
-        (template(secret(type=[PLANTED])), ".type: expected string"),
-        (template(secret(immutable=PLANTED)), ".immutable: expected boolean"),
-        (
-            template(with_metadata(labels={"a": NUMBER})),
-            ".metadata.labels.a: expected string (500 InternalError); metadata.labels.a must be",
-        ),
-        (template(with_metadata(labels={"a": f"{PLANTED}!"})), "metadata.labels: Invalid value"),
-        (template(with_metadata(finalizers=[PLANTED])), "metadata.finalizers[0]: Invalid value"),
-        (
-            template(secret(type="kubernetes.io/dockercfg", data={".dockercfg": ENCODED})),
-            "data[.dockercfg]: Invalid value",
-        ),
-        (template(secret(stringData={"pin": 10**20 + NUMBER})), "the integer at .stringData.pin"),
-        (
-            f"apiVersion: v1\nkind: Secret\nmetadata: {{name: x}}\nstringData: {{a: *{PLANTED}}}",
-            "unknown anchor ... referenced",
-        ),
-    ],
-)
-async def test_a_refused_secret_is_told_by_its_fields(
-    debugged: World, text: str, told: str
-) -> None:
-    await install(debugged, text)
+REFUSED: dict[str, tuple[str, str]] = {
+    "a-number": (template(secret(data={"pin": NUMBER})), ".data.pin: expected string"),
+    "a-map": (template(secret(data={"pin": {"a": PLANTED}})), ".data.pin: expected string"),
+    "a-list": (template(secret(data={"pin": [PLANTED, NUMBER]})), ".data.pin: expected string"),
+    "text-for-all": (template(secret(data=PLANTED)), ".data: expected map"),
+    "no-base64": (
+        template(secret(data={"pin": f"{PLANTED}!"})),
+        "illegal base64 data in data.pin",
+    ),
+    "long-key": (template(secret(data={"k" * 300: ENCODED})), "must be no more than 253"),
+    "bad-key": (
+        template(secret(data={"a b": ENCODED})),
+        "data[a b]: Invalid value: a valid",
+    ),
+    "number-as-text": (template(secret(stringData={"pin": NUMBER})), "put quotes around pin"),
+    "list-of-texts": (template(secret(stringData=[PLANTED])), "stringData must be mappings"),
+    "type": (template(secret(type=[PLANTED])), ".type: expected string"),
+    "immutable": (template(secret(immutable=PLANTED)), ".immutable: expected boolean"),
+    "label": (
+        template(with_metadata(labels={"a": NUMBER})),
+        ".metadata.labels.a: expected string (500 InternalError); metadata.labels.a must be text",
+    ),
+    "bad-label": (
+        template(with_metadata(labels={"a": f"{PLANTED}!"})),
+        "metadata.labels: Invalid value: a valid label must be",
+    ),
+    "finalizer": (
+        template(with_metadata(finalizers=[PLANTED])),
+        "metadata.finalizers[0]: Invalid value",
+    ),
+    "docker": (
+        template(secret(type="kubernetes.io/dockercfg", data={".dockercfg": ENCODED})),
+        "data[.dockercfg]: Invalid value",
+    ),
+    "large-number": (
+        template(secret(stringData={"pin": 10**24 + NUMBER})),
+        "the integer at .stringData.pin does not fit into 64 bits",
+    ),
+    "anchor": (
+        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: x}}\ndata:\n  pin: *{PLANTED}\n",
+        "t.yaml: decoding chunk 1 failed: line 6, column 8: unknown anchor ... referenced",
+    ),
+}
+"""Templates by the names of their Instances, and what is told of them."""
 
-    instance = await debugged.until_failed("i")
 
-    assert told in messages(instance, "deploy")
-    await check_nothing_is_told(debugged, instance)
+async def test_a_refused_secret_is_told_by_its_fields(debugged: World) -> None:
+    for name, (text, _) in REFUSED.items():
+        await install(debugged, text, name=name)
+
+    ended = {name: await debugged.until_failed(name) for name in REFUSED}
+
+    for name, (_, told) in REFUSED.items():
+        assert told in messages(ended[name], "deploy")
+        await check_nothing_is_told(debugged, ended[name])
 
 
 async def test_a_changed_secret_that_is_immutable_is_told_by_its_field(debugged: World) -> None:
