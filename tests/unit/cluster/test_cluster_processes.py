@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from kudo_cluster.ports import is_free
 from kudo_cluster.processes import Process, wait_until_gone
 
 Child = subprocess.Popen[bytes]
@@ -43,6 +45,30 @@ def test_a_zombie_is_not_alive(child: Child) -> None:
     process = Process.of(child.pid)
     process.signal(signal.SIGKILL)
     assert wait_until_gone([process], timeout=60) == []
+
+
+def test_a_process_whose_first_thread_has_ended_lives_as_long_as_the_others() -> None:
+    """The kernel shows it as a zombie, but its sockets stay open until the last thread ends."""
+    program = """
+import ctypes, socket, threading
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+threading.Thread(target=input).start()
+ctypes.CDLL(None).syscall(ctypes.c_long(EXIT), ctypes.c_long(0))
+""".replace("EXIT", {"x86_64": "60"}.get(os.uname().machine, "93"))
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as half:
+        process = Process.of(half.pid)
+        assert half.stdout is not None
+        port = int(half.stdout.readline())
+        stat = Path(f"/proc/{half.pid}/stat")
+        while ") Z " not in stat.read_text():
+            assert half.poll() is None
+        assert process.alive
+        assert not is_free(port)
+        assert process.signal(signal.SIGKILL)
+        assert wait_until_gone([process], timeout=60) == []
+        assert is_free(port)
 
 
 @pytest.mark.parametrize("change", [{"started": 1}, {"boot": "another"}])

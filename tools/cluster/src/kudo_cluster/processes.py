@@ -34,7 +34,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Tell whether it still runs; a zombie does not."""
+        """Tell whether it still runs, be it one thread of it; a zombie does not."""
         return self.boot == _boot_id() and _start_time(self.pid) == self.started
 
     def signal(self, number: signal.Signals) -> bool:
@@ -71,8 +71,10 @@ def _start_time(pid: int) -> int | None:
         return None
     # The command's name stands in parentheses and may itself hold spaces and parentheses.
     fields = stat.rpartition(")")[2].split()
-    state, started = fields[0], fields[19]
-    return None if state in "ZX" else int(started)
+    state, threads, started = fields[0], int(fields[17]), int(fields[19])
+    # Its first thread may be a zombie while others still end, and hold its files and ports.
+    gone = state == "X" or (state == "Z" and threads <= 1)
+    return None if gone else started
 
 
 def _boot_id() -> str:
