@@ -15,7 +15,7 @@ from typing import Final
 from kudo.jobs.render import Request, make
 from kudo.parameters import RawParameter
 from kudo.rendering import Engine, Variables
-from kudo_reconciler.rendering import Renderer
+from kudo_reconciler.execution.rendering import Renderer
 from tests.bench.figures import Figure
 from tests.integration.support import config_map, deployment, template
 

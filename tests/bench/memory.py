@@ -22,7 +22,7 @@ from kubeio.resource import Resource
 from kudo import bounds, names
 from kudo_cluster.installation import Service
 from kudo_cluster.ports import free_ports
-from kudo_reconciler.cached_objects import reduced
+from kudo_reconciler.objects.cached_objects import reduced
 from kudo_webhook.app import MUTATE_PATH
 from tests.bench import load, reviews
 from tests.bench.figures import Figure

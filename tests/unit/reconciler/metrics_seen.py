@@ -8,8 +8,8 @@ from kubeio.reflector import Phase, Status
 from kubeio.requests import Ending, RequestSeen
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus, PlanStatus
-from kudo_reconciler import vocabulary as words
-from kudo_reconciler.metrics import Metrics
+from kudo_reconciler.metrics import labels as words
+from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.resources import INSTANCES, READINESS_KINDS
 
 HOSTILE = 'tenant"s\n{choice}'

@@ -16,9 +16,9 @@ from kudo.api import JsonObject
 from kudo.health import judge
 from kudo.sharing import sharers
 from kudo.takeover import needs_taking_over
-from kudo_reconciler.cached_objects import reduced, written_by
-from kudo_reconciler.observer import Observer
-from kudo_reconciler.ownership import controller_of
+from kudo_reconciler.objects.cached_objects import reduced, written_by
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import controller_of
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, until
 
 _PODS = 1000

@@ -11,8 +11,8 @@ from kubeio.reflector import Phase, Status
 from kubeio.requests import Ending, RequestSeen
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus
-from kudo_reconciler import vocabulary as words
-from kudo_reconciler.metrics import Metrics
+from kudo_reconciler.metrics import labels as words
+from kudo_reconciler.metrics.metrics import Metrics
 from tests.unit.reconciler.metrics_seen import ALLOWED, ended, exercised
 
 OTHER_UNITS = {"milliseconds", "ms", "minutes", "hours", "kilobytes", "percent"}

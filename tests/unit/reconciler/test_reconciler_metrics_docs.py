@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kudo_reconciler import vocabulary as words
+from kudo_reconciler.metrics import labels as words
 from kudo_webhook import metrics as webhook
 from serving.connections import Connections
 from serving.limits import PROBES

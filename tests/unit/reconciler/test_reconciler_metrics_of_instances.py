@@ -11,7 +11,7 @@ from kubeio.client import Client
 from kubeio.config import ClusterConfig
 from kubeio.informer import Informer
 from kubeio.types import JsonObject
-from kudo_reconciler.instance_metrics import InstanceCollector, state_of
+from kudo_reconciler.metrics.instances import InstanceCollector, state_of
 from kudo_reconciler.resources import INSTANCES
 
 EARLY, LATE = "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"

@@ -6,8 +6,8 @@ from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TaskPath
 from kudo_reconciler.events import Severity
-from kudo_reconciler.rendering import Renderer
-from kudo_reconciler.task_context import RunMemory, TaskContext
+from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.task_context import RunMemory, TaskContext
 from workers import Pool
 
 GOOD = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Name }}"}}'

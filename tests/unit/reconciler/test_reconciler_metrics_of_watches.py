@@ -8,9 +8,9 @@ from prometheus_client import CollectorRegistry
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, ServerError
 from kubeio.reflector import Phase, Status
 from kubeio.resource import Resource
+from kudo_reconciler.metrics.labels import WATCH_ENDINGS
+from kudo_reconciler.metrics.watches import WatchCollector, WatchRestarts
 from kudo_reconciler.resources import CONFIG_MAPS, INSTANCES
-from kudo_reconciler.vocabulary import WATCH_ENDINGS
-from kudo_reconciler.watch_metrics import WatchCollector, WatchRestarts
 
 LISTING, WATCHING = Status(Phase.LISTING), Status(Phase.WATCHING)
 TENANTS = [Resource(f"g{n}.dev", "v1", "Pod", "pods", namespaced=True) for n in (1, 2)]

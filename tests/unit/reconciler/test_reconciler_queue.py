@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo_reconciler.queue import Key, QueueClosed, WorkQueue
+from kudo_reconciler.controller.workqueue import Key, QueueClosed, WorkQueue
 
 T = TypeVar("T")
 A, B, C = (Key("ns", name) for name in "abc")

@@ -14,7 +14,7 @@ from kudo.parameters import RawParameter
 from kudo.pipe import EnvFileError
 from kudo.rendering import Variables
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.rendering import Renderer
+from kudo_reconciler.execution.rendering import Renderer
 from workers import Limits, Observation, Pool
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

@@ -10,7 +10,7 @@ import pytest
 
 from kudo.api import Instance, OperatorVersion
 from kudo.stored import judge_idle, judge_scheduled
-from kudo_reconciler.values import ValueChecks
+from kudo_reconciler.store.values import ValueChecks
 from tests.unit.webhook.test_webhook_limits import COSTLY, HOSTILE
 from workers import Observation, Pool, PoolBusy
 from workers.queue import Bounds

@@ -24,37 +24,37 @@ from kubeio.resource import Resource
 from kubeio.store import Change, Indexer
 from kubeio.types import Transform
 from kudo.api import JsonObject
-from kudo_reconciler.applier import Applier
-from kudo_reconciler.apply_task import ApplyTask
-from kudo_reconciler.child_store import ChildStore
-from kudo_reconciler.child_task import ChildTask
-from kudo_reconciler.child_versions import ChildVersions
 from kudo_reconciler.clock import SystemClock
-from kudo_reconciler.cluster_objects import ClusterObjects
-from kudo_reconciler.controller import Controller
-from kudo_reconciler.delete_task import DeleteTask
-from kudo_reconciler.deletion import Deletion
+from kudo_reconciler.controller.context import Surroundings
+from kudo_reconciler.controller.controller import Controller
+from kudo_reconciler.controller.deletion import Deletion
+from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.reconcile import InstanceReconciler
+from kudo_reconciler.controller.scheduled import Running
+from kudo_reconciler.controller.workqueue import Key, WorkQueue
 from kudo_reconciler.events import EventRecorder
-from kudo_reconciler.hashing import DependencyHasher
-from kudo_reconciler.idle import Idle
-from kudo_reconciler.instances import InstanceStore
-from kudo_reconciler.metrics import Metrics
-from kudo_reconciler.observer import Observer
-from kudo_reconciler.ownership import Ownership
-from kudo_reconciler.pipe_pods import PipePods
-from kudo_reconciler.pipe_task import PipeTask
-from kudo_reconciler.plan_run import PlanRunner
-from kudo_reconciler.queue import Key, WorkQueue
-from kudo_reconciler.reconcile import InstanceReconciler
-from kudo_reconciler.rendering import Renderer
-from kudo_reconciler.resolver import Resolver
+from kudo_reconciler.execution.apply import ApplyTask
+from kudo_reconciler.execution.child_versions import ChildVersions
+from kudo_reconciler.execution.delete import DeleteTask
+from kudo_reconciler.execution.kudo_operator import ChildTask
+from kudo_reconciler.execution.pipe import PipeTask
+from kudo_reconciler.execution.pipe_pods import PipePods
+from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.steps import PlanRunner
+from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.apply import Applier
+from kudo_reconciler.objects.cluster_scoped import ClusterObjects
+from kudo_reconciler.objects.dependency_hash import DependencyHasher
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Ownership
+from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KINDS
-from kudo_reconciler.running import Running
 from kudo_reconciler.settings import Settings
-from kudo_reconciler.surroundings import Surroundings
-from kudo_reconciler.task_runner import TaskRunner
-from kudo_reconciler.values import ValueChecks
-from kudo_reconciler.versions import VersionStore, kept_version
+from kudo_reconciler.store.children import ChildStore
+from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.store.values import ValueChecks
+from kudo_reconciler.store.versions import VersionStore, kept_version
 from serving.connections import Connections
 from serving.limits import PROBES
 from serving.probes import Probes, asgi_app

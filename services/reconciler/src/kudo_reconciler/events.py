@@ -34,7 +34,7 @@ from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo_reconciler.clock import Clock, timestamp
-from kudo_reconciler.metrics import Metrics
+from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.resources import EVENTS
 
 log = logging.getLogger(__name__)

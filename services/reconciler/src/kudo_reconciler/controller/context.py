@@ -1,0 +1,98 @@
+"""What every part of a pass works with, and the few things that all parts do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kudo.api import Instance, InstanceStatus
+from kudo.conditions import RESOURCES_UNKNOWN, Situation
+from kudo.health import readiness
+from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
+from kudo.run_status import settled, with_conditions
+from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.execution.pipe_pods import PipePods
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.cluster_scoped import ClusterObjects
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.resources import READINESS_KINDS
+from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.store.values import ValueChecks
+from kudo_reconciler.store.versions import VersionStore
+
+AGAIN_SECONDS = 0.05
+OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the queue is to do with the key.
+
+    Attributes:
+        outcome: One word for metrics.
+        requeue_after: Seconds until another pass; None to wait for an event.
+        retry: Whether to come back with backoff.
+    """
+
+    outcome: str
+    requeue_after: float | None = None
+    retry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The cluster, the clock and what is told to people and machines."""
+
+    instances: InstanceStore
+    versions: VersionStore
+    observer: Observer
+    events: EventRecorder
+    metrics: Metrics
+    clock: Clock
+    cluster_objects: ClusterObjects
+    pipe_pods: PipePods
+    values: ValueChecks
+    fresh_uid: Callable[[], str]
+
+    def now(self) -> str:
+        return timestamp(self.clock.now())
+
+    async def situation(self, instance: Instance, status: InstanceStatus) -> Situation:
+        """Say how an Instance is that runs nothing, from its last run and its resources."""
+        key = key_of(instance)
+        unknown = [kind.plural for kind in READINESS_KINDS if not await self.observer.watch(kind)]
+        if unknown:
+            return Situation((RESOURCES_UNKNOWN, f"not allowed to watch {', '.join(unknown)}"))
+        objects = [obj for kind in READINESS_KINDS for obj in self.observer.of_instance(kind, key)]
+        return settled(status, readiness(objects))
+
+    async def write_situation(
+        self, instance: Instance, status: InstanceStatus, situation: Situation
+    ) -> Instance:
+        """Store a status with its conditions, if anything differs.
+
+        Raises:
+            Outdated: the Instance changed since it was read.
+        """
+        status = with_conditions(instance, status, situation, self.now())
+        return await self.instances.write_status(instance, status)
+
+    async def release(self, instance: Instance) -> None:
+        """Take our finalizers off, so that the Instance can go.
+
+        Raises:
+            Outdated: the Instance changed since it was read.
+        """
+        present = finalizers(instance)
+        if FINALIZER_CLUSTER_RESOURCES in present:
+            await self.cluster_objects.let_go(instance)
+        rest = [item for item in present if item not in OUR_FINALIZERS]
+        await self.instances.set_finalizers(instance, rest)
+
+
+def key_of(instance: Instance) -> Key:
+    return Key(instance.metadata.namespace, instance.metadata.name)
+
+
+def finalizers(instance: Instance) -> tuple[str, ...]:
+    return instance.metadata.finalizers or ()

@@ -1,0 +1,64 @@
+"""Workers that take Instances from the queue; the switch on how a pass ended stands here."""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+
+from kubeio.errors import KubeError
+from kudo_reconciler.controller.reconcile import InstanceReconciler
+from kudo_reconciler.controller.workqueue import Key, QueueClosed, WorkQueue
+from kudo_reconciler.metrics.metrics import Metrics
+from serving.logs import log_context
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """Works the queue off with a bounded number of workers."""
+
+    queue: WorkQueue
+    reconciler: InstanceReconciler
+    metrics: Metrics
+    workers: int
+
+    async def run(self) -> None:
+        """Work until the queue is closed; passes in progress are finished."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(self.workers):
+                group.create_task(self._work(), name=f"worker {number}")
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                key = await self.queue.get()
+            except QueueClosed:
+                return
+            try:
+                with log_context(namespace=key.namespace, instance=key.name):
+                    await self._one_pass(key)
+            finally:
+                self.queue.done(key)
+
+    async def _one_pass(self, key: Key) -> None:
+        started = time.perf_counter()
+        try:
+            result = await self.reconciler.reconcile(key)
+        except KubeError as error:
+            delay = self.queue.retry(key)
+            log.warning("pass failed", extra={"error": str(error), "retry_seconds": delay})
+            outcome = "error"
+        except Exception:
+            delay = self.queue.retry(key)
+            log.exception("pass crashed", extra={"retry_seconds": delay})
+            outcome = "crash"
+        else:
+            outcome = result.outcome
+            if result.retry:
+                self.queue.retry(key)
+            else:
+                self.queue.forget_failures(key)
+            if result.requeue_after is not None:
+                self.queue.add_after(key, result.requeue_after)
+        self.metrics.pass_ended(outcome, time.perf_counter() - started)

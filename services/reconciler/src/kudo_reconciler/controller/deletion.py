@@ -1,0 +1,86 @@
+"""An Instance that is being deleted and still carries our finalizer.
+
+The cleanup plan runs as any other; whether it succeeds or fails, the finalizer then goes. A plan
+that was running stops first, and its entry says so.
+"""
+
+from dataclasses import dataclass
+
+from kudo.api import Instance, InstanceStatus, OperatorVersion
+from kudo.execution import fail
+from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.run_status import leaving, running, with_entries
+from kudo.stored import ended_cleanup, run_in_progress
+from kudo_reconciler.controller.context import (
+    AGAIN_SECONDS,
+    Result,
+    Surroundings,
+    finalizers,
+    key_of,
+)
+from kudo_reconciler.controller.scheduled import Running
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Sees Instances off."""
+
+    around: Surroundings
+    running: Running
+
+    async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
+        """Do one pass: stop what runs, run cleanup, let go.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+            Superseded: another run was scheduled; decide again.
+        """
+        if PLAN_CLEANUP not in version.plans:
+            self.running.forget(key_of(instance))
+            await self.around.release(instance)
+            return Result("deleting")
+        if FINALIZER_CLEANUP not in finalizers(instance):
+            # Somebody took it off: no cleanup is wanted.
+            await self.around.release(await self.stop(instance))
+            return Result("deleting")
+        if instance.scheduled.plan_name == PLAN_CLEANUP:
+            return await self.running.proceed(instance, version)
+        ended = ended_cleanup(instance)
+        if ended is not None:
+            return await self.running.end(instance, version, ended)
+        if run_in_progress(instance) == PLAN_CLEANUP:
+            # Somebody named another plan, or none, past admission: the cleanup goes on.
+            uid = instance.plan_status[PLAN_CLEANUP].uid or ""
+            await self.around.instances.schedule(instance, PLAN_CLEANUP, uid)
+            return Result("scheduled", requeue_after=AGAIN_SECONDS)
+        instance = await self.stop(instance)
+        await self.around.instances.schedule(instance, PLAN_CLEANUP, self.around.fresh_uid())
+        return Result("scheduled", requeue_after=AGAIN_SECONDS)
+
+    async def stop(self, instance: Instance) -> Instance:
+        """End the entry of a plan that runs, so that its last state does not lie.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+        """
+        return await self.around.instances.write_status(instance, await self._stopped(instance))
+
+    async def wait_for_others(self, instance: Instance) -> Result:
+        """Write the status of an Instance that only the finalizers of others keep.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+        """
+        status = await self._stopped(instance)
+        await self.around.write_situation(instance, status, leaving(status))
+        return Result("deleting")
+
+    async def _stopped(self, instance: Instance) -> InstanceStatus:
+        self.running.forget(key_of(instance))
+        entries = dict(instance.plan_status)
+        for name, entry in running(entries).items():
+            text = "stopped: Instance is being deleted"
+            entries[name] = fail(entry, text, self.around.now())
+            if entry.uid:
+                await self.around.events.stopped(instance, name, entry.uid)
+        return with_entries(instance.status, entries)

@@ -1,0 +1,85 @@
+"""One pass over an Instance: read, decide, act, and leave the rest to the next pass.
+
+    gone ............... forget it
+    deleting ........... the cleanup plan, then the finalizer goes
+    nothing scheduled .. does it need a run, is it ready?
+    scheduled .......... take the run over, advance it, end it
+
+A pass never depends on the event that caused it. Whatever is interrupted between two writes is
+taken up again from what the cluster says.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from kudo.api import Instance
+from kudo_reconciler.controller.context import (
+    OUR_FINALIZERS,
+    Result,
+    Surroundings,
+    finalizers,
+    key_of,
+)
+from kudo_reconciler.controller.deletion import Deletion
+from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.scheduled import Running
+from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.objects.apply import Superseded
+from kudo_reconciler.store.instances import Outdated
+from kudo_reconciler.store.versions import VersionTooLarge
+from workers import WorkerError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceReconciler:
+    """Reconciles Instances."""
+
+    around: Surroundings
+    idle: Idle
+    running: Running
+    deletion: Deletion
+
+    async def reconcile(self, key: Key) -> Result:
+        """Do one pass.
+
+        Raises:
+            KubeError: the API server could not be asked or refused; come back with backoff.
+        """
+        instance = self.around.instances.cached(key)
+        if instance is None:
+            self.running.forget(key)
+            self.around.instances.forget(key)
+            await self.around.cluster_objects.forget(key)
+            return Result("gone")
+        try:
+            return await self._reconcile(instance)
+        except (Outdated, Superseded):
+            # The cache holds the newer object by now, or its event is on the way.
+            return Result("outdated", retry=True)
+        except WorkerError as error:
+            # Nothing was decided and nothing written: the workers are busy, or one failed.
+            log.warning("values could not be read", extra={"error": str(error)})
+            return Result("retry", retry=True)
+
+    async def _reconcile(self, instance: Instance) -> Result:
+        deleting = instance.metadata.deleting
+        if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
+            # Somebody else keeps the object; no plan runs for it any more.
+            return await self.deletion.wait_for_others(instance)
+        try:
+            return await self._with_version(instance)
+        except VersionTooLarge as error:
+            return await self.idle.without_version(instance, str(error))
+
+    async def _with_version(self, instance: Instance) -> Result:
+        version = await self.around.versions.get(instance.operator_version_key)
+        if version is None:
+            return await self.idle.without_version(instance)
+        if instance.metadata.deleting:
+            return await self.deletion.proceed(instance, version)
+        if not instance.scheduled.plan_name:
+            self.running.forget(key_of(instance))
+            return await self.idle.settle(instance, version)
+        return await self.running.proceed(instance, version)

@@ -1,0 +1,374 @@
+"""A scheduled run, from its take-over to the clear.
+
+    refuse | take over -> advance -> ... -> finish -> end -> idle
+                              └── cancel ──────┘
+
+The writes that end a run come in this order: terminal status, end event, clear with a uid test,
+status of the idle Instance. After a crash between any two of them the next pass goes on.
+"""
+
+import logging
+import time
+from dataclasses import dataclass, field
+from functools import partial
+
+from kudo.api import (
+    ExecutionStatus,
+    Instance,
+    InstanceStatus,
+    OperatorVersion,
+    Plan,
+    PlanStatus,
+)
+from kudo.execution import check_plan, fail, finished_tasks, status_of
+from kudo.identity import identity
+from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.pipe import pipes
+from kudo.plans import active_run
+from kudo.problems import Problem
+from kudo.run_status import begun, leaving, running, with_conditions, with_entry
+from kudo.stored import judge_scheduled, run_in_progress
+from kudo.tasks import FatalTaskError
+from kudo_reconciler.controller.context import (
+    AGAIN_SECONDS,
+    Result,
+    Surroundings,
+    finalizers,
+    key_of,
+)
+from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.events import Severity
+from kudo_reconciler.execution.child_versions import ChildVersions
+from kudo_reconciler.execution.steps import PlanRunner, Run
+from kudo_reconciler.execution.task_context import RunMemory
+from kudo_reconciler.store.instances import Outdated
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 2.0
+
+
+@dataclass
+class Running:
+    """Works on scheduled runs; remembers what was done in those in progress.
+
+    Attributes:
+        recheck: Seconds after which a waiting run is read anew from the API server.
+    """
+
+    around: Surroundings
+    runner: PlanRunner
+    idle: Idle
+    recheck: float
+    _memories: dict[Key, RunMemory] = field(default_factory=dict)
+
+    def forget(self, key: Key) -> None:
+        """Forget the run of an Instance; one that has not ended by now was taken away."""
+        memory = self._memories.pop(key, None)
+        if memory is not None:
+            self.around.metrics.run_stopped(memory.plan)
+
+    async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
+        """Do one pass over the scheduled run.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+            Superseded: another run was scheduled; decide again.
+        """
+        key, scheduled = key_of(instance), instance.scheduled
+        name, uid = scheduled.plan_name or "", scheduled.uid or ""
+        if not uid:
+            await self.around.instances.schedule(instance, name, self.around.fresh_uid())
+            return Result("scheduled", requeue_after=AGAIN_SECONDS)
+        entry = instance.plan_status.get(name)
+        if entry is not None and entry.uid == uid and status_of(entry).terminal:
+            return await self.end(instance, version, entry)
+        if scheduled.status == ExecutionStatus.FATAL_ERROR:
+            return await self._cancel(key, instance, version)
+        memory = self._memories.get(key)
+        ours = memory is not None and (memory.uid, memory.instance_uid) == (
+            uid,
+            instance.metadata.uid,
+        )
+        # Until its first status is stored, a change may come in that the rules have not seen.
+        if memory is None or not ours or entry is None or entry.uid != uid:
+            taken = await self._take_over(key, instance)
+            if taken is None:
+                return Result("refused", requeue_after=AGAIN_SECONDS)
+            instance, version = taken
+        else:
+            # A run keeps the version that it began with.
+            version = memory.version
+            await self._recheck_if_due(memory, key, instance)
+        return await self._advance(key, instance, version)
+
+    # The beginning
+
+    async def _take_over(
+        self, key: Key, instance: Instance
+    ) -> tuple[Instance, OperatorVersion] | None:
+        """Begin to work on a run: read everything live and decide the rules again."""
+        around = self.around
+        live = await around.instances.live(key)
+        if live is None or live.scheduled != instance.scheduled or active_run(live) is None:
+            raise Outdated
+        version = await around.versions.live(live.operator_version_key)
+        if version is None:
+            raise Outdated
+        problems = await self._problems_of(live, version)
+        if problems:
+            await self._refuse(live, version, problems)
+            return None
+        live = await self._with_finalizer(live, version)
+        await self._announce(key, live)
+        await self.around.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
+        status = begun(live, version, around.now())
+        self._memories[key] = self._memory(live, version, status)
+        return live, version
+
+    async def _problems_of(
+        self, instance: Instance, version: OperatorVersion
+    ) -> tuple[Problem, ...]:
+        """Return why the scheduled run may not begin."""
+        verdict = await self.around.values.decide(
+            instance.metadata.namespace, partial(judge_scheduled, instance, version)
+        )
+        return verdict.problems
+
+    async def _refuse(
+        self, instance: Instance, version: OperatorVersion, problems: tuple[Problem, ...]
+    ) -> None:
+        """Put the refused run back to the one in progress, or to none.
+
+        A run that is itself in progress, since the violation came after its beginning, ends.
+        """
+        uid = instance.scheduled.uid or ""
+        text = "; ".join(problem.message for problem in problems)
+        await self.around.events.warning(instance, uid, problems[0].reason, text)
+        log.warning("run refused", extra={"uid": uid, "reason": problems[0].reason})
+        plan = run_in_progress(instance)
+        if plan is None:
+            await self.around.instances.clear_run(instance, uid)
+        elif (plan, instance.plan_status[plan].uid) == (instance.scheduled.plan_name, uid):
+            status = begun(instance, version, self.around.now())
+            await self._fail(instance, version, status, problems[0].reason, text)
+        else:
+            await self.around.instances.schedule(
+                instance, plan, instance.plan_status[plan].uid or ""
+            )
+
+    async def _with_finalizer(self, instance: Instance, version: OperatorVersion) -> Instance:
+        """Have the finalizer exactly where the version in force has a cleanup plan."""
+        present, wanted = finalizers(instance), PLAN_CLEANUP in version.plans
+        if instance.metadata.deleting or wanted == (FINALIZER_CLEANUP in present):
+            return instance
+        kept = [item for item in present if item != FINALIZER_CLEANUP]
+        names = [*kept, FINALIZER_CLEANUP] if wanted else kept
+        return await self.around.instances.set_finalizers(instance, names) or instance
+
+    async def _announce(self, key: Key, instance: Instance) -> None:
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        replaced = {old.uid: old.name for old in running(instance.plan_status).values()}
+        memory = self._memories.get(key)
+        announced = False
+        if memory is not None and memory.instance_uid == instance.metadata.uid:
+            replaced[memory.uid] = memory.plan
+            # Until its first status is stored, a run may be taken over more than once.
+            announced = memory.uid == uid
+        for old_uid, old_name in replaced.items():
+            if old_uid and old_uid != uid:
+                await self.around.events.superseded(instance, old_name, old_uid)
+                if not announced:
+                    self.around.metrics.run_superseded(old_name)
+        known = instance.plan_status.get(name)
+        if known is None or known.uid != uid:
+            if not announced:
+                self.around.metrics.run_started(name)
+            log.info("run started", extra={"plan": name, "uid": uid})
+        else:
+            log.info("run continued", extra={"plan": name, "uid": uid})
+        await self.around.events.started(instance, name, uid)
+
+    def _memory(
+        self, instance: Instance, version: OperatorVersion, status: InstanceStatus
+    ) -> RunMemory:
+        """Return what is known to be done under the uid of the run."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        recheck_at = time.monotonic() + self.recheck
+        memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at)
+        plan = version.plans.get(name)
+        if plan is not None:
+            memory.finished.update(finished_tasks(plan, (status.plan_status or {})[name]))
+        return memory
+
+    # The middle
+
+    async def _recheck_if_due(self, memory: RunMemory, key: Key, instance: Instance) -> None:
+        """Now and then trust no cache: an event may have been lost on the way."""
+        memory.rechecking = time.monotonic() >= memory.recheck_at
+        if not memory.rechecking:
+            return
+        memory.recheck_at = time.monotonic() + self.recheck
+        live = await self.around.instances.live(key)
+        if live is None or live.metadata.resource_version != instance.metadata.resource_version:
+            raise Outdated
+
+    async def _advance(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        status = begun(instance, version, self.around.now())
+        entry = (status.plan_status or {})[name]
+        plan = version.plans.get(name)
+        if plan is None:
+            text = f"could not find required plan: '{name}'"
+            return await self._fail(instance, version, status, "InvalidPlan", text)
+        problems = _problems(instance, version, name, plan)
+        if problems:
+            return await self._fail(instance, version, status, "InvalidPlan", problems)
+        missing = await self._missing_children(self._memories[key])
+        if missing is not None:
+            text = f"Error during execution: fatal error: {missing}"
+            return await self._fail(instance, version, status, missing.reason, text)
+        stored = instance
+
+        async def store(progress: PlanStatus) -> None:
+            nonlocal stored
+            written = with_entry(status, progress)
+            stored = await self.around.instances.write_status(stored, written)
+
+        run = Run(
+            instance=instance,
+            version=version,
+            plan=plan,
+            name=name,
+            uid=uid,
+            memory=self._memories[key],
+            still_wanted=lambda: self._still_wanted(key, instance),
+            tell=partial(self._tell, instance, self._memories[key]),
+            metrics=self.around.metrics,
+        )
+        result = await self.runner.advance(run, entry, store)
+        for failure, message in result.failures:
+            await self.around.events.warning(instance, uid, failure.reason, message)
+        if status_of(result.entry).terminal:
+            reason = result.failures[0][0].reason if result.failures else ""
+            status = with_entry(status, result.entry)
+            return await self._finish(stored, version, status, result.entry, reason)
+        await store(result.entry)
+        if result.retry:
+            return Result("retry", retry=True)
+        patience = min(_POLL_SECONDS, self.recheck) if result.polled else self.recheck
+        return Result("waiting", requeue_after=patience)
+
+    async def _missing_children(self, memory: RunMemory) -> FatalTaskError | None:
+        """Return what keeps the children of a plan from being, before anything is sent for it."""
+        if memory.finished or memory.applied:
+            return None
+        try:
+            await ChildVersions(self.around.versions).tree(memory.version, memory.plan)
+        except FatalTaskError as error:
+            return error
+        return None
+
+    async def _tell(
+        self, instance: Instance, memory: RunMemory, severity: Severity, reason: str, message: str
+    ) -> None:
+        if (reason, message) not in memory.told:
+            memory.told.add((reason, message))
+            await self.around.events.note(identity(instance), memory.uid, severity, reason, message)
+
+    def _still_wanted(self, key: Key, instance: Instance) -> bool:
+        """Whether the cluster, as far as we know it, still wants the run."""
+        now = self.around.instances.cached(key)
+        return (
+            now is not None
+            and now.metadata.uid == instance.metadata.uid
+            and now.metadata.deleting == instance.metadata.deleting
+            and now.scheduled.uid == instance.scheduled.uid
+            and now.scheduled.status != ExecutionStatus.FATAL_ERROR
+        )
+
+    # The end
+
+    async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        status = begun(instance, version, self.around.now())
+        known = instance.plan_status.get(instance.scheduled.plan_name or "")
+        if known is None or known.uid != instance.scheduled.uid:
+            # Its end will be on record as that of any other run, so it must be one that may begin.
+            problems = await self._problems_of(instance, version)
+            if problems:
+                await self._refuse(instance, version, problems)
+                return Result("refused", requeue_after=AGAIN_SECONDS)
+            await self._announce(key, instance)
+            # Whatever replaces it before its end is on record has to end what was announced.
+            self._memories[key] = self._memory(instance, version, status)
+        by = instance.scheduled.cancelled_by or "request"
+        return await self._fail(instance, version, status, "PlanCancelled", f"cancelled by {by}")
+
+    async def _fail(
+        self,
+        instance: Instance,
+        version: OperatorVersion,
+        status: InstanceStatus,
+        reason: str,
+        text: str,
+    ) -> Result:
+        """End a run as a whole; the message stands at the plan."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        await self.around.events.warning(instance, uid, reason, text)
+        entry = fail((status.plan_status or {})[name], text, self.around.now())
+        status = with_entry(status, entry)
+        return await self._finish(instance, version, status, entry, reason)
+
+    async def _finish(
+        self,
+        instance: Instance,
+        version: OperatorVersion,
+        status: InstanceStatus,
+        entry: PlanStatus,
+        reason: str,
+    ) -> Result:
+        """Store the terminal status, which is the first of the writes that end a run.
+
+        The conditions say that the plan runs until it has been cleared: who waits for Ready may
+        trigger the same plan at once, and that must not meet a run that is ending.
+        """
+        if instance.metadata.deleting:
+            # Nothing is settled afterwards, also where somebody else keeps the object.
+            status = with_conditions(instance, status, leaving(status), self.around.now())
+        written = await self.around.instances.write_status(instance, status)
+        self._memories.pop(key_of(instance), None)
+        self.around.metrics.run_finished(entry, reason)
+        fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
+        log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))
+        return await self.end(written, version, entry)
+
+    async def end(self, instance: Instance, version: OperatorVersion, entry: PlanStatus) -> Result:
+        """Write the end event and clear the run; a newer one that came in stays.
+
+        Raises:
+            Outdated: the Instance changed; decide again.
+        """
+        uid = entry.uid or ""
+        await self.around.events.finished(instance, entry.name, uid, status_of(entry))
+        # Not before the end is on record: under this uid no pod is made again.
+        await self.around.pipe_pods.sweep(instance)
+        if instance.metadata.deleting:
+            await self.around.release(instance)
+            return Result("deleted")
+        cleared = await self.around.instances.clear_run(instance, uid)
+        settled = await self.idle.settle(cleared, version)
+        # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
+        return Result("finished", requeue_after=settled.requeue_after)
+
+
+def _problems(instance: Instance, version: OperatorVersion, name: str, plan: Plan) -> str:
+    """Return what makes the plan impossible to run, whatever its tasks would find."""
+    problems = "; ".join(problem.message for problem in check_plan(name, plan))
+    if problems:
+        return problems
+    try:
+        pipes(instance.metadata.name, name, version)
+    except FatalTaskError as error:
+        return str(error)
+    return ""

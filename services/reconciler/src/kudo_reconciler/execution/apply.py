@@ -1,0 +1,147 @@
+"""The Apply task: render, enrich, apply in order, then wait until everything is healthy."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from kudo.api import JsonObject
+from kudo.enrichment import encode_string_data
+from kudo.health import Health, State, judge
+from kudo.names import FINALIZER_CLUSTER_RESOURCES
+from kudo.sharing import goes_with_instance
+from kudo.tasks import FatalTaskError
+from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.objects.apply import Applier
+from kudo_reconciler.objects.dependency_hash import DependencyHasher
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Wanted
+from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.store.instances import InstanceStore, Outdated
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyTask:
+    """Runs Apply tasks."""
+
+    resolver: Resolver
+    hasher: DependencyHasher
+    applier: Applier
+    observer: Observer
+    instances: InstanceStore
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do one pass: apply what has not been applied under this uid, then judge the objects.
+
+        Raises:
+            FatalTaskError: the plan cannot go on.
+            TransientTaskError: trying again may help.
+            Superseded: the run was replaced.
+            Outdated: the Instance had to be changed first; decide again.
+        """
+        known = context.memory.applied.get(context.key)
+        objects = None if known is None else await self._current(context, known)
+        if objects is None:
+            objects = await self._apply(context)
+        return self._judge(context, objects)
+
+    async def _current(
+        self, context: TaskContext, known: tuple[AppliedObject, ...]
+    ) -> list[JsonObject] | None:
+        """Return the applied objects as they are now, or None if one must be applied again.
+
+        What was healthy once under this uid has done its part. A Job is never created twice: one
+        that vanished is judged by its last state.
+        """
+        objects = []
+        for item in known:
+            if item.uid in context.memory.healthy:
+                continue
+            look = self.observer.body if context.memory.rechecking else self.observer.current
+            obj = await look(item.resource, item.namespace, item.name)
+            if obj is not None and obj["metadata"]["uid"] == item.uid:
+                objects.append(obj)
+            elif item.resource.kind == "Job":
+                objects.append(self._vanished_job(item))
+            else:
+                return None
+        return objects
+
+    def _vanished_job(self, item: AppliedObject) -> JsonObject:
+        last = self.observer.last_state(item.uid)
+        if last is None or judge(last).state is State.WAITING:
+            text = f"{item} was deleted before it was seen to end"
+            raise FatalTaskError("FailedTerminalStateError", text)
+        return last
+
+    async def _apply(self, context: TaskContext) -> list[JsonObject]:
+        wanted = await self._wanted(context)
+        await self._keep_until_they_go(wanted, context)
+        before = {
+            (item.resource, item.namespace, item.name): item
+            for item in context.memory.applied.get(context.key, ())
+        }
+        items, objects = [], []
+        for one in wanted:
+            await self.observer.watch(one.resource)
+            done = before.get((one.resource, one.namespace, one.name))
+            if done is not None and done.uid in context.memory.healthy:
+                items.append(done)
+                continue
+            applied = await self.applier.apply(one, context)
+            uid = applied["metadata"]["uid"]
+            items.append(AppliedObject(one.resource, one.namespace, one.name, uid))
+            objects.append(applied)
+        context.memory.applied[context.key] = tuple(items)
+        return objects
+
+    async def _wanted(self, context: TaskContext) -> list[Wanted]:
+        """Return the objects as they are to be sent; none has been sent if this fails."""
+        manifests = await context.manifests()
+        resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
+        enriched = []
+        for one in resolved:
+            enriched.append(Wanted(one.manifest, one.resource, one.target(context.origin)))
+            # Each copies an object, which may be large, and there may be many.
+            await asyncio.sleep(0)
+        hashed = await self.hasher.hashed(enriched, context)
+        return [replace(one, target=encode_string_data(one.target)) for one in hashed]
+
+    async def _keep_until_they_go(self, wanted: list[Wanted], context: TaskContext) -> None:
+        """Have a finalizer on the Instance before it gets objects that no owner reference deletes.
+
+        Raises:
+            Outdated: the finalizer was added; decide again with the Instance as it is now.
+        """
+        if context.instance.metadata.deleting:
+            return
+        if any(
+            goes_with_instance(one.resource.group, one.resource.kind, one.target["metadata"])
+            for one in wanted
+            if not one.resource.namespaced
+        ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
+            raise Outdated
+
+    def _judge(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
+        waiting: list[Health] = []
+        for obj in objects:
+            health = judge(obj)
+            if health.state is State.FAILED:
+                metadata = obj["metadata"]
+                where = f"{metadata.get('namespace', '')}/{metadata['name']}"
+                raise FatalTaskError(
+                    "FailedTerminalStateError",
+                    f"object {where} is NOT healthy: fatal error: HealthUtil: {health.message}",
+                )
+            if health.healthy:
+                context.memory.healthy.add(obj["metadata"]["uid"])
+            else:
+                waiting.append(health)
+        message = ", ".join(health.message for health in waiting)
+        return TaskResult(done=not waiting, message=message, polled=self._unseen(context))
+
+    def _unseen(self, context: TaskContext) -> bool:
+        """Return whether something that is waited for could change without our notice."""
+        return any(
+            not self.observer.sees(item.resource, item.namespace, item.name)
+            for item in context.memory.applied.get(context.key, ())
+            if item.uid not in context.memory.healthy
+        )

@@ -1,0 +1,46 @@
+"""The OperatorVersions of a tree of Instances, read before anything of the tree is sent."""
+
+from dataclasses import dataclass
+
+from kudo.api import OperatorVersion
+from kudo.children import VersionKey, check_dependencies, dependencies_of, is_name
+from kudo.tasks import FatalTaskError
+from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
+
+
+@dataclass(frozen=True, slots=True)
+class ChildVersions:
+    """Finds what the KudoOperator tasks of a plan need."""
+
+    versions: VersionStore
+
+    async def tree(
+        self, version: OperatorVersion, plan: str
+    ) -> dict[VersionKey, OperatorVersion | None]:
+        """Return every OperatorVersion that the children of a plan need, and their children.
+
+        Raises:
+            FatalTaskError: one is missing, too large to be read, or leads back to itself.
+            KubeError: the API server could not be asked.
+        """
+        found: dict[VersionKey, OperatorVersion | None] = {}
+        waiting = [*dependencies_of(version, plan)]
+        while waiting:
+            key = waiting.pop().version
+            if key not in found:
+                found[key] = below = await self.find(key)
+                waiting += () if below is None else dependencies_of(below)
+        check_dependencies(version, plan, found)
+        return found
+
+    async def find(self, key: VersionKey) -> OperatorVersion | None:
+        """Return an OperatorVersion; None if there is none.
+
+        Raises:
+            FatalTaskError: it is too large to be read.
+            KubeError: the API server could not be asked.
+        """
+        try:
+            return await self.versions.get(key) if is_name(key[1]) else None
+        except VersionTooLarge as error:
+            raise FatalTaskError("InvalidOperatorVersion", str(error)) from error

@@ -1,0 +1,256 @@
+"""The KudoOperator task: have an Instance of another operator, and wait for its plan.
+
+    render ──> as wanted? ── no ──> dependencies there, is it ours? ──> one change ──┐
+                  └── yes ──> its plan COMPLETE? <── wait ───────────────────────────┘
+
+Each pass decides from what the cluster says. The child carries the uid of the execution of its
+parent that sent it last. That tells what happened before this execution from what happens in it:
+what failed before is run again, once, and what fails now ends the plan. A child that works on a
+change of this execution is left alone until it has finished.
+"""
+
+from dataclasses import dataclass
+
+from kubeio import jsonpatch
+from kubeio.errors import ApiError, Conflict, ConnectionLost
+from kudo import children
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.children import Change, Child, Kin
+from kudo.health import Health, State, failed_plan, judge
+from kudo.names import ANNOTATION_PLAN_UID
+from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.execution.child_versions import ChildVersions
+from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.apply import Superseded
+from kudo_reconciler.objects.refusals import Refusal, stays_refused, task_error, told
+from kudo_reconciler.resources import INSTANCES
+from kudo_reconciler.store.children import ChildStore
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ChildTask:
+    """Runs KudoOperator tasks."""
+
+    store: ChildStore
+    versions: ChildVersions
+    metrics: Metrics
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do one pass: send what is to be changed next, then judge the child.
+
+        Raises:
+            FatalTaskError: the plan cannot go on.
+            TransientTaskError: trying again may help.
+            Superseded: the run was replaced.
+        """
+        child = await self._wanted(context)
+        seen = await self._look(child, context)
+        if seen is not None and _is_of_this_run(seen, context):
+            health = judge(seen)
+            if not health.healthy:
+                return _result(child, health)
+            if _is_as_applied(seen, child, context):
+                return TaskResult(done=True)
+        return await self._change(child, context)
+
+    async def _wanted(self, context: TaskContext) -> Child:
+        """Return what the task wants, rendered once for each execution."""
+        known = context.memory.children.get(context.key)
+        if known is not None:
+            return known
+        name = context.task.spec.parameter_file
+        file = await context.document("parameters", name) if name else {}
+        child = children.child_of(context.task, context.instance, context.version, file)
+        children.check_ancestors(child, context.instance, self.store.find)
+        context.memory.children[context.key] = child
+        return child
+
+    async def _look(self, child: Child, context: TaskContext) -> JsonObject | None:
+        key = Key(child.namespace, child.name)
+        return await self.store.live(key) if context.memory.rechecking else self.store.cached(key)
+
+    # Changing it
+
+    async def _change(self, child: Child, context: TaskContext) -> TaskResult:
+        after = await self._version(child, context)
+        for _ in range(_ATTEMPTS):
+            seen = await self.store.live(Key(child.namespace, child.name))
+            try:
+                return await self._attempt(child, after, seen, context)
+            except Conflict:
+                continue
+            except (ApiError, ConnectionLost) as error:
+                if not _is_busy(error):
+                    raise self._refused(child, error) from error
+                waiting = await self._until_it_has_ended(child)
+                if waiting is not None:
+                    return waiting
+        raise TransientTaskError("TaskApplyError", f"{child} keeps changing while it is applied")
+
+    async def _version(self, child: Child, context: TaskContext) -> OperatorVersion:
+        """Return the OperatorVersion of the child, once the whole tree below the plan is there."""
+        tree = await self.versions.tree(context.version, context.path.plan)
+        after = tree[child.version]
+        assert after is not None
+        return after
+
+    async def _attempt(
+        self, child: Child, after: OperatorVersion, seen: JsonObject | None, context: TaskContext
+    ) -> TaskResult:
+        if seen is None:
+            return await self._apply(child, None, _everything(child), context)
+        existing = Instance.from_wire(seen)
+        waiting = _not_ours_yet(child, existing, context)
+        if waiting:
+            return TaskResult(done=False, message=waiting)
+        health = judge(seen)
+        if existing.metadata.deleting or (_is_of_this_run(seen, context) and not health.healthy):
+            return _result(child, health)
+        before = await self.versions.find(existing.operator_version_key)
+        seen = await self._with_our_fields(child, seen, before, context)
+        owned = children.owned_parameters(seen["metadata"])
+        change = children.next_change(child, existing, owned, before, after)
+        plan = "" if health.state is not State.FAILED else failed_plan(seen)
+        if plan and not children.differs(existing, change, owned):
+            return await self._restart(child, seen, plan, context)
+        return await self._apply(child, seen, change, context)
+
+    async def _apply(
+        self, child: Child, seen: JsonObject | None, change: Change, context: TaskContext
+    ) -> TaskResult:
+        target = children.manifest(
+            child, context.instance, context.uid, change.version, change.parameters
+        )
+        _check_wanted(context)
+        applied = await self.store.apply(target, seen)
+        self.metrics.applied.labels("applied").inc()
+        if change.last:
+            item = AppliedObject(INSTANCES, child.namespace, child.name, _uid(applied))
+            context.memory.applied[context.key] = (item,)
+        return _result(child, judge(applied), last=change.last)
+
+    async def _restart(
+        self, child: Child, seen: JsonObject, plan: str, context: TaskContext
+    ) -> TaskResult:
+        """Run a plan again that failed before this execution; both are written at once."""
+        annotations = {
+            **(seen["metadata"].get("annotations") or {}),
+            ANNOTATION_PLAN_UID: context.uid,
+        }
+        _check_wanted(context)
+        restarted = await self.store.patch(
+            seen,
+            jsonpatch.add("/metadata/annotations", annotations),
+            jsonpatch.add("/spec/planExecution", children.restart(seen, plan, context.uid)),
+        )
+        return _result(child, judge(restarted))
+
+    async def _with_our_fields(
+        self,
+        child: Child,
+        seen: JsonObject,
+        before: OperatorVersion | None,
+        context: TaskContext,
+    ) -> JsonObject:
+        """Make ours what the original set in a child, so that it can be dropped."""
+        kept = [
+            name
+            for name in (seen.get("spec") or {}).get("parameters") or {}
+            if name not in child.parameters and (before is None or _is_immutable(before, name))
+        ]
+        entries = children.handed_over(seen["metadata"], kept)
+        if entries is None:
+            return seen
+        _check_wanted(context)
+        return await self.store.patch(seen, jsonpatch.add("/metadata/managedFields", entries))
+
+    # What comes of it
+
+    async def _until_it_has_ended(self, child: Child) -> TaskResult | None:
+        """Say which plan of the child a change has to wait for; None if it ended meanwhile."""
+        seen = await self.store.live(Key(child.namespace, child.name))
+        health = None if seen is None else judge(seen)
+        if health is None or health.state is not State.WAITING:
+            return None
+        return TaskResult(done=False, message=f"{health.message}; {child} is changed after it")
+
+    def _refused(self, child: Child, error: Refusal) -> FatalTaskError | TransientTaskError:
+        self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
+        text = f"failed to apply {child} of task {child.task}: {told(error, INSTANCES)}"
+        return task_error("TaskApplyError", text, error)
+
+
+def _result(child: Child, health: Health, *, last: bool = True) -> TaskResult:
+    """Return how a pass ends that leaves the child in this health.
+
+    Raises:
+        FatalTaskError: waiting for the child will not help.
+    """
+    if health.state is State.FAILED:
+        raise FatalTaskError(
+            "FailedTerminalStateError",
+            f"object {child.namespace}/{child.name} is NOT healthy: fatal error: HealthUtil: "
+            f"{health.message}",
+        )
+    return TaskResult(done=last and health.healthy, message=health.message)
+
+
+def _not_ours_yet(child: Child, existing: Instance, context: TaskContext) -> str:
+    """Return what has to happen before an existing Instance may be changed; empty if it is ours.
+
+    Raises:
+        FatalTaskError: it is not ours.
+    """
+    match children.kin_of(existing, context.instance):
+        case Kin.OURS:
+            return ""
+        case Kin.ORPHAN:
+            parent = context.instance.metadata.name
+            return (
+                f"{child} belongs to an earlier Instance {parent} and is being removed with it: "
+                "it is created anew once it is gone"
+            )
+        case Kin.FOREIGN:
+            raise children.refusal(child, existing)
+
+
+def _everything(child: Child) -> Change:
+    return Change(child.version, child.parameters, last=True)
+
+
+def _is_of_this_run(seen: JsonObject, context: TaskContext) -> bool:
+    return children.execution_of(seen["metadata"]) == context.uid
+
+
+def _is_as_applied(seen: JsonObject, child: Child, context: TaskContext) -> bool:
+    """Return whether everything was sent, and nobody has changed it since."""
+    sent = context.memory.applied.get(context.key, ())
+    if not any(item.uid == _uid(seen) for item in sent):
+        return False
+    return not children.differs(Instance.from_wire(seen), _everything(child), ())
+
+
+def _is_immutable(version: OperatorVersion, parameter: str) -> bool:
+    declared = version.parameter(parameter)
+    return declared is not None and bool(declared.immutable)
+
+
+def _is_busy(error: Refusal) -> bool:
+    """Return whether the admission rules say that the child runs a plan."""
+    return isinstance(error, ApiError) and "PlanRunning" in {
+        error.reason,
+        *(cause.reason for cause in error.causes),
+    }
+
+
+def _uid(obj: JsonObject) -> str:
+    return str(obj["metadata"]["uid"])
+
+
+def _check_wanted(context: TaskContext) -> None:
+    if not context.still_wanted():
+        raise Superseded

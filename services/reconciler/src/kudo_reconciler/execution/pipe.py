@@ -1,0 +1,256 @@
+"""The Pipe task: run a pod that makes files, copy them, hand them on as ConfigMaps and Secrets.
+
+    are all artifacts of this execution there? ── yes ─> delete the pod, done
+      └── no ─> a pod of this execution? ── no ─> delete what stands there, create it
+                  └── yes ─> ready? ── no ─> wait
+                               └── yes ─> copy all files -> apply all artifacts -> delete the pod
+
+A pass goes on from what the cluster says: objects carry the uid of their execution. The pod is
+applied once; one that has ended or was lost is replaced, with a Warning event. The task is done
+when the pod has been told to go, and does not wait for that. Whatever else ends the run, its pods
+are swept away after its end is on record: no second pod is made under one uid.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubeio.errors import ApiError, ConnectionLost
+from kubeio.resource import Resource
+from kudo.api import JsonObject, PipeFile
+from kudo.enrichment import enrich
+from kudo.pipe import (
+    EnvFileError,
+    PipeNames,
+    artifact,
+    has_ended,
+    unreadable,
+    validate,
+    waiter_pod,
+    waits_for,
+)
+from kudo.rendering import Manifest
+from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.execution.pipe_pods import PODS, PipePods, execution_of, is_deleting
+from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.objects.apply import Applier, Superseded
+from kudo_reconciler.objects.dependency_hash import DependencyHasher
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Wanted, controller_of, is_owned
+from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
+
+
+@dataclass(frozen=True, slots=True)
+class PipeTask:
+    """Runs Pipe tasks.
+
+    Attributes:
+        waiter_image: Image of the container that holds the files until they are copied.
+    """
+
+    pods: PipePods
+    hasher: DependencyHasher
+    applier: Applier
+    observer: Observer
+    waiter_image: str
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do one pass.
+
+        Raises:
+            FatalTaskError: the plan cannot go on; its pod goes once that is on record.
+            TransientTaskError: trying again may help.
+            Superseded: the run was replaced.
+        """
+        known = context.memory.applied.get(context.key)
+        if known is None and await self._is_handed_on(context):
+            await self._delete_pod(context)
+            return TaskResult(done=True)
+        pod, message = await self._pod(context)
+        if message:
+            name = pod["metadata"]["name"]
+            seen = self.observer.sees(PODS, context.instance.metadata.namespace, name)
+            return TaskResult(done=False, message=message, polled=not seen)
+        files = context.task.spec.pipe or ()
+        _check_wanted(context)
+        contents = await self.pods.read(pod, files)
+        for wanted in await self._artifacts(context, files, contents):
+            await self.applier.apply(wanted, context)
+        _check_wanted(context)
+        await self._deleting(pod)
+        return TaskResult(done=True)
+
+    # The pod
+
+    async def _pod(self, context: TaskContext) -> tuple[JsonObject, str]:
+        """Return the pod of this execution, and what it waits for."""
+        name = _names(context).pod
+        found = await self._read(context, PODS, name, live=context.memory.rechecking)
+        if found is not None and _is_ready(found, context):
+            # The cache may be behind, and nothing that is read from a pod names its uid.
+            found = await self._read(context, PODS, name, live=True)
+        if found is None:
+            where = f"pod {context.instance.metadata.namespace}/{name}"
+            await self._tell_if_lost(context, f"{where} was deleted before its files were copied")
+            created = await self._create(context, name)
+            return created, waits_for(created) or "the pod has just been created"
+        self._refuse_foreign(found, context)
+        return found, await self._state(found, context)
+
+    async def _state(self, pod: JsonObject, context: TaskContext) -> str:
+        """Return what keeps files from being copied, and do something about it."""
+        where = f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        if execution_of(pod) != context.uid:
+            await self._replace(pod, context)
+            return f"{where} is of an earlier execution: it is replaced once it is gone"
+        if is_deleting(pod):
+            await self._tell_if_lost(context, f"{where} is deleted before its files were copied")
+            return f"{where} is being deleted: it is replaced once it is gone"
+        if has_ended(pod):
+            await self._tell(context, f"{where} has ended: {_why_ended(pod)}")
+            await self._replace(pod, context)
+            return f"{where} has ended: it is replaced once it is gone"
+        _remember(pod, context)
+        return waits_for(pod)
+
+    async def _create(self, context: TaskContext, name: str) -> JsonObject:
+        template = context.task.spec.pod or ""
+        pod = await context.document("pod", template)
+        problems = "; ".join(validate(pod, context.task.spec.pipe or ()))
+        if problems:
+            raise FatalTaskError("ResourceValidationError", problems)
+        await self.observer.watch(PODS)
+        target = waiter_pod(pod, name, self.waiter_image)
+        applied = await self.applier.apply(_wanted(context, PODS, target), context)
+        _remember(applied, context)
+        return applied
+
+    async def _replace(self, pod: JsonObject, context: TaskContext) -> None:
+        context.memory.applied.pop(context.key, None)
+        if not is_deleting(pod):
+            _check_wanted(context)
+            await self._deleting(pod)
+
+    def _refuse_foreign(self, pod: JsonObject, context: TaskContext) -> None:
+        if is_owned(pod, context.instance.metadata.uid):
+            return
+        metadata, controller = pod["metadata"], controller_of(pod) or {}
+        where = f"pod {metadata['namespace']}/{metadata['name']}"
+        same_name = controller.get("name") == context.instance.metadata.name
+        if controller.get("kind") == "Instance" and same_name:
+            text = f"{where} belongs to an earlier Instance of this name and goes with it"
+            raise TransientTaskError("PipeTaskError", text)
+        text = f"{where} exists and does not belong to this Instance; delete it, or rename the task"
+        raise FatalTaskError("PipeTaskError", text)
+
+    async def _tell_if_lost(self, context: TaskContext, text: str) -> None:
+        """Tell of a pod that goes although it was not told to."""
+        if context.memory.applied.pop(context.key, None):
+            await self._tell(context, text)
+
+    async def _tell(self, context: TaskContext, text: str) -> None:
+        await context.tell("Warning", "PipePodReplaced", f"{text}; it is replaced by a new one")
+
+    async def _deleting(self, pod: JsonObject) -> None:
+        try:
+            await self.pods.delete(pod)
+        except (ApiError, ConnectionLost) as error:
+            text = f"cannot delete pod {pod['metadata']['name']}: {told(error, PODS)}"
+            raise TransientTaskError("PipeTaskError", text) from error
+
+    async def _delete_pod(self, context: TaskContext) -> None:
+        """Delete the pod of this Instance that stands in the task's place, if there is one."""
+        pod = await self._read(context, PODS, _names(context).pod, live=True)
+        if pod is not None and is_owned(pod, context.instance.metadata.uid):
+            await self._deleting(pod)
+
+    # The artifacts
+
+    async def _is_handed_on(self, context: TaskContext) -> bool:
+        """Return whether every artifact has been applied under this uid, before a crash."""
+        for file in context.task.spec.pipe or ():
+            name = _names(context).artifact(file.key or "")
+            found = await self._read(context, _resource(file), name, live=True)
+            if (
+                found is None
+                or execution_of(found) != context.uid
+                or not is_owned(found, context.instance.metadata.uid)
+            ):
+                return False
+        return True
+
+    async def _artifacts(
+        self, context: TaskContext, files: Sequence[PipeFile], contents: Sequence[bytes]
+    ) -> list[Wanted]:
+        """Return the artifacts as they are to be sent; none has been sent if this fails."""
+        wanted = []
+        for file, content in zip(files, contents, strict=True):
+            made = await _content(file, content, context)
+            obj = artifact(file, made, _names(context).artifact(file.key or ""))
+            wanted.append(_wanted(context, _resource(file), obj))
+            # Each may have 1 MiB.
+            await asyncio.sleep(0)
+        return await self.hasher.hashed(wanted, context)
+
+    async def _read(
+        self, context: TaskContext, resource: Resource, name: str, *, live: bool
+    ) -> JsonObject | None:
+        look = self.observer.body if live else self.observer.current
+        try:
+            return await look(resource, context.instance.metadata.namespace, name)
+        except (ApiError, ConnectionLost) as error:
+            text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
+            raise TransientTaskError("PipeTaskError", text) from error
+
+
+def _names(context: TaskContext) -> PipeNames:
+    return PipeNames(
+        context.instance.metadata.name,
+        context.path.plan,
+        context.ref.phase,
+        context.ref.step,
+        context.task.name,
+    )
+
+
+def _wanted(context: TaskContext, resource: Resource, obj: JsonObject) -> Wanted:
+    manifest = Manifest(context.task.spec.pod or "", obj)
+    return Wanted(manifest, resource, enrich(obj, context.origin, namespaced=True))
+
+
+async def _content(file: PipeFile, content: bytes, context: TaskContext) -> bytes | dict[str, str]:
+    """Return what a file holds; of an env file its values by key."""
+    if not file.env_file:
+        return content
+    try:
+        return await context.renderer.env_file(content, context.tenant)
+    except EnvFileError as error:
+        raise unreadable(file, error) from error
+
+
+def _resource(file: PipeFile) -> Resource:
+    return SECRETS if file.kind == "Secret" else CONFIG_MAPS
+
+
+def _remember(pod: JsonObject, context: TaskContext) -> None:
+    metadata = pod["metadata"]
+    item = AppliedObject(PODS, metadata["namespace"], metadata["name"], metadata["uid"])
+    context.memory.applied[context.key] = (item,)
+
+
+def _is_ready(pod: JsonObject, context: TaskContext) -> bool:
+    ended = has_ended(pod) or is_deleting(pod)
+    return execution_of(pod) == context.uid and not ended and not waits_for(pod)
+
+
+def _why_ended(pod: JsonObject) -> str:
+    status = pod.get("status") or {}
+    return ": ".join(
+        filter(None, (status.get("phase"), status.get("reason"), status.get("message")))
+    )
+
+
+def _check_wanted(context: TaskContext) -> None:
+    if not context.still_wanted():
+        raise Superseded

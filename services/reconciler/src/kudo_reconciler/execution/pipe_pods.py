@@ -1,0 +1,169 @@
+"""The pods of Pipe tasks: found, deleted, and read from.
+
+A pod is deleted by its uid and never waited for. Nothing is read from a pod that is not the one
+that was asked for.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kubeio.client import Client
+from kubeio.errors import ApiError, ConnectionLost, NotFound
+from kubeio.exec import ExecResult, OutputTooLarge
+from kubeio.resource import Resource
+from kudo import names
+from kudo.api import Instance, JsonObject, PipeFile
+from kudo.pipe import check_sizes, is_pipe_pod, path_of
+from kudo.pipe.pod import WAITER
+from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import is_owned
+from kudo_reconciler.objects.refusals import told
+
+log = logging.getLogger(__name__)
+
+PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
+_STAT_BYTES = 64 * 1024
+_COPY_SECONDS = 120.0
+_GRACE_SECONDS = 1
+"""The waiter has nothing to finish."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipePods:
+    """The pods of Pipe tasks in the cluster."""
+
+    client: Client
+    observer: Observer
+
+    async def delete(self, pod: JsonObject) -> None:
+        """Delete a pod; it is gone some time later.
+
+        Raises:
+            KubeError: it could not be deleted.
+        """
+        metadata = pod["metadata"]
+        try:
+            left = await self.client.delete(
+                PODS,
+                metadata["name"],
+                namespace=metadata["namespace"],
+                propagation="Foreground",
+                uid=metadata["uid"],
+                grace_period_seconds=_GRACE_SECONDS,
+            )
+        except NotFound:
+            return
+        if left.get("kind") == PODS.kind:
+            self.observer.applied(PODS, left)
+
+    async def sweep(self, instance: Instance, keep: str = "") -> None:
+        """Delete the pods of executions that are over.
+
+        What cannot be deleted now is left to a later sweep, and at last to the owner reference.
+
+        Args:
+            instance: Whose pods.
+            keep: The execution uid that still runs.
+
+        Raises:
+            NotLeading: another replica works.
+        """
+        key = Key(instance.metadata.namespace, instance.metadata.name)
+        for pod in self.observer.of_instance(PODS, key):
+            over = is_pipe_pod(pod) and execution_of(pod) != keep and not is_deleting(pod)
+            if not over or not is_owned(pod, instance.metadata.uid):
+                continue
+            try:
+                await self.delete(pod)
+            except (ApiError, ConnectionLost) as error:
+                fields = {"pod": pod["metadata"]["name"], "error": str(error)}
+                log.warning("pipe pod not deleted", extra=fields)
+
+    async def read(self, pod: JsonObject, files: Sequence[PipeFile]) -> list[bytes]:
+        """Return the contents of files in a pod that is ready.
+
+        Raises:
+            FatalTaskError: a file is missing, is no regular file, or too large.
+            TransientTaskError: trying again may help.
+        """
+        sizes = await self._sizes(pod, files)
+        check_sizes(files, sizes)
+        copied = await self._run(pod, ["cat", "--", *map(path_of, files)], sum(sizes))
+        if len(copied) != sum(sizes):
+            text = f"{len(copied)} bytes were copied from {_of(pod)} instead of {sum(sizes)}"
+            raise TransientTaskError("PipeTaskError", text)
+        contents, begin = [], 0
+        for size in sizes:
+            contents.append(copied[begin : begin + size])
+            begin += size
+        return contents
+
+    async def _sizes(self, pod: JsonObject, files: Sequence[PipeFile]) -> list[int]:
+        limit = _STAT_BYTES + sum(len(path_of(file)) for file in files)
+        command = ["stat", "-c", "%s %F", "--", *map(path_of, files)]
+        lines = (await self._run(pod, command, limit)).decode(errors="replace").splitlines()
+        if len(lines) != len(files):
+            text = f"stat in {_of(pod)} told of {len(lines)} files instead of {len(files)}"
+            raise TransientTaskError("PipeTaskError", text)
+        return [_size(file, line) for file, line in zip(files, lines, strict=True)]
+
+    async def _run(self, pod: JsonObject, command: Sequence[str], limit: int) -> bytes:
+        """Run a command in the waiter; only its own failure is the task's.
+
+        Raises:
+            FatalTaskError: its exit code is not 0.
+            TransientTaskError: it could not be run, or not to its end.
+        """
+        metadata = pod["metadata"]
+        try:
+            result = await self.client.exec(
+                metadata["name"],
+                WAITER,
+                command,
+                namespace=metadata["namespace"],
+                limit=limit + _STAT_BYTES,
+                timeout=_COPY_SECONDS,
+            )
+        except OutputTooLarge as error:
+            raise TransientTaskError("PipeTaskError", f"{_of(pod)}: {error}") from error
+        except (ApiError, ConnectionLost) as error:
+            text = f"{command[0]} cannot be run in {_of(pod)}: {told(error, PODS)}"
+            raise TransientTaskError("PipeTaskError", text) from error
+        if result.exit_code:
+            raise FatalTaskError("PipeTaskError", _failure(pod, command, result))
+        return result.stdout
+
+
+def execution_of(pod: JsonObject) -> str:
+    """Return the uid of the execution that a pod was made in."""
+    annotations = pod["metadata"].get("annotations") or {}
+    return str(annotations.get(names.ANNOTATION_PLAN_UID, ""))
+
+
+def is_deleting(pod: JsonObject) -> bool:
+    return bool(pod["metadata"].get("deletionTimestamp"))
+
+
+def _size(file: PipeFile, line: str) -> int:
+    """Return the size that stat tells of a file."""
+    digits, _, kind = line.partition(" ")
+    if not kind.startswith("regular"):
+        text = f"pipe file {path_of(file)} is a {kind or 'thing'} and no regular file"
+        raise FatalTaskError("PipeTaskError", text)
+    return int(digits)
+
+
+def _failure(pod: JsonObject, command: Sequence[str], result: ExecResult) -> str:
+    said = result.stderr.decode(errors="replace").strip()[:500]
+    return (
+        f"pipe files cannot be copied from {_of(pod)}: {command[0]} ended with exit code "
+        f"{result.exit_code}: {said}"
+    )
+
+
+def _of(pod: JsonObject) -> str:
+    return f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"

@@ -1,0 +1,92 @@
+"""Runs a task by its kind, once: what is finished under a uid is not run again."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubeio.errors import KubeError
+from kubeio.lease import NotLeading
+from kudo.parameters import raw_values
+from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done, toggled_on
+from kudo_reconciler.execution.task_context import TaskContext, TaskResult
+
+
+class ObjectTask(Protocol):
+    """Something that runs tasks that work on objects."""
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do one pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRunner:
+    """Runs tasks of every kind."""
+
+    apply: ObjectTask
+    delete: ObjectTask
+    pipe: ObjectTask
+    child: ObjectTask
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do one pass over a task.
+
+        Raises:
+            FatalTaskError: the plan cannot go on.
+            TransientTaskError: trying again may help.
+            Superseded: the run was replaced.
+            NotLeading: another replica works.
+        """
+        if context.key in context.memory.finished:
+            return TaskResult(done=True)
+        self._check(context)
+        try:
+            result = await self._run_by_kind(context)
+        except NotLeading:
+            raise
+        except KubeError as error:
+            raise TransientTaskError("TaskError", f"{error}") from error
+        if result.done:
+            context.memory.finished.add(context.key)
+        return result
+
+    def _check(self, context: TaskContext) -> None:
+        try:
+            check_task(context.task)
+        except FatalTaskError as error:
+            text = f"failed to build task {context.path}: {error}"
+            raise FatalTaskError(error.reason, text) from error
+
+    async def _run_by_kind(self, context: TaskContext) -> TaskResult:
+        match context.task.kind:
+            case "Apply":
+                return await self.apply.run(context)
+            case "Delete":
+                return await self.delete.run(context)
+            case "Toggle":
+                return await self._toggle(context).run(context)
+            case "KudoOperator":
+                return await self.child.run(context)
+            case "Pipe":
+                return await self.pipe.run(context)
+            case "Dummy":
+                return _dummy(context)
+            case kind:
+                text = f"task kind {kind} is not supported by this version"
+                raise FatalTaskError(
+                    "TaskBuildError", f"failed to build task {context.path}: {text}"
+                )
+
+    def _toggle(self, context: TaskContext) -> ObjectTask:
+        on = toggled_on(context.task, _texts(context))
+        return self.apply if on else self.delete
+
+
+def _texts(context: TaskContext) -> dict[str, str | None]:
+    """Return the parameters that are texts; maps and arrays, which need reading, as None."""
+    raw = raw_values(context.version.parameters, context.instance.parameters)
+    return {one.name: None if one.value_type in {"array", "map"} else one.text or "" for one in raw}
+
+
+def _dummy(context: TaskContext) -> TaskResult:
+    done = dummy_done(context.task)
+    name = context.task.name
+    return TaskResult(done, "" if done else f"dummy task {name} is not done, by its own definition")

@@ -1,0 +1,1 @@
+"""The series that Prometheus scrapes, and the values of their labels."""

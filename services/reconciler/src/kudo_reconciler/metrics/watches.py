@@ -1,0 +1,120 @@
+"""How the watches are: how often they began anew, and when the API server last said something.
+
+watching -> watching   ended by the server after its time
+watching -> waiting    lost: gone (410), silent (nothing came in time), or another error
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from kubeio.errors import ConnectionLost, Gone, KubeError
+from kubeio.reflector import Phase, Status
+from kubeio.resource import Resource
+from kudo_reconciler.metrics.labels import WATCH_ENDINGS, resource_label
+
+
+class WatchRestarts:
+    """Counts the watches that were opened anew, from what informers report."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._restarts = Counter(
+            "kudo_watch_restarts_total",
+            "Watches that ended or could not be opened, by reason.",
+            ["reason"],
+            registry=registry,
+        )
+        for reason in WATCH_ENDINGS:
+            self._restarts.labels(reason)
+        self._watching: set[Resource] = set()
+
+    def seen(self, resource: Resource, status: Status) -> None:
+        """Take the change of phase of the informer of a resource."""
+        if resource in self._watching and status.phase is not Phase.LISTING:
+            self._restarts.labels(_ending(status.error)).inc()
+        if status.phase is Phase.WATCHING:
+            self._watching.add(resource)
+        else:
+            self._watching.discard(resource)
+
+
+def _ending(error: KubeError | None) -> str:
+    match error:
+        case None:
+            return "ended"
+        case Gone():
+            return "gone"
+        case ConnectionLost(timeout=True):
+            return "silent"
+        case _:
+            return "error"
+
+
+class Watched(Protocol):
+    """A kind that is watched, such as an `Informer` has it."""
+
+    @property
+    def resource(self) -> Resource:
+        """Return the kind."""
+
+    @property
+    def last_contact(self) -> float | None:
+        """Return the monotonic seconds at which something last came, None before that."""
+
+
+class WatchCollector(Collector):
+    """Tells of the watches when Prometheus asks.
+
+    Args:
+        watched: Returns all watched kinds, without waiting and from any thread.
+        clock: The monotonic seconds that informers count in.
+        now: Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        watched: Callable[[], Sequence[Watched]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._watched = watched
+        self._clock = clock
+        self._now = now
+
+    def describe(self) -> Iterable[Metric]:
+        """Return the metrics without samples."""
+        return _families()
+
+    def collect(self) -> Iterable[Metric]:
+        watches, contacts = families = _families()
+        counted: dict[str, int] = {}
+        oldest: dict[str, float] = {}
+        for one in self._watched():
+            label = resource_label(one.resource)
+            counted[label] = counted.get(label, 0) + 1
+            contact = self._since_epoch(one.last_contact)
+            oldest[label] = min(oldest.get(label, contact), contact)
+        for label, number in counted.items():
+            watches.add_metric([label], number)
+            contacts.add_metric([label], oldest[label])
+        return families
+
+    def _since_epoch(self, contact: float | None) -> float:
+        return 0.0 if contact is None else self._now() - (self._clock() - contact)
+
+
+def _families() -> tuple[GaugeMetricFamily, GaugeMetricFamily]:
+    return (
+        GaugeMetricFamily("kudo_watches", "Kinds that are watched.", labels=["resource"]),
+        GaugeMetricFamily(
+            "kudo_watch_last_contact_timestamp_seconds",
+            "When the API server last sent something on the watch, of several the one that has "
+            "waited longest; 0 before the first time.",
+            labels=["resource"],
+        ),
+    )

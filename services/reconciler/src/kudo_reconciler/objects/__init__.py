@@ -1,0 +1,1 @@
+"""The objects of tenants in the cluster: applied, watched, owned, and what refused them."""

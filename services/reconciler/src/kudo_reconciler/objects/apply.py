@@ -1,0 +1,303 @@
+"""Server-side apply of one object.
+
+    known? ── no ──> create it
+      └── yes ──> whose is it? ──> take its fields over ──> apply it as it was seen
+
+An object that has been seen is applied with its uid and resourceVersion, so that a write held up in
+the network never lands on an object that changed since, nor creates it anew. Whose an object may be
+stands in `ownership`. One that has not been seen is looked for and created in one turn: since all
+Instances share our field manager, the API server would let the second take what the first made.
+"""
+
+import logging
+from dataclasses import dataclass, field, replace
+
+from kubeio import jsonpatch
+from kubeio.client import Client
+from kubeio.discovery import Discovery
+from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
+from kubeio.resource import Resource
+from kudo import names, typed_patch
+from kudo.advice import advice
+from kudo.api import JsonObject
+from kudo.identity import identity
+from kudo.sharing import Claim, differs, sharers
+from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
+from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.execution.task_context import TaskContext
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.cached_objects import written_by
+from kudo_reconciler.objects.locks import Turns
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Ownership, Wanted
+from kudo_reconciler.objects.refusals import (
+    Refusal,
+    stays_refused,
+    task_error,
+    told,
+    without_secrets,
+)
+
+log = logging.getLogger(__name__)
+
+_ATTEMPTS = 5
+_MENDS = 30
+
+
+class Superseded(Exception):
+    """The run is no longer the one that the Instance wants; nothing more is sent for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applier:
+    """Applies objects on behalf of an Instance."""
+
+    client: Client
+    discovery: Discovery
+    observer: Observer
+    ownership: Ownership
+    metrics: Metrics
+    turns: Turns[tuple[Resource, str | None, str]] = field(default_factory=Turns)
+
+    async def apply(self, wanted: Wanted, context: TaskContext) -> JsonObject:
+        """Apply an enriched object and return it as the API server has it.
+
+        Raises:
+            Superseded: the run was replaced meanwhile.
+            FatalTaskError: the API server will not take the object.
+            TransientTaskError: it may take it later.
+        """
+        async with self.turns.of((wanted.resource, wanted.namespace, wanted.name)):
+            return await self._apply(wanted, context)
+
+    async def _apply(self, wanted: Wanted, context: TaskContext) -> JsonObject:
+        known = await self._known(wanted)
+        for _ in range(_ATTEMPTS):
+            try:
+                applied = await self._mending(wanted, known, context)
+            except Conflict as conflict:
+                known = await self._after_conflict(wanted, conflict, context)
+            except NotFound as error:
+                # The namespace is gone, or the kind is.
+                self.discovery.invalidate(wanted.resource.api_version)
+                if known is None:
+                    raise self._refused(wanted, error) from error
+                known = await self._read_again(wanted)
+            except (ApiError, ConnectionLost) as error:
+                raise self._refused(wanted, error) from error
+            else:
+                self.metrics.applied.labels("applied").inc()
+                self.observer.applied(wanted.resource, applied)
+                return applied
+        text = f"{wanted.manifest} keeps changing while it is applied"
+        raise TransientTaskError("TaskApplyError", text)
+
+    async def _known(self, wanted: Wanted) -> JsonObject | None:
+        try:
+            return await self.observer.current(wanted.resource, wanted.namespace, wanted.name)
+        except (ApiError, ConnectionLost) as error:
+            raise self._refused(wanted, error) from error
+
+    async def _mending(
+        self, wanted: Wanted, known: JsonObject | None, context: TaskContext
+    ) -> JsonObject:
+        """Apply an object without what its kind does not have.
+
+        The API server may name one field at a time.
+        """
+        for _ in range(_MENDS):
+            try:
+                return await self._attempt(wanted, known, context)
+            except ServerError as error:
+                mended = typed_patch.mended(wanted.target, error.message)
+                if mended is None:
+                    raise
+                for note in mended.notes:
+                    await context.tell("Warning", note.reason, f"{wanted.manifest}: {note.text}")
+                wanted = replace(wanted, target=mended.target)
+        text = f"{wanted.manifest} has more than {_MENDS} fields that its kind does not have"
+        raise FatalTaskError("TaskApplyError", text)
+
+    async def _attempt(
+        self, wanted: Wanted, known: JsonObject | None, context: TaskContext
+    ) -> JsonObject:
+        if known is None:
+            return await self._create(wanted, context)
+        claim, others = self.ownership.claim(wanted, known, context.instance)
+        if wanted.resource.kind == "Job" and known["metadata"].get("deletionTimestamp"):
+            # Its last state would count for the one that is wanted now.
+            text = f"{wanted.manifest} is being deleted: it is applied once it is gone"
+            raise TransientTaskError("TaskApplyError", text)
+        if claim is Claim.FOREIGN:
+            applied = await self._send(wanted, known, context, force=False)
+            text = f"{wanted.manifest} existed and belonged to nobody: it is managed by us now"
+            await context.tell("Normal", "ObjectAdopted", text)
+            return applied
+        known = await self._with_our_fields(wanted, known, context)
+        if claim is Claim.SHARED:
+            return await self._share(wanted, known, others, context)
+        return await self._send(wanted, known, context, force=True)
+
+    async def _create(self, wanted: Wanted, context: TaskContext) -> JsonObject:
+        """Create an object that is not there.
+
+        One that is cluster-scoped must not be there: two Instances that create it at the same
+        moment would not see each other, and only one of them would be written on it.
+        """
+        if wanted.resource.namespaced:
+            return await self._send(wanted, None, context, force=False)
+        # A plain creation would drop what the kind does not have without a word.
+        await self._send(wanted, None, context, force=False, dry_run=True)
+        target = self.ownership.shared(wanted, None, context.instance)
+        _check_wanted(context)
+        return await self.client.create(wanted.resource, target, field_manager=names.FIELD_MANAGER)
+
+    async def _send(
+        self,
+        wanted: Wanted,
+        known: JsonObject | None,
+        context: TaskContext,
+        *,
+        force: bool,
+        dry_run: bool = False,
+    ) -> JsonObject:
+        target = self.ownership.shared(wanted, known, context.instance)
+        if known is not None:
+            seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
+            target = {**target, "metadata": {**target["metadata"], **seen}}
+        _check_wanted(context)
+        return await self.client.apply(
+            wanted.resource,
+            target,
+            field_manager=names.FIELD_MANAGER,
+            force=force,
+            dry_run=dry_run,
+        )
+
+    async def _with_our_fields(
+        self, wanted: Wanted, known: JsonObject, context: TaskContext
+    ) -> JsonObject:
+        """Make ours what we or the original wrote in another way, so that it can be dropped."""
+        annotations = known["metadata"].get("annotations") or {}
+        if not needs_taking_over(written_by(known), annotations):
+            return known
+        live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        if live["metadata"]["uid"] != known["metadata"]["uid"]:
+            raise Conflict("the object was replaced meanwhile", status=409)
+        entries = taken_over(live["metadata"], wanted.resource.api_version)
+        if entries is None:
+            entries = await self._from_last_applied(wanted, live, context)
+        if entries is None:
+            return live
+        return await self._patch(
+            wanted, live, context, jsonpatch.add("/metadata/managedFields", entries)
+        )
+
+    async def _from_last_applied(
+        self, wanted: Wanted, live: JsonObject, context: TaskContext
+    ) -> list[JsonObject] | None:
+        """Have the API server say which fields are those that the original applied.
+
+        It wrote them down on the object. Where `managedFields` lacks its entry, since the object is
+        older than that or was written in an API version that is gone, nothing else tells.
+        """
+        applied = last_applied(live)
+        if applied is None:
+            return None
+        try:
+            planned = await self._send(
+                replace(wanted, target=applied), live, context, force=True, dry_run=True
+            )
+        except ApiError as error:
+            # What was applied then may be no valid object today; what is dropped now stays.
+            why = told(error, applied)
+            log.info("not taken over", extra={"object": str(wanted.manifest), "why": why})
+            return None
+        return with_entry_of(live["metadata"], planned["metadata"])
+
+    async def _share(
+        self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: TaskContext
+    ) -> JsonObject:
+        """Apply an object that other Instances apply, too, if that makes a difference."""
+        live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        planned = await self._send(wanted, known, context, force=True, dry_run=True)
+        if differs(planned, live):
+            text = (
+                f"{wanted.manifest} was applied by Instance {', '.join(others)} with another "
+                "content: it is applied as this template has it"
+            )
+            await context.tell("Warning", "ObjectShared", text)
+            return await self._send(wanted, known, context, force=True)
+        if identity(context.instance) in sharers(live["metadata"]):
+            return live
+        annotations = {
+            **(live["metadata"].get("annotations") or {}),
+            names.ANNOTATION_SHARED_BY: self.ownership.sharing(live, context.instance),
+        }
+        return await self._patch(
+            wanted, live, context, jsonpatch.add("/metadata/annotations", annotations)
+        )
+
+    async def _patch(
+        self, wanted: Wanted, known: JsonObject, context: TaskContext, change: JsonObject
+    ) -> JsonObject:
+        """Change an object, if it is still as it was seen."""
+        version = known["metadata"]["resourceVersion"]
+        _check_wanted(context)
+        try:
+            return await self.client.json_patch(
+                wanted.resource,
+                wanted.name,
+                [jsonpatch.test("/metadata/resourceVersion", version), change],
+                namespace=wanted.namespace,
+                field_manager=names.FIELD_MANAGER,
+            )
+        except ApiError as error:
+            await self._raise_if_same(wanted, known, error)
+            raise Conflict("the object changed meanwhile", status=409) from error
+
+    async def _raise_if_same(self, wanted: Wanted, known: JsonObject, error: ApiError) -> None:
+        """Raise the refusal of a patch, unless it says that the object is not as it was."""
+        live = await self._read_again(wanted)
+        if (
+            live is not None
+            and live["metadata"]["resourceVersion"] == (known["metadata"]["resourceVersion"])
+        ):
+            raise error
+
+    async def _after_conflict(
+        self, wanted: Wanted, conflict: Conflict, context: TaskContext
+    ) -> JsonObject | None:
+        """Read the object again; refuse if its fields are somebody else's."""
+        live = await self._read_again(wanted)
+        if conflict.field_managers and (
+            live is None or self.ownership.claim(wanted, live, context.instance)[0] is Claim.FOREIGN
+        ):
+            raise self._refused(wanted, conflict)
+        return live
+
+    async def _read_again(self, wanted: Wanted) -> JsonObject | None:
+        """Bring what we know of the object up to date."""
+        try:
+            return await self.observer.body(wanted.resource, wanted.namespace, wanted.name)
+        except (ApiError, ConnectionLost) as error:
+            raise self._refused(wanted, error) from error
+
+    def _refused(self, wanted: Wanted, error: Refusal) -> FatalTaskError | TransientTaskError:
+        said = without_secrets(error, wanted.target)
+        text = f"failed to apply {wanted.manifest}: {told(error, wanted.target)}"
+        if isinstance(said, Conflict) and said.field_managers:
+            fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in said.field_managers.items())
+            text = f"failed to apply {wanted.manifest}: these fields belong to other managers: "
+            text += fields
+        elif isinstance(said, ApiError):
+            causes = [(cause.field, cause.message) for cause in said.causes]
+            hint = advice(wanted.resource.kind, said.status, said.message, causes)
+            text = f"{text}; {hint}" if hint else text
+        self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
+        return task_error("TaskApplyError", text, error)
+
+
+def _check_wanted(context: TaskContext) -> None:
+    if not context.still_wanted():
+        raise Superseded

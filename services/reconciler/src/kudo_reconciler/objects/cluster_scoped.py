@@ -1,0 +1,142 @@
+"""Cluster-scoped objects at the end of an Instance: what it shared, and what is left.
+
+They stay, as they did with KUDO 0.19, unless their template asks for the opposite and no other
+Instance shares them. An event names those that stay.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from kubeio import jsonpatch
+from kubeio.client import Client
+from kubeio.discovery import Discovery
+from kubeio.errors import Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
+from kubeio.resource import Resource
+from kudo import names
+from kudo.api import Instance, JsonObject
+from kudo.identity import InstanceIdentity, identity
+from kudo.sharing import goes_with_instance, shared_by, sharers
+from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Ownership
+
+log = logging.getLogger(__name__)
+
+_SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
+_ANNOTATION = jsonpatch.pointer(("metadata", "annotations", names.ANNOTATION_SHARED_BY))
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterObjects:
+    """The cluster-scoped objects that Instances applied."""
+
+    client: Client
+    discovery: Discovery
+    observer: Observer
+    ownership: Ownership
+    events: EventRecorder
+
+    async def let_go(self, instance: Instance) -> None:
+        """Delete what goes with an Instance, and take its name off what stays.
+
+        Looks through all cluster-scoped kinds: what this process knows of an earlier one is
+        nothing.
+
+        Raises:
+            KubeError: the API server could not be asked; nothing is lost by trying again.
+        """
+        kept = []
+        async for resource, obj in self._all_shared_by(identity(instance)):
+            if not await self._leave(resource, obj, identity(instance)):
+                kept.append(_named(resource, obj))
+        await self._tell_kept(identity(instance), kept)
+
+    async def forget(self, key: Key) -> None:
+        """Take the name of an Instance that is gone off the objects that we watch.
+
+        Raises:
+            KubeError: the API server could not be asked.
+        """
+        kept: dict[InstanceIdentity, list[str]] = {}
+        for resource, obj in self.observer.shared(*key):
+            for one in sharers(obj["metadata"]):
+                if (one.namespace, one.name) == key and not self.ownership.lives(one):
+                    await self._write_rest(resource, obj, one)
+                    kept.setdefault(one, []).append(_named(resource, obj))
+        for one, objects in kept.items():
+            await self._tell_kept(one, objects)
+
+    async def _all_shared_by(
+        self, one: InstanceIdentity
+    ) -> AsyncIterator[tuple[Resource, JsonObject]]:
+        for resource in await self.discovery.cluster_scoped("list", "patch"):
+            try:
+                found = await self.client.list(
+                    resource, label_selector=_SELECTOR, metadata_only=True
+                )
+            except (Forbidden, NotFound, MethodNotAllowed) as error:
+                # What may not be listed was not applied either, or the right was taken away.
+                log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
+                continue
+            for obj in found.items:
+                if one in sharers(obj["metadata"]):
+                    yield resource, obj
+
+    async def _leave(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
+        """Have an object without this Instance; return whether it is gone."""
+        for _ in range(_ATTEMPTS):
+            alone = not any(
+                other != one and self.ownership.lives(other) for other in sharers(obj["metadata"])
+            )
+            try:
+                if alone and goes_with_instance(resource.group, resource.kind, obj["metadata"]):
+                    return await self._delete(resource, obj)
+                await self._write_rest(resource, obj, one)
+            except NotFound:
+                return True
+            except (Conflict, Invalid):
+                obj = await self.client.get(resource, obj["metadata"]["name"])
+            else:
+                return False
+        raise Conflict(f"{_named(resource, obj)} keeps changing", status=409)
+
+    async def _delete(self, resource: Resource, obj: JsonObject) -> bool:
+        metadata = obj["metadata"]
+        try:
+            await self.client.delete(
+                resource,
+                metadata["name"],
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            )
+        except Forbidden as error:
+            log.warning("not deleted", extra={"object": _named(resource, obj), "why": str(error)})
+            return False
+        return True
+
+    async def _write_rest(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> None:
+        """Write the Instances that share an object without one of them."""
+        metadata = obj["metadata"]
+        rest = [other for other in sharers(metadata) if other != one]
+        change = (
+            jsonpatch.replace(_ANNOTATION, shared_by(rest))
+            if rest
+            else jsonpatch.remove(_ANNOTATION)
+        )
+        version = jsonpatch.test("/metadata/resourceVersion", metadata["resourceVersion"])
+        changed = await self.client.json_patch(
+            resource, metadata["name"], [version, change], field_manager=names.FIELD_MANAGER
+        )
+        self.observer.applied(resource, changed)
+
+    async def _tell_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
+        if kept:
+            text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
+            await self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)
+
+
+def _named(resource: Resource, obj: JsonObject) -> str:
+    return f"{resource.kind} {obj['metadata']['name']}"

@@ -1,0 +1,107 @@
+"""The dependency hash: pods restart when a ConfigMap or Secret that they use has changed.
+
+The content of a dependency is looked for among the objects of the same task, then on the object in
+the cluster: what was last applied counts, not what somebody edited since.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kubeio.errors import ApiError, ConnectionLost
+from kubeio.resource import Resource
+from kudo import names
+from kudo.api import JsonObject
+from kudo.dependencies import (
+    MISSING,
+    Dependency,
+    dependencies_hash,
+    dependencies_of,
+    digest_text,
+    with_dependencies_hash,
+)
+from kudo.tasks import TransientTaskError
+from kudo_reconciler.execution.task_context import TaskContext
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Wanted
+from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
+
+_RESOURCES: dict[str, Resource] = {
+    "ConfigMap": CONFIG_MAPS,
+    "Secret": SECRETS,
+}
+Digests = dict[Dependency, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyHasher:
+    """Writes hashes on the objects of a task."""
+
+    observer: Observer
+
+    async def hashed(self, wanted: Sequence[Wanted], context: TaskContext) -> list[Wanted]:
+        """Return the objects with the hash of what they use, or of their own content.
+
+        Raises:
+            FatalTaskError: the content of one is too large to be hashed.
+            TransientTaskError: a dependency could not be read, or no worker process hash it.
+        """
+        digests: Digests = {}
+        for one in wanted:
+            dependency = _as_dependency(one)
+            if dependency is not None:
+                digests[dependency] = await context.renderer.digest(
+                    one.target, context.tenant, live=False
+                )
+        return [await self._one(one, digests, context) for one in wanted]
+
+    async def _one(self, wanted: Wanted, digests: Digests, context: TaskContext) -> Wanted:
+        dependency = _as_dependency(wanted)
+        if dependency is not None:
+            return replace(wanted, target=_with_content(wanted.target, digests[dependency]))
+        used = dependencies_of(wanted.target)
+        if not used or not wanted.resource.namespaced:
+            return wanted
+        for one in used:
+            if one not in digests:
+                digests[one] = await self._live(one, context)
+        value = dependencies_hash([digests[one] for one in used])
+        return replace(wanted, target=with_dependencies_hash(wanted.target, value))
+
+    async def _live(self, dependency: Dependency, context: TaskContext) -> bytes:
+        """Return the digest of what is in the cluster, read past the cache.
+
+        Every other write names the version that it was decided on. A hash names none: one made of
+        an old content would keep the old pods for good.
+        """
+        if not dependency.name:
+            return MISSING
+        try:
+            found = await self.observer.body(
+                _RESOURCES[dependency.kind],
+                context.instance.metadata.namespace,
+                dependency.name,
+            )
+        except (ApiError, ConnectionLost) as error:
+            why = told(error, _RESOURCES[dependency.kind])
+            text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {why}"
+            raise TransientTaskError("TaskEnhancementError", text) from error
+        if found is None:
+            return MISSING
+        return await context.renderer.digest(found, context.tenant, live=True)
+
+
+def _as_dependency(wanted: Wanted) -> Dependency | None:
+    for kind, resource in _RESOURCES.items():
+        if (wanted.resource.group, wanted.resource.kind) == (resource.group, kind):
+            return Dependency(kind, wanted.name)
+    return None
+
+
+def _with_content(target: JsonObject, digest: bytes) -> JsonObject:
+    metadata = target["metadata"]
+    annotations = {
+        **(metadata.get("annotations") or {}),
+        names.ANNOTATION_DEPENDENCY_CONTENT: digest_text(digest),
+    }
+    return {**target, "metadata": {**metadata, "annotations": annotations}}

@@ -1,0 +1,1 @@
+"""Instances and OperatorVersions: cached reads, conditional writes, and parameter values."""

@@ -1,0 +1,171 @@
+"""Reading and writing Instances. Every write names what it expects.
+
+* Status writes carry the resourceVersion they were computed from.
+* The clear of a run tests its uid, so that a newer run that came in is left alone.
+* The answer to each own write goes into the cache at once: no pass works on an older object.
+"""
+
+from dataclasses import dataclass, field
+
+from kubeio import jsonpatch
+from kubeio.client import Client
+from kubeio.errors import ApiError, Conflict, Invalid, NotFound
+from kubeio.informer import Informer
+from kudo.api import Instance, InstanceStatus, JsonObject
+from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.resources import INSTANCES
+
+
+class Outdated(Exception):
+    """The object changed meanwhile; the cache has been brought up to date, decide again."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceStore:
+    """The Instances of the cluster: reads from the cache, writes to the API server."""
+
+    client: Client
+    informer: Informer
+    _written: dict[Key, str] = field(default_factory=dict)
+
+    def is_own_write(self, raw: JsonObject) -> bool:
+        """Return whether this is the object as we wrote it last: nothing that we don't know."""
+        metadata = raw["metadata"]
+        key = Key(metadata["namespace"], metadata["name"])
+        return self._written.get(key, "") == str(metadata["resourceVersion"])
+
+    def forget(self, key: Key) -> None:
+        """Forget what was written of an Instance that is gone."""
+        self._written.pop(key, None)
+
+    def cached(self, key: Key) -> Instance | None:
+        raw = self.informer.get(key.namespace, key.name)
+        return None if raw is None else Instance.from_wire(raw)
+
+    async def live(self, key: Key) -> Instance | None:
+        """Read the Instance from the API server and bring the cache up to it."""
+        try:
+            raw = await self.client.get(INSTANCES, key.name, namespace=key.namespace)
+        except NotFound:
+            self.informer.observe_gone(key.namespace, key.name)
+            return None
+        self.informer.observe(raw)
+        return Instance.from_wire(raw)
+
+    async def write_status(self, instance: Instance, status: InstanceStatus) -> Instance:
+        """Replace the status; a status that is the same is not written.
+
+        Raises:
+            Outdated: the Instance changed since it was read, or is gone.
+        """
+        if status == instance.status:
+            return instance
+        body: JsonObject = {
+            "apiVersion": instance.api_version,
+            "kind": instance.kind,
+            "metadata": {
+                "name": instance.metadata.name,
+                "namespace": instance.metadata.namespace,
+                "uid": instance.metadata.uid,
+                "resourceVersion": instance.metadata.resource_version,
+            },
+            "spec": instance.spec.to_wire(),
+            "status": status.to_wire(),
+        }
+        try:
+            return self._observed(await self.client.replace(INSTANCES, body, subresource="status"))
+        except (Conflict, NotFound) as error:
+            await self._read_again(instance, error)
+            raise Outdated from error
+
+    async def clear_run(self, instance: Instance, uid: str) -> Instance:
+        """End the scheduled run, if it is still the one with this uid.
+
+        Raises:
+            Outdated: another run was scheduled meanwhile, or the Instance is gone.
+        """
+        return await self._patch(
+            instance,
+            jsonpatch.test("/metadata/uid", instance.metadata.uid),
+            jsonpatch.test("/spec/planExecution/uid", uid),
+            jsonpatch.replace("/spec/planExecution", {}),
+        )
+
+    async def schedule(self, instance: Instance, plan: str, uid: str) -> Instance:
+        """Put a run in the place of what is scheduled.
+
+        Raises:
+            Outdated: the Instance changed since it was read, or is gone.
+        """
+        run = {"planName": plan, "uid": uid, "status": "NEVER_RUN"}
+        return await self._patch(
+            instance, _same_version(instance), jsonpatch.add("/spec/planExecution", run)
+        )
+
+    async def set_finalizers(self, instance: Instance, finalizers: list[str]) -> Instance | None:
+        """Replace the finalizers; return None if the object went with the last of them.
+
+        Raises:
+            Outdated: the Instance changed since it was read.
+        """
+        operations = (
+            _same_version(instance),
+            jsonpatch.add("/metadata/finalizers", finalizers),
+        )
+        if instance.metadata.deleting and not finalizers:
+            # The answer is an object that is gone: the cache learns it from the watch.
+            await self._send(instance, *operations)
+            return None
+        return await self._patch(instance, *operations)
+
+    async def add_finalizer(self, instance: Instance, finalizer: str) -> bool:
+        """Have a finalizer on the Instance; return whether it had to be added.
+
+        Raises:
+            Outdated: the Instance changed since it was last seen, or is another one.
+        """
+        now = self.cached(_key(instance))
+        if now is None or now.metadata.uid != instance.metadata.uid:
+            raise Outdated
+        present = now.metadata.finalizers or ()
+        if finalizer in present:
+            return False
+        await self.set_finalizers(now, [*present, finalizer])
+        return True
+
+    async def _patch(self, instance: Instance, *operations: JsonObject) -> Instance:
+        return self._observed(await self._send(instance, *operations))
+
+    async def _send(self, instance: Instance, *operations: JsonObject) -> JsonObject:
+        metadata = instance.metadata
+        try:
+            return await self.client.json_patch(
+                INSTANCES, metadata.name, list(operations), namespace=metadata.namespace
+            )
+        except (Conflict, Invalid, NotFound) as error:
+            # A failed test is answered with 422, and so is a refusal by a policy.
+            await self._read_again(instance, error)
+            raise Outdated from error
+
+    async def _read_again(self, instance: Instance, error: ApiError) -> None:
+        """Bring the cache up to date; raise the error if it was not about another state."""
+        live = await self.live(_key(instance))
+        if (
+            live is not None
+            and live.metadata.resource_version == instance.metadata.resource_version
+        ):
+            raise error
+
+    def _observed(self, raw: JsonObject) -> Instance:
+        metadata = raw["metadata"]
+        self._written[Key(metadata["namespace"], metadata["name"])] = metadata["resourceVersion"]
+        self.informer.observe(raw)
+        return Instance.from_wire(raw)
+
+
+def _same_version(instance: Instance) -> JsonObject:
+    return jsonpatch.test("/metadata/resourceVersion", instance.metadata.resource_version)
+
+
+def _key(instance: Instance) -> Key:
+    return Key(instance.metadata.namespace, instance.metadata.name)
