@@ -9,7 +9,8 @@ from kubeio.config import load_config
 from kubeio.errors import Invalid
 from kubeio.informer import Informer
 from kudo.api import Instance, InstanceStatus
-from kudo_reconciler.store.instances import InstanceStore, Outdated
+from kudo_reconciler.errors import Outdated
+from kudo_reconciler.store.instances import InstanceStore
 from tests.integration.support import (
     INSTANCES,
     World,

@@ -1,19 +1,19 @@
-"""Turns: one at a time for each thing, and nothing kept of what nobody works on."""
+"""Per-key locks: one holder for each key, and nothing kept of keys that nobody holds."""
 
 import asyncio
 import gc
 
-from kudo_reconciler.objects.locks import Turns
+from kudo_reconciler.objects.locks import KeyedLocks
 
 
-async def test_one_after_the_other_works_on_a_thing() -> None:
-    turns: Turns[str] = Turns()
+async def test_a_key_has_one_holder_at_a_time() -> None:
+    locks: KeyedLocks[str] = KeyedLocks()
     inside: list[str] = []
     most = 0
 
     async def work(name: str) -> None:
         nonlocal most
-        async with turns.of("thing"):
+        async with locks.of("key"):
             inside.append(name)
             most = max(most, len(inside))
             await asyncio.sleep(0)
@@ -23,16 +23,16 @@ async def test_one_after_the_other_works_on_a_thing() -> None:
     assert most == 1
 
 
-async def test_different_things_wait_for_nobody() -> None:
-    turns: Turns[str] = Turns()
-    async with turns.of("one"):
-        assert not turns.of("other").locked()
-        assert turns.of("one").locked()
+async def test_different_keys_do_not_wait_for_each_other() -> None:
+    locks: KeyedLocks[str] = KeyedLocks()
+    async with locks.of("one"):
+        assert not locks.of("other").locked()
+        assert locks.of("one").locked()
 
 
-async def test_what_nobody_works_on_is_forgotten() -> None:
-    turns: Turns[str] = Turns()
-    async with turns.of("thing"):
-        assert len(turns._locks) == 1
+async def test_a_key_that_nobody_holds_is_forgotten() -> None:
+    locks: KeyedLocks[str] = KeyedLocks()
+    async with locks.of("key"):
+        assert len(locks._locks) == 1
     gc.collect()
-    assert len(turns._locks) == 0
+    assert len(locks._locks) == 0

@@ -64,7 +64,7 @@ def judged() -> set[str]:
 
 
 def failed_runs() -> set[str]:
-    """Return the reasons that the calls of `Running._fail` name."""
+    """Return the reasons that the calls of `Scheduled._fail` name."""
     found = calls([RECONCILER / "controller" / "scheduled.py"], "_fail")
     return {text for call in found for text in texts(call.args[3])}
 

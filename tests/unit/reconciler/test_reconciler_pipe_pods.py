@@ -14,8 +14,8 @@ from kubeio.lease import NotLeading
 from kubeio.reflector import Timing
 from kudo.api import JsonObject, PipeFile
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.controller.workqueue import Key
 from kudo_reconciler.execution.pipe_pods import PipePods
+from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 
 POD: JsonObject = {"metadata": {"namespace": "ns", "name": "p", "uid": "u"}}

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo_reconciler.controller.workqueue import Key, QueueClosed, WorkQueue
+from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue
+from kudo_reconciler.keys import Key
 
 T = TypeVar("T")
 A, B, C = (Key("ns", name) for name in "abc")

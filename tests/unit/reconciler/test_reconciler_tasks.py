@@ -9,10 +9,10 @@ from kubeio.errors import ConnectionLost, Forbidden, KubeError, ServerError
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
+from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
 from kudo_reconciler.execution.tasks import TaskRunner
-from kudo_reconciler.objects.apply import Superseded
 from workers import Pool
 
 DONE = TaskResult(done=True)

@@ -25,13 +25,13 @@ from kubeio.store import Change, Indexer
 from kubeio.types import Transform
 from kudo.api import JsonObject
 from kudo_reconciler.clock import SystemClock
-from kudo_reconciler.controller.context import Surroundings
+from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller
 from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.reconcile import InstanceReconciler
-from kudo_reconciler.controller.scheduled import Running
-from kudo_reconciler.controller.workqueue import Key, WorkQueue
+from kudo_reconciler.controller.scheduled import Scheduled
+from kudo_reconciler.controller.workqueue import WorkQueue
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.apply import ApplyTask
 from kudo_reconciler.execution.child_versions import ChildVersions
@@ -42,6 +42,7 @@ from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import PlanRunner
 from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.cluster_scoped import ClusterObjects
@@ -244,7 +245,7 @@ class App:
         discovery, ownership = Discovery(self._client), Ownership(self._instances)
         events = EventRecorder(self._client, clock, self.metrics)
         pipe_pods = PipePods(self._client, observer)
-        around = Surroundings(
+        context = ReconcileContext(
             instances=self._instances,
             versions=self._versions,
             observer=observer,
@@ -274,11 +275,11 @@ class App:
                 self.metrics,
             ),
         )
-        idle = Idle(around)
-        running = Running(
-            around, PlanRunner(tasks, clock, self._renderer), idle, self._settings.recheck
+        idle = Idle(context)
+        scheduled = Scheduled(
+            context, PlanRunner(tasks, clock, self._renderer), idle, self._settings.recheck
         )
-        reconciler = InstanceReconciler(around, idle, running, Deletion(around, running))
+        reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
         return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
 
 

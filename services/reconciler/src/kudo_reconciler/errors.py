@@ -1,6 +1,14 @@
-"""Says where an unexpected exception comes from, for the log."""
+"""Why a reconcile stops early and begins again, and how unexpected exceptions are logged."""
 
 import traceback
+
+
+class Outdated(Exception):
+    """The object changed meanwhile; the cache has been brought up to date, decide again."""
+
+
+class Superseded(Exception):
+    """The run is no longer the one that the Instance wants; nothing more is sent for it."""
 
 
 def described(fault: BaseException) -> dict[str, str]:

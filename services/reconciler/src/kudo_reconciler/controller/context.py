@@ -1,4 +1,4 @@
-"""What every part of a pass works with, and the few things that all parts do."""
+"""What the reconcile of every state of an Instance uses, and what all of them do."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from kudo.health import readiness
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 from kudo.run_status import settled, with_conditions
 from kudo_reconciler.clock import Clock, timestamp
-from kudo_reconciler.controller.workqueue import Key
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.pipe_pods import PipePods
+from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.cluster_scoped import ClusterObjects
 from kudo_reconciler.objects.observer import Observer
@@ -40,8 +40,8 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The cluster, the clock and what is told to people and machines."""
+class ReconcileContext:
+    """The stores, the clock, events and metrics."""
 
     instances: InstanceStore
     versions: VersionStore
@@ -88,10 +88,6 @@ class Surroundings:
             await self.cluster_objects.let_go(instance)
         rest = [item for item in present if item not in OUR_FINALIZERS]
         await self.instances.set_finalizers(instance, rest)
-
-
-def key_of(instance: Instance) -> Key:
-    return Key(instance.metadata.namespace, instance.metadata.name)
 
 
 def finalizers(instance: Instance) -> tuple[str, ...]:

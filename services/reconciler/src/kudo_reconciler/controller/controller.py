@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kubeio.errors import KubeError
 from kudo_reconciler.controller.reconcile import InstanceReconciler
-from kudo_reconciler.controller.workqueue import Key, QueueClosed, WorkQueue
+from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue
+from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from serving.logs import log_context
 

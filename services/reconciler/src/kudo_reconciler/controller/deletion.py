@@ -11,22 +11,17 @@ from kudo.execution import fail
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.run_status import leaving, running, with_entries
 from kudo.stored import ended_cleanup, run_in_progress
-from kudo_reconciler.controller.context import (
-    AGAIN_SECONDS,
-    Result,
-    Surroundings,
-    finalizers,
-    key_of,
-)
-from kudo_reconciler.controller.scheduled import Running
+from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
+from kudo_reconciler.controller.scheduled import Scheduled
+from kudo_reconciler.keys import key_of
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """Sees Instances off."""
+    """Reconciles Instances being deleted."""
 
-    around: Surroundings
-    running: Running
+    context: ReconcileContext
+    scheduled: Scheduled
 
     async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
         """Do one pass: stop what runs, run cleanup, let go.
@@ -36,25 +31,25 @@ class Deletion:
             Superseded: another run was scheduled; decide again.
         """
         if PLAN_CLEANUP not in version.plans:
-            self.running.forget(key_of(instance))
-            await self.around.release(instance)
+            self.scheduled.forget(key_of(instance))
+            await self.context.release(instance)
             return Result("deleting")
         if FINALIZER_CLEANUP not in finalizers(instance):
             # Somebody took it off: no cleanup is wanted.
-            await self.around.release(await self.stop(instance))
+            await self.context.release(await self.stop(instance))
             return Result("deleting")
         if instance.scheduled.plan_name == PLAN_CLEANUP:
-            return await self.running.proceed(instance, version)
+            return await self.scheduled.proceed(instance, version)
         ended = ended_cleanup(instance)
         if ended is not None:
-            return await self.running.end(instance, version, ended)
+            return await self.scheduled.end(instance, version, ended)
         if run_in_progress(instance) == PLAN_CLEANUP:
             # Somebody named another plan, or none, past admission: the cleanup goes on.
             uid = instance.plan_status[PLAN_CLEANUP].uid or ""
-            await self.around.instances.schedule(instance, PLAN_CLEANUP, uid)
+            await self.context.instances.schedule(instance, PLAN_CLEANUP, uid)
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         instance = await self.stop(instance)
-        await self.around.instances.schedule(instance, PLAN_CLEANUP, self.around.fresh_uid())
+        await self.context.instances.schedule(instance, PLAN_CLEANUP, self.context.fresh_uid())
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
     async def stop(self, instance: Instance) -> Instance:
@@ -63,7 +58,7 @@ class Deletion:
         Raises:
             Outdated: the Instance changed; decide again.
         """
-        return await self.around.instances.write_status(instance, await self._stopped(instance))
+        return await self.context.instances.write_status(instance, await self._stopped(instance))
 
     async def wait_for_others(self, instance: Instance) -> Result:
         """Write the status of an Instance that only the finalizers of others keep.
@@ -72,15 +67,15 @@ class Deletion:
             Outdated: the Instance changed; decide again.
         """
         status = await self._stopped(instance)
-        await self.around.write_situation(instance, status, leaving(status))
+        await self.context.write_situation(instance, status, leaving(status))
         return Result("deleting")
 
     async def _stopped(self, instance: Instance) -> InstanceStatus:
-        self.running.forget(key_of(instance))
+        self.scheduled.forget(key_of(instance))
         entries = dict(instance.plan_status)
         for name, entry in running(entries).items():
             text = "stopped: Instance is being deleted"
-            entries[name] = fail(entry, text, self.around.now())
+            entries[name] = fail(entry, text, self.context.now())
             if entry.uid:
-                await self.around.events.stopped(instance, name, entry.uid)
+                await self.context.events.stopped(instance, name, entry.uid)
         return with_entries(instance.status, entries)

@@ -13,19 +13,12 @@ import logging
 from dataclasses import dataclass
 
 from kudo.api import Instance
-from kudo_reconciler.controller.context import (
-    OUR_FINALIZERS,
-    Result,
-    Surroundings,
-    finalizers,
-    key_of,
-)
+from kudo_reconciler.controller.context import OUR_FINALIZERS, ReconcileContext, Result, finalizers
 from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
-from kudo_reconciler.controller.scheduled import Running
-from kudo_reconciler.controller.workqueue import Key
-from kudo_reconciler.objects.apply import Superseded
-from kudo_reconciler.store.instances import Outdated
+from kudo_reconciler.controller.scheduled import Scheduled
+from kudo_reconciler.errors import Outdated, Superseded
+from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.store.versions import VersionTooLarge
 from workers import WorkerError
 
@@ -36,9 +29,9 @@ log = logging.getLogger(__name__)
 class InstanceReconciler:
     """Reconciles Instances."""
 
-    around: Surroundings
+    context: ReconcileContext
     idle: Idle
-    running: Running
+    scheduled: Scheduled
     deletion: Deletion
 
     async def reconcile(self, key: Key) -> Result:
@@ -47,11 +40,11 @@ class InstanceReconciler:
         Raises:
             KubeError: the API server could not be asked or refused; come back with backoff.
         """
-        instance = self.around.instances.cached(key)
+        instance = self.context.instances.cached(key)
         if instance is None:
-            self.running.forget(key)
-            self.around.instances.forget(key)
-            await self.around.cluster_objects.forget(key)
+            self.scheduled.forget(key)
+            self.context.instances.forget(key)
+            await self.context.cluster_objects.forget(key)
             return Result("gone")
         try:
             return await self._reconcile(instance)
@@ -74,12 +67,12 @@ class InstanceReconciler:
             return await self.idle.without_version(instance, str(error))
 
     async def _with_version(self, instance: Instance) -> Result:
-        version = await self.around.versions.get(instance.operator_version_key)
+        version = await self.context.versions.get(instance.operator_version_key)
         if version is None:
             return await self.idle.without_version(instance)
         if instance.metadata.deleting:
             return await self.deletion.proceed(instance, version)
         if not instance.scheduled.plan_name:
-            self.running.forget(key_of(instance))
+            self.scheduled.forget(key_of(instance))
             return await self.idle.settle(instance, version)
-        return await self.running.proceed(instance, version)
+        return await self.scheduled.proceed(instance, version)

@@ -29,20 +29,14 @@ from kudo.problems import Problem
 from kudo.run_status import begun, leaving, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
 from kudo.tasks import FatalTaskError
-from kudo_reconciler.controller.context import (
-    AGAIN_SECONDS,
-    Result,
-    Surroundings,
-    finalizers,
-    key_of,
-)
+from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
 from kudo_reconciler.controller.idle import Idle
-from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.errors import Outdated
 from kudo_reconciler.events import Severity
 from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.steps import PlanRunner, Run
 from kudo_reconciler.execution.task_context import RunMemory
-from kudo_reconciler.store.instances import Outdated
+from kudo_reconciler.keys import Key, key_of
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +44,14 @@ _POLL_SECONDS = 2.0
 
 
 @dataclass
-class Running:
-    """Works on scheduled runs; remembers what was done in those in progress.
+class Scheduled:
+    """Reconciles Instances with a scheduled run; remembers what was done in it.
 
     Attributes:
         recheck: Seconds after which a waiting run is read anew from the API server.
     """
 
-    around: Surroundings
+    context: ReconcileContext
     runner: PlanRunner
     idle: Idle
     recheck: float
@@ -67,7 +61,7 @@ class Running:
         """Forget the run of an Instance; one that has not ended by now was taken away."""
         memory = self._memories.pop(key, None)
         if memory is not None:
-            self.around.metrics.run_stopped(memory.plan)
+            self.context.metrics.run_stopped(memory.plan)
 
     async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
         """Do one pass over the scheduled run.
@@ -79,7 +73,7 @@ class Running:
         key, scheduled = key_of(instance), instance.scheduled
         name, uid = scheduled.plan_name or "", scheduled.uid or ""
         if not uid:
-            await self.around.instances.schedule(instance, name, self.around.fresh_uid())
+            await self.context.instances.schedule(instance, name, self.context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         entry = instance.plan_status.get(name)
         if entry is not None and entry.uid == uid and status_of(entry).terminal:
@@ -109,11 +103,11 @@ class Running:
         self, key: Key, instance: Instance
     ) -> tuple[Instance, OperatorVersion] | None:
         """Begin to work on a run: read everything live and decide the rules again."""
-        around = self.around
-        live = await around.instances.live(key)
+        context = self.context
+        live = await context.instances.live(key)
         if live is None or live.scheduled != instance.scheduled or active_run(live) is None:
             raise Outdated
-        version = await around.versions.live(live.operator_version_key)
+        version = await context.versions.live(live.operator_version_key)
         if version is None:
             raise Outdated
         problems = await self._problems_of(live, version)
@@ -122,8 +116,8 @@ class Running:
             return None
         live = await self._with_finalizer(live, version)
         await self._announce(key, live)
-        await self.around.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
-        status = begun(live, version, around.now())
+        await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
+        status = begun(live, version, context.now())
         self._memories[key] = self._memory(live, version, status)
         return live, version
 
@@ -131,7 +125,7 @@ class Running:
         self, instance: Instance, version: OperatorVersion
     ) -> tuple[Problem, ...]:
         """Return why the scheduled run may not begin."""
-        verdict = await self.around.values.decide(
+        verdict = await self.context.values.decide(
             instance.metadata.namespace, partial(judge_scheduled, instance, version)
         )
         return verdict.problems
@@ -145,16 +139,16 @@ class Running:
         """
         uid = instance.scheduled.uid or ""
         text = "; ".join(problem.message for problem in problems)
-        await self.around.events.warning(instance, uid, problems[0].reason, text)
+        await self.context.events.warning(instance, uid, problems[0].reason, text)
         log.warning("run refused", extra={"uid": uid, "reason": problems[0].reason})
         plan = run_in_progress(instance)
         if plan is None:
-            await self.around.instances.clear_run(instance, uid)
+            await self.context.instances.clear_run(instance, uid)
         elif (plan, instance.plan_status[plan].uid) == (instance.scheduled.plan_name, uid):
-            status = begun(instance, version, self.around.now())
+            status = begun(instance, version, self.context.now())
             await self._fail(instance, version, status, problems[0].reason, text)
         else:
-            await self.around.instances.schedule(
+            await self.context.instances.schedule(
                 instance, plan, instance.plan_status[plan].uid or ""
             )
 
@@ -165,7 +159,7 @@ class Running:
             return instance
         kept = [item for item in present if item != FINALIZER_CLEANUP]
         names = [*kept, FINALIZER_CLEANUP] if wanted else kept
-        return await self.around.instances.set_finalizers(instance, names) or instance
+        return await self.context.instances.set_finalizers(instance, names) or instance
 
     async def _announce(self, key: Key, instance: Instance) -> None:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
@@ -178,17 +172,17 @@ class Running:
             announced = memory.uid == uid
         for old_uid, old_name in replaced.items():
             if old_uid and old_uid != uid:
-                await self.around.events.superseded(instance, old_name, old_uid)
+                await self.context.events.superseded(instance, old_name, old_uid)
                 if not announced:
-                    self.around.metrics.run_superseded(old_name)
+                    self.context.metrics.run_superseded(old_name)
         known = instance.plan_status.get(name)
         if known is None or known.uid != uid:
             if not announced:
-                self.around.metrics.run_started(name)
+                self.context.metrics.run_started(name)
             log.info("run started", extra={"plan": name, "uid": uid})
         else:
             log.info("run continued", extra={"plan": name, "uid": uid})
-        await self.around.events.started(instance, name, uid)
+        await self.context.events.started(instance, name, uid)
 
     def _memory(
         self, instance: Instance, version: OperatorVersion, status: InstanceStatus
@@ -210,13 +204,13 @@ class Running:
         if not memory.rechecking:
             return
         memory.recheck_at = time.monotonic() + self.recheck
-        live = await self.around.instances.live(key)
+        live = await self.context.instances.live(key)
         if live is None or live.metadata.resource_version != instance.metadata.resource_version:
             raise Outdated
 
     async def _advance(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        status = begun(instance, version, self.around.now())
+        status = begun(instance, version, self.context.now())
         entry = (status.plan_status or {})[name]
         plan = version.plans.get(name)
         if plan is None:
@@ -234,7 +228,7 @@ class Running:
         async def store(progress: PlanStatus) -> None:
             nonlocal stored
             written = with_entry(status, progress)
-            stored = await self.around.instances.write_status(stored, written)
+            stored = await self.context.instances.write_status(stored, written)
 
         run = Run(
             instance=instance,
@@ -245,11 +239,11 @@ class Running:
             memory=self._memories[key],
             still_wanted=lambda: self._still_wanted(key, instance),
             tell=partial(self._tell, instance, self._memories[key]),
-            metrics=self.around.metrics,
+            metrics=self.context.metrics,
         )
         result = await self.runner.advance(run, entry, store)
         for failure, message in result.failures:
-            await self.around.events.warning(instance, uid, failure.reason, message)
+            await self.context.events.warning(instance, uid, failure.reason, message)
         if status_of(result.entry).terminal:
             reason = result.failures[0][0].reason if result.failures else ""
             status = with_entry(status, result.entry)
@@ -265,7 +259,7 @@ class Running:
         if memory.finished or memory.applied:
             return None
         try:
-            await ChildVersions(self.around.versions).tree(memory.version, memory.plan)
+            await ChildVersions(self.context.versions).tree(memory.version, memory.plan)
         except FatalTaskError as error:
             return error
         return None
@@ -275,11 +269,13 @@ class Running:
     ) -> None:
         if (reason, message) not in memory.told:
             memory.told.add((reason, message))
-            await self.around.events.note(identity(instance), memory.uid, severity, reason, message)
+            await self.context.events.note(
+                identity(instance), memory.uid, severity, reason, message
+            )
 
     def _still_wanted(self, key: Key, instance: Instance) -> bool:
         """Whether the cluster, as far as we know it, still wants the run."""
-        now = self.around.instances.cached(key)
+        now = self.context.instances.cached(key)
         return (
             now is not None
             and now.metadata.uid == instance.metadata.uid
@@ -291,7 +287,7 @@ class Running:
     # The end
 
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
-        status = begun(instance, version, self.around.now())
+        status = begun(instance, version, self.context.now())
         known = instance.plan_status.get(instance.scheduled.plan_name or "")
         if known is None or known.uid != instance.scheduled.uid:
             # Its end will be on record as that of any other run, so it must be one that may begin.
@@ -315,8 +311,8 @@ class Running:
     ) -> Result:
         """End a run as a whole; the message stands at the plan."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        await self.around.events.warning(instance, uid, reason, text)
-        entry = fail((status.plan_status or {})[name], text, self.around.now())
+        await self.context.events.warning(instance, uid, reason, text)
+        entry = fail((status.plan_status or {})[name], text, self.context.now())
         status = with_entry(status, entry)
         return await self._finish(instance, version, status, entry, reason)
 
@@ -335,10 +331,10 @@ class Running:
         """
         if instance.metadata.deleting:
             # Nothing is settled afterwards, also where somebody else keeps the object.
-            status = with_conditions(instance, status, leaving(status), self.around.now())
-        written = await self.around.instances.write_status(instance, status)
+            status = with_conditions(instance, status, leaving(status), self.context.now())
+        written = await self.context.instances.write_status(instance, status)
         self._memories.pop(key_of(instance), None)
-        self.around.metrics.run_finished(entry, reason)
+        self.context.metrics.run_finished(entry, reason)
         fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
         log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))
         return await self.end(written, version, entry)
@@ -350,13 +346,13 @@ class Running:
             Outdated: the Instance changed; decide again.
         """
         uid = entry.uid or ""
-        await self.around.events.finished(instance, entry.name, uid, status_of(entry))
+        await self.context.events.finished(instance, entry.name, uid, status_of(entry))
         # Not before the end is on record: under this uid no pod is made again.
-        await self.around.pipe_pods.sweep(instance)
+        await self.context.pipe_pods.sweep(instance)
         if instance.metadata.deleting:
-            await self.around.release(instance)
+            await self.context.release(instance)
             return Result("deleted")
-        cleared = await self.around.instances.clear_run(instance, uid)
+        cleared = await self.context.instances.clear_run(instance, uid)
         settled = await self.idle.settle(cleared, version)
         # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
         return Result("finished", requeue_after=settled.requeue_after)

@@ -11,20 +11,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from kudo_reconciler.keys import Key
 
 _BASE_SECONDS = 0.25
 _CAP_SECONDS = 60.0
-
-
-class Key(NamedTuple):
-    """The Instance to work on. It says where to look, never what has happened."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
 
 
 class QueueClosed(Exception):

@@ -9,13 +9,14 @@ from kudo.health import Health, State, judge
 from kudo.names import FINALIZER_CLUSTER_RESOURCES
 from kudo.sharing import goes_with_instance
 from kudo.tasks import FatalTaskError
+from kudo_reconciler.errors import Outdated
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Wanted
 from kudo_reconciler.objects.resolver import Resolver
-from kudo_reconciler.store.instances import InstanceStore, Outdated
+from kudo_reconciler.store.instances import InstanceStore
 
 
 @dataclass(frozen=True, slots=True)

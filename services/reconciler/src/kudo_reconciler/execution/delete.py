@@ -12,8 +12,8 @@ from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
-from kudo_reconciler.objects.apply import Superseded
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import controller_of
 from kudo_reconciler.objects.refusals import task_error, told

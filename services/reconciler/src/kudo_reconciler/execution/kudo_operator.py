@@ -19,11 +19,11 @@ from kudo.children import Change, Child, Kin
 from kudo.health import Health, State, failed_plan, judge
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.apply import Superseded
 from kudo_reconciler.objects.refusals import Refusal, stays_refused, task_error, told
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.children import ChildStore

@@ -31,9 +31,10 @@ from kudo.pipe import (
 )
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.pipe_pods import PODS, PipePods, execution_of, is_deleting
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
-from kudo_reconciler.objects.apply import Applier, Superseded
+from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Wanted, controller_of, is_owned

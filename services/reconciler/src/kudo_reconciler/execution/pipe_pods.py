@@ -18,7 +18,7 @@ from kudo.api import Instance, JsonObject, PipeFile
 from kudo.pipe import check_sizes, is_pipe_pod, path_of
 from kudo.pipe.pod import WAITER
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import is_owned
 from kudo_reconciler.objects.refusals import told
@@ -72,8 +72,7 @@ class PipePods:
         Raises:
             NotLeading: another replica works.
         """
-        key = Key(instance.metadata.namespace, instance.metadata.name)
-        for pod in self.observer.of_instance(PODS, key):
+        for pod in self.observer.of_instance(PODS, key_of(instance)):
             over = is_pipe_pod(pod) and execution_of(pod) != keep and not is_deleting(pod)
             if not over or not is_owned(pod, instance.metadata.uid):
                 continue

@@ -24,13 +24,12 @@ from kudo.execution import (
 )
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.clock import Clock, timestamp
-from kudo_reconciler.errors import described
+from kudo_reconciler.errors import Outdated, Superseded, described
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.task_context import RunMemory, TaskContext, Tell
+from kudo_reconciler.execution.task_context import RunMemory, TaskContext
 from kudo_reconciler.execution.tasks import TaskRunner
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.apply import Superseded
-from kudo_reconciler.store.instances import Outdated
+from kudo_reconciler.objects.run_context import Tell
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Where a task stands in a run, what is remembered of it, and how a pass over it can end."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kubeio.resource import Resource
@@ -11,13 +11,11 @@ from kudo.execution import StepRef
 from kudo.jobs.render import Request, Wanted
 from kudo.rendering import Manifest, variables
 from kudo.tasks import TaskPath
-from kudo_reconciler.events import Severity
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.metrics.durations import StepTimes
+from kudo_reconciler.objects.run_context import Tell
 
 TaskKey = tuple[StepRef, str]
-Tell = Callable[[Severity, str, str], Awaitable[None]]
-"""Writes an event of a run: severity, reason, message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class RunMemory:
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """The place of a task in a run.
+    """The place of a task in a run. It is the `RunContext` of the objects of its task.
 
     Attributes:
         still_wanted: Whether the run is the one that the Instance wants; asked in the tick of
@@ -114,6 +112,10 @@ class TaskContext:
             template: Its name.
         """
         return await self.renderer.document(self._request(wanted, (template,)), self.tenant)
+
+    async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
+        """Return what stands for the content of a ConfigMap or Secret; see `Renderer.digest`."""
+        return await self.renderer.digest(obj, self.tenant, live=live)
 
     @property
     def tenant(self) -> str:

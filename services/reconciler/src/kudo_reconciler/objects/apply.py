@@ -4,9 +4,9 @@
       └── yes ──> whose is it? ──> take its fields over ──> apply it as it was seen
 
 An object that has been seen is applied with its uid and resourceVersion, so that a write held up in
-the network never lands on an object that changed since, nor creates it anew. Whose an object may be
-stands in `ownership`. One that has not been seen is looked for and created in one turn: since all
-Instances share our field manager, the API server would let the second take what the first made.
+the network never lands on an object that changed since, nor creates it anew. See `ownership` for
+the rules. One that has not been seen is looked for and created under one lock: since all Instances
+share our field manager, the API server would let the second take what the first made.
 """
 
 import logging
@@ -24,10 +24,10 @@ from kudo.identity import identity
 from kudo.sharing import Claim, differs, sharers
 from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.execution.task_context import TaskContext
+from kudo_reconciler.errors import Superseded
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.cached_objects import written_by
-from kudo_reconciler.objects.locks import Turns
+from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, Wanted
 from kudo_reconciler.objects.refusals import (
@@ -37,15 +37,12 @@ from kudo_reconciler.objects.refusals import (
     told,
     without_secrets,
 )
+from kudo_reconciler.objects.run_context import RunContext
 
 log = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
 _MENDS = 30
-
-
-class Superseded(Exception):
-    """The run is no longer the one that the Instance wants; nothing more is sent for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +54,9 @@ class Applier:
     observer: Observer
     ownership: Ownership
     metrics: Metrics
-    turns: Turns[tuple[Resource, str | None, str]] = field(default_factory=Turns)
+    locks: KeyedLocks[tuple[Resource, str | None, str]] = field(default_factory=KeyedLocks)
 
-    async def apply(self, wanted: Wanted, context: TaskContext) -> JsonObject:
+    async def apply(self, wanted: Wanted, context: RunContext) -> JsonObject:
         """Apply an enriched object and return it as the API server has it.
 
         Raises:
@@ -67,10 +64,10 @@ class Applier:
             FatalTaskError: the API server will not take the object.
             TransientTaskError: it may take it later.
         """
-        async with self.turns.of((wanted.resource, wanted.namespace, wanted.name)):
+        async with self.locks.of((wanted.resource, wanted.namespace, wanted.name)):
             return await self._apply(wanted, context)
 
-    async def _apply(self, wanted: Wanted, context: TaskContext) -> JsonObject:
+    async def _apply(self, wanted: Wanted, context: RunContext) -> JsonObject:
         known = await self._known(wanted)
         for _ in range(_ATTEMPTS):
             try:
@@ -99,7 +96,7 @@ class Applier:
             raise self._refused(wanted, error) from error
 
     async def _mending(
-        self, wanted: Wanted, known: JsonObject | None, context: TaskContext
+        self, wanted: Wanted, known: JsonObject | None, context: RunContext
     ) -> JsonObject:
         """Apply an object without what its kind does not have.
 
@@ -119,7 +116,7 @@ class Applier:
         raise FatalTaskError("TaskApplyError", text)
 
     async def _attempt(
-        self, wanted: Wanted, known: JsonObject | None, context: TaskContext
+        self, wanted: Wanted, known: JsonObject | None, context: RunContext
     ) -> JsonObject:
         if known is None:
             return await self._create(wanted, context)
@@ -138,7 +135,7 @@ class Applier:
             return await self._share(wanted, known, others, context)
         return await self._send(wanted, known, context, force=True)
 
-    async def _create(self, wanted: Wanted, context: TaskContext) -> JsonObject:
+    async def _create(self, wanted: Wanted, context: RunContext) -> JsonObject:
         """Create an object that is not there.
 
         One that is cluster-scoped must not be there: two Instances that create it at the same
@@ -156,7 +153,7 @@ class Applier:
         self,
         wanted: Wanted,
         known: JsonObject | None,
-        context: TaskContext,
+        context: RunContext,
         *,
         force: bool,
         dry_run: bool = False,
@@ -175,7 +172,7 @@ class Applier:
         )
 
     async def _with_our_fields(
-        self, wanted: Wanted, known: JsonObject, context: TaskContext
+        self, wanted: Wanted, known: JsonObject, context: RunContext
     ) -> JsonObject:
         """Make ours what we or the original wrote in another way, so that it can be dropped."""
         annotations = known["metadata"].get("annotations") or {}
@@ -194,7 +191,7 @@ class Applier:
         )
 
     async def _from_last_applied(
-        self, wanted: Wanted, live: JsonObject, context: TaskContext
+        self, wanted: Wanted, live: JsonObject, context: RunContext
     ) -> list[JsonObject] | None:
         """Have the API server say which fields are those that the original applied.
 
@@ -216,7 +213,7 @@ class Applier:
         return with_entry_of(live["metadata"], planned["metadata"])
 
     async def _share(
-        self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: TaskContext
+        self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: RunContext
     ) -> JsonObject:
         """Apply an object that other Instances apply, too, if that makes a difference."""
         live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
@@ -239,7 +236,7 @@ class Applier:
         )
 
     async def _patch(
-        self, wanted: Wanted, known: JsonObject, context: TaskContext, change: JsonObject
+        self, wanted: Wanted, known: JsonObject, context: RunContext, change: JsonObject
     ) -> JsonObject:
         """Change an object, if it is still as it was seen."""
         version = known["metadata"]["resourceVersion"]
@@ -266,7 +263,7 @@ class Applier:
             raise error
 
     async def _after_conflict(
-        self, wanted: Wanted, conflict: Conflict, context: TaskContext
+        self, wanted: Wanted, conflict: Conflict, context: RunContext
     ) -> JsonObject | None:
         """Read the object again; refuse if its fields are somebody else's."""
         live = await self._read_again(wanted)
@@ -298,6 +295,6 @@ class Applier:
         return task_error("TaskApplyError", text, error)
 
 
-def _check_wanted(context: TaskContext) -> None:
+def _check_wanted(context: RunContext) -> None:
     if not context.still_wanted():
         raise Superseded

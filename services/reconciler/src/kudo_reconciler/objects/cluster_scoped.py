@@ -17,8 +17,8 @@ from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.sharing import goes_with_instance, shared_by, sharers
-from kudo_reconciler.controller.workqueue import Key
 from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership
 

@@ -20,10 +20,10 @@ from kudo.dependencies import (
     with_dependencies_hash,
 )
 from kudo.tasks import TransientTaskError
-from kudo_reconciler.execution.task_context import TaskContext
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Wanted
 from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.objects.run_context import RunContext
 from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
 
 _RESOURCES: dict[str, Resource] = {
@@ -39,7 +39,7 @@ class DependencyHasher:
 
     observer: Observer
 
-    async def hashed(self, wanted: Sequence[Wanted], context: TaskContext) -> list[Wanted]:
+    async def hashed(self, wanted: Sequence[Wanted], context: RunContext) -> list[Wanted]:
         """Return the objects with the hash of what they use, or of their own content.
 
         Raises:
@@ -50,12 +50,10 @@ class DependencyHasher:
         for one in wanted:
             dependency = _as_dependency(one)
             if dependency is not None:
-                digests[dependency] = await context.renderer.digest(
-                    one.target, context.tenant, live=False
-                )
+                digests[dependency] = await context.digest(one.target, live=False)
         return [await self._one(one, digests, context) for one in wanted]
 
-    async def _one(self, wanted: Wanted, digests: Digests, context: TaskContext) -> Wanted:
+    async def _one(self, wanted: Wanted, digests: Digests, context: RunContext) -> Wanted:
         dependency = _as_dependency(wanted)
         if dependency is not None:
             return replace(wanted, target=_with_content(wanted.target, digests[dependency]))
@@ -68,7 +66,7 @@ class DependencyHasher:
         value = dependencies_hash([digests[one] for one in used])
         return replace(wanted, target=with_dependencies_hash(wanted.target, value))
 
-    async def _live(self, dependency: Dependency, context: TaskContext) -> bytes:
+    async def _live(self, dependency: Dependency, context: RunContext) -> bytes:
         """Return the digest of what is in the cluster, read past the cache.
 
         Every other write names the version that it was decided on. A hash names none: one made of
@@ -88,7 +86,7 @@ class DependencyHasher:
             raise TransientTaskError("TaskEnhancementError", text) from error
         if found is None:
             return MISSING
-        return await context.renderer.digest(found, context.tenant, live=True)
+        return await context.digest(found, live=True)
 
 
 def _as_dependency(wanted: Wanted) -> Dependency | None:

@@ -1,19 +1,19 @@
-"""Turns: of those who want to work on one thing, one after the other."""
+"""Per-key async locks."""
 
 import asyncio
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
-_Thing = TypeVar("_Thing", bound=Hashable)
+_Key = TypeVar("_Key", bound=Hashable)
 
 
-class Turns(Generic[_Thing]):
-    """A lock for each thing that somebody works on or waits for."""
+class KeyedLocks(Generic[_Key]):
+    """One lock for each key that somebody holds or waits for; others take no memory."""
 
     def __init__(self) -> None:
-        self._locks: WeakValueDictionary[_Thing, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, thing: _Thing) -> asyncio.Lock:
-        """Return the lock of a thing; it is the same one as long as anybody holds it."""
-        return self._locks.setdefault(thing, asyncio.Lock())
+    def of(self, key: _Key) -> asyncio.Lock:
+        """Return the lock of a key; it is the same one as long as anybody holds it."""
+        return self._locks.setdefault(key, asyncio.Lock())

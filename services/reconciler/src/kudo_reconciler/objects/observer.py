@@ -21,7 +21,7 @@ from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body
 from kudo.sharing import sharers
-from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import reduced
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from kudo.identity import InstanceIdentity, identity
 from kudo.rendering import Manifest
 from kudo.sharing import Claim, claim, shared_by, sharers
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.keys import Key
 from kudo_reconciler.store.instances import InstanceStore
 
 

@@ -1,4 +1,4 @@
-"""Turns what the API server refused into the end of a plan or another try."""
+"""Maps requests that the API server refused to fatal or transient task errors, without Secrets."""
 
 from dataclasses import asdict
 

@@ -14,7 +14,7 @@ from kudo.enrichment import Origin, enrich
 from kudo.removed_apis import NoSuccessor, modernized
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.execution.task_context import TaskContext
+from kudo_reconciler.objects.run_context import RunContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Resolver:
 
     discovery: Discovery
 
-    async def resolve(self, manifest: Manifest, context: TaskContext) -> Resolved:
+    async def resolve(self, manifest: Manifest, context: RunContext) -> Resolved:
         """Return where the kind of an object is served, or of what took its place.
 
         Raises:

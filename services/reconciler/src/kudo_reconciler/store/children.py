@@ -11,7 +11,7 @@ from kubeio.client import Client
 from kubeio.errors import Conflict, Invalid, NotFound
 from kudo import names
 from kudo.api import Instance, JsonObject
-from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.keys import Key
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 

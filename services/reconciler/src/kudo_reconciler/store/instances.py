@@ -12,12 +12,9 @@ from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, Invalid, NotFound
 from kubeio.informer import Informer
 from kudo.api import Instance, InstanceStatus, JsonObject
-from kudo_reconciler.controller.workqueue import Key
+from kudo_reconciler.errors import Outdated
+from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.resources import INSTANCES
-
-
-class Outdated(Exception):
-    """The object changed meanwhile; the cache has been brought up to date, decide again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,7 @@ class InstanceStore:
         Raises:
             Outdated: the Instance changed since it was last seen, or is another one.
         """
-        now = self.cached(_key(instance))
+        now = self.cached(key_of(instance))
         if now is None or now.metadata.uid != instance.metadata.uid:
             raise Outdated
         present = now.metadata.finalizers or ()
@@ -149,7 +146,7 @@ class InstanceStore:
 
     async def _read_again(self, instance: Instance, error: ApiError) -> None:
         """Bring the cache up to date; raise the error if it was not about another state."""
-        live = await self.live(_key(instance))
+        live = await self.live(key_of(instance))
         if (
             live is not None
             and live.metadata.resource_version == instance.metadata.resource_version
@@ -165,7 +162,3 @@ class InstanceStore:
 
 def _same_version(instance: Instance) -> JsonObject:
     return jsonpatch.test("/metadata/resourceVersion", instance.metadata.resource_version)
-
-
-def _key(instance: Instance) -> Key:
-    return Key(instance.metadata.namespace, instance.metadata.name)

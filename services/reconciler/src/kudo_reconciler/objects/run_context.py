@@ -1,0 +1,41 @@
+"""The run that objects are written for, as the code that writes them needs it.
+
+Tasks live in `execution`, above this package: it takes what they bring by this protocol.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from kudo.api import Instance, JsonObject
+from kudo_reconciler.events import Severity
+
+Tell = Callable[[Severity, str, str], Awaitable[None]]
+"""Writes an event of a run: severity, reason, message."""
+
+
+class RunContext(Protocol):
+    """The run of an Instance that an object is resolved, hashed and applied for."""
+
+    @property
+    def instance(self) -> Instance:
+        """Return the Instance as it was when the reconcile began."""
+
+    @property
+    def still_wanted(self) -> Callable[[], bool]:
+        """Return what says whether the run is the one that the Instance wants."""
+
+    @property
+    def tell(self) -> Tell:
+        """Return what writes an event."""
+
+    async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
+        """Return the 16 bytes that stand for the content of a ConfigMap or Secret.
+
+        Args:
+            obj: The object; its kind must be present.
+            live: Whether it was read from the cluster.
+
+        Raises:
+            FatalTaskError: it exceeds a limit.
+            TransientTaskError: no worker process could take it.
+        """
