@@ -19,7 +19,7 @@ from kudo.api import (
     PlanStatus,
 )
 from kudo.conditions import Situation
-from kudo.execution import begin, ensure_entries, fail, status_of
+from kudo.execution import begin, bounded, ensure_entries, fail, status_of
 from kudo.fingerprints import fingerprints
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 
@@ -66,12 +66,28 @@ def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:
 
 
 def with_entries(status: InstanceStatus, entries: Mapping[str, PlanStatus]) -> InstanceStatus:
-    """Return the status with other entries of plans, and with the state of the last run."""
+    """Return the status with other entries of plans, and with the state of the last run.
+
+    Their messages are bounded in all.
+    """
+    cut = bounded(entries)
+    if cut is not entries:
+        # A message that was cut when it was stored is no news in its whole length.
+        known = status.plan_status or {}
+        entries = {name: _known_if_same(entry, known.get(name)) for name, entry in cut.items()}
     last = status.last_run
     entry = entries.get(last.plan or "") if last else None
     if last is not None and entry is not None and entry.uid == last.uid:
         last = last.model_copy(update={"status": entry.status})
     return status.model_copy(update={"plan_status": entries, "last_run": last})
+
+
+def _known_if_same(entry: PlanStatus, known: PlanStatus | None) -> PlanStatus:
+    """Return the known entry, if the other one differs in its timestamp alone."""
+    if known is None:
+        return entry
+    when = {"last_updated_timestamp": known.last_updated_timestamp}
+    return known if entry.model_copy(update=when) == known else entry
 
 
 def with_conditions(

@@ -1,4 +1,4 @@
-"""The status state machine of a run: which steps may run, and what their outcomes make of a plan.
+"""Status entries of plans: which steps may run, and what their outcomes make of a plan.
 
 Values in, values out: every function takes a plan of the OperatorVersion and a status entry, and
 returns a new entry. Statuses are those of KUDO 0.19:
