@@ -32,6 +32,7 @@ def context(template: str, rendered: list[float]) -> TaskContext:
         task=Task.from_wire(wire),
         memory=RunMemory("u", "i", "deploy", version, recheck_at=0.0),
         still_wanted=lambda: True,
+        takes_long=lambda _: None,
         tell=untold,
         renderer=Renderer(Pool("kudo.jobs"), rendered.append),
     )

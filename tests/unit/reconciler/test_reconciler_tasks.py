@@ -68,6 +68,7 @@ class Bench:
             memory=self.memory,
             still_wanted=lambda: True,
             tell=_told,
+            takes_long=lambda _: None,
             renderer=Renderer(Pool("kudo.jobs")),
         )
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
+from kubeio.completion import finished
 from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Gone
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
@@ -45,6 +46,8 @@ class Client:
         config: where and as whom.
         timeout: seconds that one call may take in all, waiting for a connection included.
         max_connections: concurrent calls; further ones wait. Watches are not counted.
+        finish_writes: await the answer to a write although the caller was cancelled: once the
+            call has ended, nothing of it is on the wire.
 
     Attributes:
         on_warning: called with each new text of a Warning header.
@@ -54,9 +57,15 @@ class Client:
     """
 
     def __init__(
-        self, config: ClusterConfig, *, timeout: float = 30.0, max_connections: int = 100
+        self,
+        config: ClusterConfig,
+        *,
+        timeout: float = 30.0,
+        max_connections: int = 100,
+        finish_writes: bool = False,
     ) -> None:
         self.config = config
+        self._finish_writes = finish_writes
         self._http = Transport(config, timeout=timeout, max_connections=max_connections)
 
     async def __aenter__(self) -> Self:
@@ -460,7 +469,7 @@ class Client:
         accept: str = "application/json",
         verb: str = "",
     ) -> JsonObject:
-        answer = await self._http.call(
+        call = self._http.call(
             method,
             path,
             query=query or {},
@@ -469,6 +478,9 @@ class Client:
             accept=accept,
             verb=verb,
         )
+        # A dry run changes nothing: whether it arrived does not matter.
+        changes = method != "GET" and "dryRun" not in (query or {})
+        answer = await (finished(call) if changes and self._finish_writes else call)
         if isinstance(answer, dict):
             return answer
         raise ConnectionLost(f"{method} {path}: the answer is no JSON object")

@@ -37,10 +37,12 @@ from kudo_reconciler.execution.apply import ApplyTask
 from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.delete import DeleteTask
 from kudo_reconciler.execution.kudo_operator import ChildTask
+from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.pipe import PipeTask
 from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.steps import PlanRunner
+from kudo_reconciler.execution.run import PlanRunner
+from kudo_reconciler.execution.steps import StepRunner
 from kudo_reconciler.execution.tasks import TaskRunner
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
@@ -80,7 +82,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     lease_config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
     closed = asyncio.Event()
     async with (
-        Client(config, timeout=settings.call_timeout) as client,
+        # What was sent of a run is known before anything of the next one is sent.
+        Client(config, timeout=settings.call_timeout, finish_writes=True) as client,
         asyncio.TaskGroup() as group,
     ):
         app = App(settings, client, lease_config)
@@ -245,6 +248,7 @@ class App:
         discovery, ownership = Discovery(self._client), Ownership(self._instances)
         events = EventRecorder(self._client, clock, self.metrics)
         pipe_pods = PipePods(self._client, observer)
+        operations = Operations(self.queue.add)
         context = ReconcileContext(
             instances=self._instances,
             versions=self._versions,
@@ -255,7 +259,9 @@ class App:
             cluster_objects=ClusterObjects(self._client, discovery, observer, ownership, events),
             pipe_pods=pipe_pods,
             values=ValueChecks(self.pool),
+            operations=operations,
             fresh_uid=lambda: str(uuid.uuid4()),
+            stopping=lambda: self.queue.closed,
         )
         resolver, hasher = Resolver(discovery), DependencyHasher(observer)
         applier = Applier(self._client, discovery, observer, ownership, self.metrics)
@@ -276,9 +282,8 @@ class App:
             ),
         )
         idle = Idle(context)
-        scheduled = Scheduled(
-            context, PlanRunner(tasks, clock, self._renderer), idle, self._settings.recheck
-        )
+        runner = PlanRunner(StepRunner(tasks), operations, self._renderer, clock, self.metrics)
+        scheduled = Scheduled(context, runner, idle, self._settings.recheck)
         reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
         return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
 

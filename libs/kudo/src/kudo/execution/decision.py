@@ -85,8 +85,8 @@ class Decision:
 
 
 def decide(
-    plan: Plan,
-    entry: PlanStatus,
+    plan: Plan | None,
+    entry: PlanStatus | None,
     intent: Intent,
     states: Mapping[StepRef, StepState],
     now: float,
@@ -96,7 +96,7 @@ def decide(
     """Decide what happens next in a run.
 
     Args:
-        plan: The plan; its strategies are known ones.
+        plan: The plan; its strategies are known ones. None if there is none to go on with.
         entry: Its status entry, with the phases and steps of the plan.
         intent: What is wanted of the run.
         states: What is known of the steps that were attempted.
@@ -104,7 +104,7 @@ def decide(
         attempted: Steps that this reconcile has attempted: what they wait for is known.
     """
     in_flight = tuple(sorted(ref for ref, state in states.items() if state.in_flight))
-    if intent.ends or status_of(entry).terminal:
+    if intent.ends or plan is None or entry is None or status_of(entry).terminal:
         return Decision(end=in_flight)
     # A step that may not run any more was taken out of the plan, or waits for a new one before it.
     ready = runnable(plan, entry)

@@ -220,6 +220,24 @@ def record(entry: PlanStatus, outcomes: Mapping[StepRef, StepOutcome], now: str)
     return entry if updated == entry else _stamped(updated, now)
 
 
+def attempted_still(entry: PlanStatus, ref: StepRef, doing: str) -> StepOutcome:
+    """Return the outcome, so far, of a step whose attempt goes on.
+
+    Args:
+        entry: The status entry.
+        ref: The step.
+        doing: What it is at; if empty, what is known of it stays.
+    """
+    step = _steps(entry, ref.phase_index)[ref.step_index]
+    tasks = tuple(
+        TaskOutcome(task.name, S(task.status), task.message, task.started_at)
+        for task in step.tasks or ()
+    )
+    if doing or step.status not in {S.ERROR, S.IN_PROGRESS}:
+        return StepOutcome(S.IN_PROGRESS, doing or None, tasks)
+    return StepOutcome(S(step.status), step.message, tasks)
+
+
 def _stamped(entry: PlanStatus, now: str) -> PlanStatus:
     times = {"last_updated_timestamp": now}
     if status_of(entry).terminal:

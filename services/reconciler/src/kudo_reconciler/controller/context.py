@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from kudo.api import Instance, InstanceStatus
+from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.health import readiness
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 from kudo.run_status import settled, with_conditions
+from kudo.verdicts import Check
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
@@ -22,6 +25,10 @@ from kudo_reconciler.store.versions import VersionStore
 
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
+READ_VALUES, FIND_CHILDREN = "values", "children"
+"""Operations of which an Instance has one at a time."""
+
+_Decision = TypeVar("_Decision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class Result:
 
     Attributes:
         outcome: One word for metrics.
-        requeue_after: Seconds until another pass; None to wait for an event.
+        requeue_after: Seconds until another reconcile; None to wait for an event.
         retry: Whether to come back with backoff.
     """
 
@@ -52,10 +59,36 @@ class ReconcileContext:
     cluster_objects: ClusterObjects
     pipe_pods: PipePods
     values: ValueChecks
+    operations: Operations
     fresh_uid: Callable[[], str]
+    stopping: Callable[[], bool]
+    """Whether this process ends: nothing new is begun."""
 
     def now(self) -> str:
         return timestamp(self.clock.now())
+
+    async def decide(
+        self,
+        instance: Instance,
+        version: OperatorVersion,
+        decide: Callable[[Check], _Decision],
+    ) -> _Decision:
+        """Make a decision that depends on values of parameters.
+
+        Raises:
+            StillGoing: a worker process reads them.
+            workers.WorkerError: no worker process could read them now; try again.
+        """
+        decision = self.values.decide_now(decide)
+        if decision is not None:
+            return decision
+        metadata = instance.metadata
+        return await self.operations.result(
+            key_of(instance),
+            READ_VALUES,
+            (metadata.uid, metadata.resource_version, version.metadata.resource_version),
+            lambda: self.values.decide(metadata.namespace, decide),
+        )
 
     async def situation(self, instance: Instance, status: InstanceStatus) -> Situation:
         """Say how an Instance is that runs nothing, from its last run and its resources."""

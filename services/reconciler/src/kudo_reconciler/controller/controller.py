@@ -25,10 +25,16 @@ class Controller:
     workers: int
 
     async def run(self) -> None:
-        """Work until the queue is closed; passes in progress are finished."""
-        async with asyncio.TaskGroup() as group:
-            for number in range(self.workers):
-                group.create_task(self._work(), name=f"worker {number}")
+        """Work until the queue is closed; what is in progress is finished and put on record."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.workers):
+                    group.create_task(self._work(), name=f"worker {number}")
+            # A finished step that is not on record would be repeated by the next leader.
+            for key in await self.reconciler.finish_operations():
+                await self._one_pass(key)
+        finally:
+            await self.reconciler.cancel_operations()
 
     async def _work(self) -> None:
         while True:

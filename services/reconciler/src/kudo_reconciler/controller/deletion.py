@@ -31,7 +31,7 @@ class Deletion:
             Superseded: another run was scheduled; decide again.
         """
         if PLAN_CLEANUP not in version.plans:
-            self.scheduled.forget(key_of(instance))
+            await self.scheduled.forget(key_of(instance))
             await self.context.release(instance)
             return Result("deleting")
         if FINALIZER_CLEANUP not in finalizers(instance):
@@ -71,7 +71,7 @@ class Deletion:
         return Result("deleting")
 
     async def _stopped(self, instance: Instance) -> InstanceStatus:
-        self.scheduled.forget(key_of(instance))
+        await self.scheduled.forget(key_of(instance))
         entries = dict(instance.plan_status)
         for name, entry in running(entries).items():
             text = "stopped: Instance is being deleted"

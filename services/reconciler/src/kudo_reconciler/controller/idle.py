@@ -22,7 +22,8 @@ class Idle:
 
         Raises:
             Outdated: the Instance changed since it was read.
-            workers.WorkerError: no worker could read its values.
+            StillGoing: a worker process reads its values.
+            workers.WorkerError: no worker process could read them.
         """
         context, now = self.context, self.context.now()
         entries = ensure_entries(version.plans, instance.plan_status)
@@ -32,9 +33,7 @@ class Idle:
             uid = entry.uid or instance.metadata.uid
             await context.events.warning(instance, uid, "PlanResultUnknown", text)
         status = with_entries(instance.status, entries)
-        verdict = await context.values.decide(
-            instance.metadata.namespace, partial(judge_idle, instance, version)
-        )
+        verdict = await context.decide(instance, version, partial(judge_idle, instance, version))
         if verdict.problems:
             first = verdict.problems[0]
             text = "; ".join(problem.message for problem in verdict.problems)

@@ -13,11 +13,19 @@ import logging
 from dataclasses import dataclass
 
 from kudo.api import Instance
-from kudo_reconciler.controller.context import OUR_FINALIZERS, ReconcileContext, Result, finalizers
+from kudo_reconciler.controller.context import (
+    FIND_CHILDREN,
+    OUR_FINALIZERS,
+    READ_VALUES,
+    ReconcileContext,
+    Result,
+    finalizers,
+)
 from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.errors import Outdated, Superseded
+from kudo_reconciler.execution.operations import StillGoing
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.store.versions import VersionTooLarge
 from workers import WorkerError
@@ -42,7 +50,8 @@ class InstanceReconciler:
         """
         instance = self.context.instances.cached(key)
         if instance is None:
-            self.scheduled.forget(key)
+            await self.scheduled.forget(key)
+            await self.context.operations.forget(key, READ_VALUES, FIND_CHILDREN)
             self.context.instances.forget(key)
             await self.context.cluster_objects.forget(key)
             return Result("gone")
@@ -51,10 +60,24 @@ class InstanceReconciler:
         except (Outdated, Superseded):
             # The cache holds the newer object by now, or its event is on the way.
             return Result("outdated", retry=True)
+        except StillGoing:
+            return Result("waiting")
         except WorkerError as error:
             # Nothing was decided and nothing written: the workers are busy, or one failed.
             log.warning("values could not be read", extra={"error": str(error)})
             return Result("retry", retry=True)
+
+    async def finish_operations(self) -> list[Key]:
+        """Wait until no operation goes on; return the Instances of which results are to be stored.
+
+        Nothing new may be begun meanwhile.
+        """
+        await self.context.operations.ended()
+        return self.scheduled.at_work()
+
+    async def cancel_operations(self) -> None:
+        """End whatever goes on."""
+        await self.context.operations.close()
 
     async def _reconcile(self, instance: Instance) -> Result:
         deleting = instance.metadata.deleting
@@ -73,6 +96,6 @@ class InstanceReconciler:
         if instance.metadata.deleting:
             return await self.deletion.proceed(instance, version)
         if not instance.scheduled.plan_name:
-            self.scheduled.forget(key_of(instance))
+            await self.scheduled.forget(key_of(instance))
             return await self.idle.settle(instance, version)
         return await self.scheduled.proceed(instance, version)

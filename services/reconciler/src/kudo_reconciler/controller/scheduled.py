@@ -20,7 +20,7 @@ from kudo.api import (
     Plan,
     PlanStatus,
 )
-from kudo.execution import check_plan, fail, finished_tasks, status_of
+from kudo.execution import Intent, check_plan, fail, finished_tasks, status_of
 from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
@@ -29,18 +29,22 @@ from kudo.problems import Problem
 from kudo.run_status import begun, leaving, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
 from kudo.tasks import FatalTaskError
-from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
+from kudo_reconciler.controller.context import (
+    AGAIN_SECONDS,
+    FIND_CHILDREN,
+    ReconcileContext,
+    Result,
+    finalizers,
+)
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.events import Severity
 from kudo_reconciler.execution.child_versions import ChildVersions
-from kudo_reconciler.execution.steps import PlanRunner, Run
+from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import RunMemory
 from kudo_reconciler.keys import Key, key_of
 
 log = logging.getLogger(__name__)
-
-_POLL_SECONDS = 2.0
 
 
 @dataclass
@@ -57,16 +61,22 @@ class Scheduled:
     recheck: float
     _memories: dict[Key, RunMemory] = field(default_factory=dict)
 
-    def forget(self, key: Key) -> None:
+    async def forget(self, key: Key) -> None:
         """Forget the run of an Instance; one that has not ended by now was taken away."""
         memory = self._memories.pop(key, None)
         if memory is not None:
+            await self.runner.end(memory, Intent.DELETE)
             self.context.metrics.run_stopped(memory.plan)
 
+    def at_work(self) -> list[Key]:
+        """Return the Instances of which attempts go on, or have ended and are not recorded."""
+        return [key for key, memory in self._memories.items() if memory.attempts]
+
     async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
-        """Do one pass over the scheduled run.
+        """Take the scheduled run as far as it goes without waiting.
 
         Raises:
+            StillGoing: an operation has to end first.
             Outdated: the Instance changed; decide again.
             Superseded: another run was scheduled; decide again.
         """
@@ -81,12 +91,10 @@ class Scheduled:
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
             return await self._cancel(key, instance, version)
         memory = self._memories.get(key)
-        ours = memory is not None and (memory.uid, memory.instance_uid) == (
-            uid,
-            instance.metadata.uid,
-        )
         # Until its first status is stored, a change may come in that the rules have not seen.
-        if memory is None or not ours or entry is None or entry.uid != uid:
+        if memory is None or not memory.is_of(instance, uid) or entry is None or entry.uid != uid:
+            if self.context.stopping():
+                return Result("waiting")
             taken = await self._take_over(key, instance)
             if taken is None:
                 return Result("refused", requeue_after=AGAIN_SECONDS)
@@ -107,6 +115,10 @@ class Scheduled:
         live = await context.instances.live(key)
         if live is None or live.scheduled != instance.scheduled or active_run(live) is None:
             raise Outdated
+        known = self._memories.get(key)
+        if known is not None and not known.is_of(live, live.scheduled.uid or ""):
+            # Nothing of the old run may arrive once anything of the new one was sent.
+            await self.runner.end(known, Intent.CANCEL)
         version = await context.versions.live(live.operator_version_key)
         if version is None:
             raise Outdated
@@ -117,16 +129,18 @@ class Scheduled:
         live = await self._with_finalizer(live, version)
         await self._announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
-        status = begun(live, version, context.now())
-        self._memories[key] = self._memory(live, version, status)
-        return live, version
+        if known is None or not known.is_of(live, live.scheduled.uid or ""):
+            status = begun(live, version, context.now())
+            known = self._memories[key] = self._memory(live, version, status)
+        # What was done under this uid is not forgotten over a first status that conflicted.
+        return live, known.version
 
     async def _problems_of(
         self, instance: Instance, version: OperatorVersion
     ) -> tuple[Problem, ...]:
         """Return why the scheduled run may not begin."""
-        verdict = await self.context.values.decide(
-            instance.metadata.namespace, partial(judge_scheduled, instance, version)
+        verdict = await self.context.decide(
+            instance, version, partial(judge_scheduled, instance, version)
         )
         return verdict.problems
 
@@ -219,47 +233,46 @@ class Scheduled:
         problems = _problems(instance, version, name, plan)
         if problems:
             return await self._fail(instance, version, status, "InvalidPlan", problems)
-        missing = await self._missing_children(self._memories[key])
+        memory = self._memories[key]
+        missing = await self._missing_children(key, memory)
         if missing is not None:
             text = f"Error during execution: fatal error: {missing}"
             return await self._fail(instance, version, status, missing.reason, text)
-        stored = instance
-
-        async def store(progress: PlanStatus) -> None:
-            nonlocal stored
-            written = with_entry(status, progress)
-            stored = await self.context.instances.write_status(stored, written)
-
+        writer = StatusWriter(self.context.instances, instance, status)
         run = Run(
             instance=instance,
             version=version,
             plan=plan,
             name=name,
             uid=uid,
-            memory=self._memories[key],
+            memory=memory,
+            writer=writer,
             still_wanted=lambda: self._still_wanted(key, instance),
-            tell=partial(self._tell, instance, self._memories[key]),
-            metrics=self.context.metrics,
+            tell=partial(self._tell, instance, memory),
         )
-        result = await self.runner.advance(run, entry, store)
-        for failure, message in result.failures:
+        intent = Intent.STOP if self.context.stopping() else Intent.RUN
+        progress = await self.runner.advance(run, entry, intent)
+        for failure, message in progress.failures:
             await self.context.events.warning(instance, uid, failure.reason, message)
-        if status_of(result.entry).terminal:
-            reason = result.failures[0][0].reason if result.failures else ""
-            status = with_entry(status, result.entry)
-            return await self._finish(stored, version, status, result.entry, reason)
-        await store(result.entry)
-        if result.retry:
-            return Result("retry", retry=True)
-        patience = min(_POLL_SECONDS, self.recheck) if result.polled else self.recheck
-        return Result("waiting", requeue_after=patience)
+        if status_of(progress.entry).terminal:
+            reason = progress.failures[0][0].reason if progress.failures else ""
+            status = with_entry(status, progress.entry)
+            return await self._finish(writer.instance, version, status, progress.entry, reason)
+        await writer.store(progress.entry)
+        soon = self.recheck if progress.look_again is None else progress.look_again
+        if memory.is_backing_off:
+            return Result("retry", requeue_after=min(soon, self.recheck))
+        return Result("waiting", requeue_after=min(soon, self.recheck))
 
-    async def _missing_children(self, memory: RunMemory) -> FatalTaskError | None:
+    async def _missing_children(self, key: Key, memory: RunMemory) -> FatalTaskError | None:
         """Return what keeps the children of a plan from being, before anything is sent for it."""
-        if memory.finished or memory.applied:
+        if memory.finished or memory.applied or memory.states:
             return None
+        children = ChildVersions(self.context.versions)
         try:
-            await ChildVersions(self.context.versions).tree(memory.version, memory.plan)
+            await self.context.operations.result(
+                key, FIND_CHILDREN, memory.uid, lambda: children.tree(memory.version, memory.plan)
+            )
         except FatalTaskError as error:
             return error
         return None
@@ -287,6 +300,8 @@ class Scheduled:
     # The end
 
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        if key in self._memories:
+            await self.runner.end(self._memories[key], Intent.CANCEL)
         status = begun(instance, version, self.context.now())
         known = instance.plan_status.get(instance.scheduled.plan_name or "")
         if known is None or known.uid != instance.scheduled.uid:
@@ -333,7 +348,9 @@ class Scheduled:
             # Nothing is settled afterwards, also where somebody else keeps the object.
             status = with_conditions(instance, status, leaving(status), self.context.now())
         written = await self.context.instances.write_status(instance, status)
-        self._memories.pop(key_of(instance), None)
+        memory = self._memories.pop(key_of(instance), None)
+        if memory is not None:
+            await self.runner.end(memory, Intent.CANCEL)
         self.context.metrics.run_finished(entry, reason)
         fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
         log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))

@@ -62,6 +62,10 @@ class WorkQueue:
     def __len__(self) -> int:
         return len(self._ready)
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def longest_running(self) -> float:
         """Return for how many seconds a worker has held its key at most; from any thread."""
         # One step of the interpreter makes the list, so no worker comes or goes meanwhile.

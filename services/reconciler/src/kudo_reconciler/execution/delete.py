@@ -46,8 +46,13 @@ class DeleteTask:
         if not left:
             return TaskResult(done=True)
         message = ", ".join(f"{item} is not gone yet" for item in left)
-        # A deletion is seen by watch events only where the object carries our labels.
-        return TaskResult(done=False, message=message, polled=True)
+        return TaskResult(done=False, message=message, polled=self._unseen(left))
+
+    def _unseen(self, left: list[AppliedObject]) -> bool:
+        """Whether the deletion of one would not be noticed: it does not carry our labels, say."""
+        return any(
+            not self.observer.sees(item.resource, item.namespace, item.name) for item in left
+        )
 
     async def _delete_all(self, context: TaskContext) -> tuple[AppliedObject, ...]:
         deleted = []

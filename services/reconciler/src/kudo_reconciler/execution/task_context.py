@@ -1,16 +1,18 @@
-"""Where a task stands in a run, what is remembered of it, and how a pass over it can end."""
+"""Where a task stands in a run, what is remembered of the run, and how a task can end."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from kubeio.resource import Resource
-from kudo.api import Instance, JsonObject, OperatorVersion, Task
+from kudo.api import Instance, JsonObject, OperatorVersion, Plan, Task
 from kudo.children import Child
 from kudo.enrichment import Origin
-from kudo.execution import StepRef
+from kudo.execution import StepRef, StepState, step_of
 from kudo.jobs.render import Request, Wanted
 from kudo.rendering import Manifest, variables
-from kudo.tasks import TaskPath
+from kudo.tasks import FatalTaskError, TaskPath
+from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.metrics.durations import StepTimes
 from kudo_reconciler.objects.run_context import Tell
@@ -40,11 +42,13 @@ class RunMemory:
     nothing that is already as it should be.
 
     Attributes:
-        recheck_at: Monotonic seconds from which on a pass trusts no cache.
-        rechecking: Whether this pass is such a one.
+        recheck_at: Monotonic seconds from which on a reconcile trusts no cache.
+        rechecking: Whether this reconcile is such a one.
         children: What KudoOperator tasks want; a template may give something else each time.
         healthy: uids of objects that were seen healthy: none of them is created again if it goes.
         steps: When the steps began.
+        states: Backoff of the steps that were attempted.
+        attempts: What goes on, or has ended and was not recorded yet.
     """
 
     uid: str
@@ -60,6 +64,80 @@ class RunMemory:
     healthy: set[str] = field(default_factory=set)
     told: set[tuple[str, str]] = field(default_factory=set)
     steps: StepTimes = field(default_factory=StepTimes)
+    states: dict[StepRef, StepState] = field(default_factory=dict)
+    attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)
+
+    def is_of(self, instance: Instance, uid: str) -> bool:
+        """Whether this is what is remembered of that run of that Instance."""
+        return (self.uid, self.instance_uid) == (uid, instance.metadata.uid)
+
+    @property
+    def is_backing_off(self) -> bool:
+        """Whether a step has failed and is tried again."""
+        return any(state.failures for state in self.states.values())
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """The place of a step in a run, for one attempt at it.
+
+    Attributes:
+        still_wanted: Whether the run is the one that the Instance wants; asked right before each
+            write.
+        tell: Writes an event.
+        takes_long: Says what the attempt is at from now on, which no worker waits for.
+        renderer: Renders the templates of all tenants.
+        now: The time, as a status has it.
+        crashed: Counts a fault of ours.
+    """
+
+    instance: Instance
+    version: OperatorVersion
+    plan: Plan
+    plan_name: str
+    uid: str
+    ref: StepRef
+    memory: RunMemory
+    still_wanted: Callable[[], bool]
+    tell: Tell
+    takes_long: Callable[[str], None]
+    renderer: Renderer
+    now: Callable[[], str]
+    crashed: Callable[[], None]
+
+    @property
+    def task_names(self) -> tuple[str, ...]:
+        return step_of(self.plan, self.ref).tasks
+
+    def path(self, task: str) -> TaskPath:
+        return TaskPath(self.instance.key, self.plan_name, self.ref.phase, self.ref.step, task)
+
+    def kind_of(self, name: str) -> str:
+        task = self.version.task(name)
+        return "" if task is None else task.kind
+
+    def task_context(self, name: str) -> "TaskContext":
+        """Return the place of a task.
+
+        Raises:
+            FatalTaskError: the OperatorVersion has no such task.
+        """
+        path, task = self.path(name), self.version.task(name)
+        if task is None:
+            raise FatalTaskError("UnknownTaskName", f"missing task {path}")
+        return TaskContext(
+            instance=self.instance,
+            version=self.version,
+            uid=self.uid,
+            path=path,
+            ref=self.ref,
+            task=task,
+            memory=self.memory,
+            still_wanted=self.still_wanted,
+            tell=self.tell,
+            takes_long=self.takes_long,
+            renderer=self.renderer,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +145,7 @@ class TaskContext:
     """The place of a task in a run. It is the `RunContext` of the objects of its task.
 
     Attributes:
-        still_wanted: Whether the run is the one that the Instance wants; asked in the tick of
-            each write.
-        tell: Writes an event.
-        renderer: Renders the templates of all tenants.
+        still_wanted, tell, takes_long, renderer: As of the step.
     """
 
     instance: Instance
@@ -82,6 +157,7 @@ class TaskContext:
     memory: RunMemory
     still_wanted: Callable[[], bool]
     tell: Tell
+    takes_long: Callable[[str], None]
     renderer: Renderer
 
     @property
@@ -138,7 +214,7 @@ class TaskContext:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """How a pass over a task ended without an error.
+    """How an attempt at a task ended without an error.
 
     Attributes:
         done: Whether the task needs no more work.

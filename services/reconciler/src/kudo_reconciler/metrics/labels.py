@@ -64,7 +64,6 @@ RUN_REASONS: Final = (
     "ResourceValidationError",
     "TaskApplyError",
     "TaskBuildError",
-    "TaskCrashed",
     "TaskDeleteError",
     "TaskEnhancementError",
     "TaskRenderingError",

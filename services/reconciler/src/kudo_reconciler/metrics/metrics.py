@@ -94,6 +94,11 @@ class Metrics:
         self.lost_events = Counter(
             "kudo_events_lost_total", "Events that could not be written.", registry=self.registry
         )
+        self.task_faults = Counter(
+            "kudo_task_faults_total",
+            "Attempts at a task that a fault of ours ended; they are made again.",
+            registry=self.registry,
+        )
         for outcome in PASS_OUTCOMES:
             self.passes.labels(outcome)
         for outcome in APPLY_OUTCOMES:

@@ -26,6 +26,12 @@ class ValueChecks:
     pool: Pool
     verdicts: Verdicts = field(default_factory=Verdicts)
 
+    def decide_now(self, decide: Callable[[Check], _Decision]) -> _Decision | None:
+        """Make a decision; None if a worker has to read values for it."""
+        checker = Checker(self.verdicts)
+        decision = decide(checker)
+        return None if checker.pending else decision
+
     async def decide(self, tenant: str, decide: Callable[[Check], _Decision]) -> _Decision:
         """Make a decision; once more if a worker had to read values for it.
 

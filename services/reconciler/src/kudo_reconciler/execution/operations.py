@@ -1,0 +1,229 @@
+"""Operations: whatever may take long, outside the workers of the queue.
+
+A reconcile starts an operation and attends to it for a moment, since most take a few milliseconds.
+One that takes longer goes on without a worker and wakes its Instance when it ends: the next
+reconcile takes its result. Cancelling one waits for no more than a write that is on the wire.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from kudo_reconciler.execution.slots import Slots
+from kudo_reconciler.keys import Key
+
+LIMIT: Final = 64
+SHARE: Final = 16
+"""Operations that go on at once, of the process and of one namespace."""
+ATTENDED_SECONDS: Final = 0.5
+"""How long a reconcile holds its worker for operations that do not end."""
+_TOGETHER_SECONDS: Final = 0.05
+"""How long operations that end at about the same time are waited for, so that one write of the
+status tells of all of them."""
+
+T = TypeVar("T")
+
+
+class StillGoing(Exception):
+    """An operation takes longer than a worker may be held; it wakes its Instance when it ends."""
+
+
+class _Attention:
+    """A reconcile that waits for some of its operations."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+        self._first, self._all = asyncio.Event(), asyncio.Event()
+
+    def settled(self, *, ended: bool) -> None:
+        """Note that an operation has ended, or will take long."""
+        self._left -= 1
+        if ended or self._left == 0:
+            self._first.set()
+        if self._left == 0:
+            self._all.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until one has ended, and a moment for others, or until all will take long."""
+        if await _within(seconds, self._first):
+            await _within(_TOGETHER_SECONDS, self._all)
+
+
+class Operation(Generic[T]):
+    """Something that goes on, or that has ended and whose result nobody took yet.
+
+    Attributes:
+        doing: What it is at, for people; empty as long as it takes no time worth a word.
+    """
+
+    def __init__(self, key: Key, wake: Callable[[Key], None]) -> None:
+        self.doing = ""
+        self._key = key
+        self._wake = wake
+        self._attention: _Attention | None = None
+        self._long = self._dropped = False
+        self._task: asyncio.Task[T] | None = None
+
+    def run(self, work: Awaitable[T]) -> "asyncio.Task[T]":
+        """Begin."""
+        self._task = asyncio.ensure_future(work)
+        self._task.add_done_callback(lambda _: self._settle(ended=True))
+        return self._task
+
+    @property
+    def ended(self) -> bool:
+        return self._task is not None and self._task.done()
+
+    @property
+    def may_end_soon(self) -> bool:
+        """Whether a worker may wait for it."""
+        return not self.ended and not self._long
+
+    def result(self) -> T:
+        """Return the result of an operation that has ended, or raise what it raised."""
+        assert self._task is not None
+        return self._task.result()
+
+    def takes_long(self, doing: str) -> None:
+        """Say what it is at from now on; no worker waits for it any more."""
+        self.doing = doing
+        if not self._long:
+            self._long = True
+            self._settle(ended=False)
+
+    def attended_by(self, attention: _Attention | None) -> None:
+        """Have somebody told of its end instead of its Instance woken."""
+        self._attention = attention
+
+    def cancel(self) -> "asyncio.Task[T] | None":
+        """Have it end; return what is to be awaited. It wakes nobody."""
+        self._dropped = True
+        if self._task is None or self._task.done():
+            return None
+        self._task.cancel()
+        return self._task
+
+    def _settle(self, *, ended: bool) -> None:
+        if self._attention is not None:
+            self._attention.settled(ended=ended)
+            self._attention = None
+        elif ended and not self._dropped:
+            self._wake(self._key)
+
+
+@dataclass
+class Operations:
+    """Starts, awaits and cancels operations.
+
+    Attributes:
+        wake: Called with the Instance of an operation that ends while no reconcile waits for it.
+        slots: Bounds how many go on at once.
+    """
+
+    wake: Callable[[Key], None]
+    slots: Slots = field(default_factory=lambda: Slots(LIMIT, SHARE))
+    _going: dict[asyncio.Task[Any], Operation[Any]] = field(default_factory=dict)
+    _named: dict[tuple[Key, str], tuple[Hashable, Operation[Any]]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._going)
+
+    def start(self, key: Key, work: Callable[[Operation[T]], Awaitable[T]]) -> Operation[T]:
+        """Start an operation of an Instance.
+
+        Args:
+            key: The Instance; its namespace holds the slot.
+            work: What to do; it is given the operation, to say when it takes long.
+        """
+        operation: Operation[T] = Operation(key, self.wake)
+
+        async def in_slot() -> T:
+            async with self.slots.taken(key.namespace):
+                return await work(operation)
+
+        task = operation.run(in_slot())
+        self._going[task] = operation
+        task.add_done_callback(self._has_ended)
+        return operation
+
+    def _has_ended(self, task: asyncio.Task[Any]) -> None:
+        del self._going[task]
+        if not task.cancelled():
+            # Whoever takes the result is told; where nobody does, the loop is not to complain.
+            task.exception()
+
+    async def attend(
+        self, operations: Collection[Operation[Any]], seconds: float = ATTENDED_SECONDS
+    ) -> None:
+        """Wait a moment for operations, until one has ended or all of them take long."""
+        short = [one for one in operations if one.may_end_soon]
+        if not short:
+            return
+        attention = _Attention(len(short))
+        for one in short:
+            one.attended_by(attention)
+        try:
+            await attention.wait(seconds)
+        finally:
+            for one in short:
+                one.attended_by(None)
+
+    async def result(
+        self, key: Key, name: str, token: Hashable, work: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Return the result of an operation of which an Instance has one at a time.
+
+        Args:
+            key: The Instance.
+            name: Which of its operations.
+            token: What the result depends on; an operation with another token is cancelled.
+            work: What to do.
+
+        Raises:
+            StillGoing: it takes longer than a worker may be held.
+        """
+        known = self._named.get((key, name))
+        if known is not None and known[0] != token:
+            await self.forget(key, name)
+            known = None
+        if known is None:
+            operation: Operation[T] = self.start(key, lambda _: work())
+            self._named[key, name] = token, operation
+        else:
+            operation = known[1]
+        await self.attend([operation])
+        if not operation.ended:
+            raise StillGoing
+        del self._named[key, name]
+        return operation.result()
+
+    async def forget(self, key: Key, *names: str) -> None:
+        """Cancel the named operations of an Instance."""
+        found = [self._named.pop((key, name), None) for name in names]
+        await self.cancel([one[1] for one in found if one is not None])
+
+    async def cancel(self, operations: Collection[Operation[Any]]) -> None:
+        """End operations now, awaiting only a write that is on the wire; they wake nobody."""
+        tasks = [task for one in operations if (task := one.cancel()) is not None]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def ended(self) -> None:
+        """Wait until none is going on."""
+        while self._going:
+            await asyncio.wait(list(self._going))
+
+    async def close(self) -> None:
+        """Cancel all of them."""
+        self._named.clear()
+        await self.cancel(list(self._going.values()))
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

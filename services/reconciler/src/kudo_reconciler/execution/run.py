@@ -1,0 +1,264 @@
+"""The run of a plan: steps are attempted when they may run, and what came of it is recorded.
+
+Each attempt is an operation of its own, so that a slow or failing step delays no other one. What
+may start is decided by `kudo.execution.decide`.
+
+The entry is stored before anything is sent, but for a plan of one step, whose end is the next thing
+to be stored anyway. It is stored again before anything is sent for a step that waited for another
+one: a crash must not repeat a finished step.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kubeio.lease import NotLeading
+from kudo.api import Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
+from kudo.execution import (
+    Intent,
+    StepOutcome,
+    StepRef,
+    StepState,
+    after_attempt,
+    after_interruption,
+    attempted_still,
+    decide,
+    finished_tasks,
+    is_single_step,
+    record,
+    runnable,
+    status_of,
+)
+from kudo.run_status import with_entry
+from kudo.tasks import FatalTaskError
+from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.errors import Outdated, Superseded
+from kudo_reconciler.execution.operations import ATTENDED_SECONDS, Operation, Operations
+from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.steps import StepResult, StepRunner
+from kudo_reconciler.execution.task_context import RunMemory, StepContext
+from kudo_reconciler.keys import key_of
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.run_context import Tell
+from kudo_reconciler.store.instances import InstanceStore
+
+_HELD_SECONDS = 1.0
+"""How long a worker is held at most for a run whose steps keep ending."""
+
+
+@dataclass
+class StatusWriter:
+    """Stores the entry of a run.
+
+    Attributes:
+        instance: The Instance as it was stored last.
+        status: Its status, to which the entry belongs.
+    """
+
+    instances: InstanceStore
+    instance: Instance
+    status: InstanceStatus
+
+    async def store(self, entry: PlanStatus) -> None:
+        """Write the status, if it differs.
+
+        Raises:
+            Outdated: the Instance has changed; decide again.
+        """
+        status = with_entry(self.status, entry)
+        self.instance = await self.instances.write_status(self.instance, status)
+
+    def stored(self, entry: PlanStatus) -> PlanStatus | None:
+        """Return the entry as it is stored; None if that is of another run."""
+        found = self.instance.plan_status.get(entry.name)
+        return found if found is not None and found.uid == entry.uid else None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What runs: a plan of an Instance under a uid."""
+
+    instance: Instance
+    version: OperatorVersion
+    plan: Plan
+    name: str
+    uid: str
+    memory: RunMemory
+    writer: StatusWriter
+    still_wanted: Callable[[], bool]
+    tell: Tell
+
+
+@dataclass
+class Progress:
+    """How far a run came.
+
+    Attributes:
+        entry: The status entry.
+        failures: What ended the plan, with the message of its step.
+        look_again: Seconds until the next attempt is due; None if none has an appointment.
+    """
+
+    entry: PlanStatus
+    failures: list[tuple[FatalTaskError, str]] = field(default_factory=list)
+    look_again: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRunner:
+    """Advances runs."""
+
+    steps: StepRunner
+    operations: Operations
+    renderer: Renderer
+    clock: Clock
+    metrics: Metrics
+    rng: random.Random = field(default_factory=random.Random)
+
+    async def advance(self, run: Run, entry: PlanStatus, intent: Intent) -> Progress:
+        """Attempt every step that may run, until all wait or take long, or the plan has ended.
+
+        Raises:
+            Superseded: the run was replaced; nothing more was sent for it.
+            Outdated: the Instance had changed.
+            NotLeading: another replica works.
+        """
+        progress = Progress(record(entry, {}, self._now()))
+        attempted: set[StepRef] = set()
+        until = time.monotonic() + _HELD_SECONDS
+        while True:
+            unfinished = self._take_results(run, progress)
+            attempted -= unfinished
+            decision = decide(
+                run.plan,
+                progress.entry,
+                intent,
+                run.memory.states,
+                time.monotonic(),
+                attempted=attempted,
+            )
+            progress.look_again = decision.look_again
+            await self._end(run.memory, decision.end)
+            if status_of(progress.entry).terminal:
+                return progress
+            if decision.start:
+                await self._store_before(run, progress.entry, decision.start, unfinished)
+                attempted.update(decision.start)
+                for ref in decision.start:
+                    self._start(run, ref, progress.entry)
+            left = until - time.monotonic()
+            seconds = min(ATTENDED_SECONDS, max(0.0, left))
+            await self.operations.attend(run.memory.attempts.values(), seconds)
+            if left <= 0 or not any(one.ended for one in run.memory.attempts.values()):
+                return self._with_attempts(run, progress)
+
+    async def end(self, memory: RunMemory, intent: Intent) -> None:
+        """End the attempts of a run that does not go on; see `_end` for what is awaited."""
+        decision = decide(None, None, intent, memory.states, time.monotonic())
+        await self._end(memory, decision.end)
+
+    async def _end(self, memory: RunMemory, refs: tuple[StepRef, ...]) -> None:
+        """Cancel attempts, awaiting only writes that are on the wire."""
+        for ref in refs:
+            del memory.states[ref]
+        await self.operations.cancel([memory.attempts.pop(ref) for ref in refs])
+
+    async def _store_before(
+        self,
+        run: Run,
+        entry: PlanStatus,
+        start: tuple[StepRef, ...],
+        unfinished: set[StepRef],
+    ) -> None:
+        """Have on record what the steps that start now build upon."""
+        stored = run.writer.stored(entry)
+        if stored is None:
+            if not is_single_step(run.plan) or unfinished:
+                await run.writer.store(entry)
+        elif unfinished.intersection(start) or not set(start) <= set(runnable(run.plan, stored)):
+            await run.writer.store(entry)
+
+    def _start(self, run: Run, ref: StepRef, entry: PlanStatus) -> None:
+        memory = run.memory
+        memory.steps.begin(ref, entry, self.clock.now())
+        memory.states[ref] = replace(memory.states.get(ref, StepState()), in_flight=True)
+        recorded = frozenset(name for at, name in finished_tasks(run.plan, entry) if at == ref)
+
+        async def attempt(operation: Operation[StepResult]) -> StepResult:
+            return await self.steps.attempt(self._context(run, ref, operation), recorded)
+
+        memory.attempts[ref] = self.operations.start(key_of(run.instance), attempt)
+
+    def _context(self, run: Run, ref: StepRef, operation: Operation[StepResult]) -> StepContext:
+        return StepContext(
+            instance=run.instance,
+            version=run.version,
+            plan=run.plan,
+            plan_name=run.name,
+            uid=run.uid,
+            ref=ref,
+            memory=run.memory,
+            still_wanted=run.still_wanted,
+            tell=run.tell,
+            takes_long=operation.takes_long,
+            renderer=self.renderer,
+            now=self._now,
+            crashed=self.metrics.task_faults.inc,
+        )
+
+    def _take_results(self, run: Run, progress: Progress) -> set[StepRef]:
+        """Record the attempts that have ended; return those that go on once they are on record."""
+        ended: dict[StepRef, StepResult] = {}
+        interrupted: Exception | None = None
+        for ref, operation in list(run.memory.attempts.items()):
+            if not operation.ended:
+                continue
+            del run.memory.attempts[ref]
+            state = run.memory.states[ref] = replace(run.memory.states[ref], in_flight=False)
+            try:
+                ended[ref] = operation.result()
+            except (Outdated, Superseded, NotLeading) as error:
+                interrupted = error
+            else:
+                run.memory.states[ref] = self._state_after(state, ended[ref])
+        if interrupted is not None:
+            # What has ended is found to be done by the next attempt.
+            raise interrupted
+        self._record(run, progress, ended)
+        return {ref for ref, result in ended.items() if result.unfinished}
+
+    def _state_after(self, state: StepState, result: StepResult) -> StepState:
+        now, jitter = time.monotonic(), self.rng.random()
+        if result.faulty:
+            return after_interruption(state, now, jitter=jitter)
+        return after_attempt(state, result.outcome.status, now, polled=result.polled, jitter=jitter)
+
+    def _record(self, run: Run, progress: Progress, ended: Mapping[StepRef, StepResult]) -> None:
+        if not ended:
+            return
+        outcomes = {ref: result.outcome for ref, result in ended.items()}
+        progress.entry = record(progress.entry, outcomes, self._now())
+        for ref, result in sorted(ended.items()):
+            self._measure(run, ref, result.outcome)
+            if result.failure is not None:
+                progress.failures.append((result.failure, result.outcome.message or ""))
+
+    def _measure(self, run: Run, ref: StepRef, outcome: StepOutcome) -> None:
+        """Take note of how long a step took, once it has ended."""
+        if outcome.status.terminal:
+            seconds = run.memory.steps.end(ref, self.clock.now())
+            if seconds is not None:
+                self.metrics.step_ended(outcome.status, seconds)
+
+    def _with_attempts(self, run: Run, progress: Progress) -> Progress:
+        """Say of the steps whose attempt goes on without this reconcile what it is at."""
+        going = {
+            ref: attempted_still(progress.entry, ref, operation.doing)
+            for ref, operation in run.memory.attempts.items()
+        }
+        progress.entry = record(progress.entry, going, self._now())
+        return progress
+
+    def _now(self) -> str:
+        return timestamp(self.clock.now())
