@@ -16,8 +16,6 @@ from kudo_reconciler.keys import Key
 LIMIT: Final = 64
 SHARE: Final = 16
 """Operations that go on at once, of the process and of one namespace."""
-ATTENDED_SECONDS: Final = 0.5
-"""How long a reconcile holds its worker for operations that do not end."""
 _TOGETHER_SECONDS: Final = 0.05
 """How long operations that end at about the same time are waited for, so that one write of the
 status tells of all of them."""
@@ -32,9 +30,11 @@ class StillGoing(Exception):
 class _Attention:
     """A reconcile that waits for some of its operations."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, ended: bool) -> None:
         self._left = number
         self._first, self._all = asyncio.Event(), asyncio.Event()
+        if ended:
+            self._first.set()
 
     def settled(self, *, ended: bool) -> None:
         """Note that an operation has ended, or will take long."""
@@ -119,10 +119,12 @@ class Operations:
     Attributes:
         wake: Called with the Instance of an operation that ends while no reconcile waits for it.
         slots: Bounds how many go on at once.
+        attended_seconds: How long a reconcile holds its worker for one that does not end.
     """
 
     wake: Callable[[Key], None]
     slots: Slots = field(default_factory=lambda: Slots(LIMIT, SHARE))
+    attended_seconds: float = 0.5
     _going: dict[asyncio.Task[Any], Operation[Any]] = field(default_factory=dict)
     _named: dict[tuple[Key, str], tuple[Hashable, Operation[Any]]] = field(default_factory=dict)
 
@@ -154,17 +156,24 @@ class Operations:
             task.exception()
 
     async def attend(
-        self, operations: Collection[Operation[Any]], seconds: float = ATTENDED_SECONDS
+        self, operations: Collection[Operation[Any]], seconds: float | None = None
     ) -> None:
-        """Wait a moment for operations, until one has ended or all of them take long."""
+        """Wait a moment for operations, until one has ended or all of them take long.
+
+        Args:
+            operations: Those of one Instance.
+            seconds: How long at most, if less than `attended_seconds`.
+        """
         short = [one for one in operations if one.may_end_soon]
         if not short:
             return
-        attention = _Attention(len(short))
+        attention = _Attention(len(short), ended=any(one.ended for one in operations))
         for one in short:
             one.attended_by(attention)
         try:
-            await attention.wait(seconds)
+            await attention.wait(
+                self.attended_seconds if seconds is None else min(seconds, self.attended_seconds)
+            )
         finally:
             for one in short:
                 one.attended_by(None)

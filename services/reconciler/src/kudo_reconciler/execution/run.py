@@ -34,7 +34,7 @@ from kudo.run_status import with_entry
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.errors import Outdated, Superseded
-from kudo_reconciler.execution.operations import ATTENDED_SECONDS, Operation, Operations
+from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner
 from kudo_reconciler.execution.task_context import RunMemory, StepContext
@@ -148,8 +148,7 @@ class PlanRunner:
                 for ref in decision.start:
                     self._start(run, ref, progress.entry)
             left = until - time.monotonic()
-            seconds = min(ATTENDED_SECONDS, max(0.0, left))
-            await self.operations.attend(run.memory.attempts.values(), seconds)
+            await self.operations.attend(run.memory.attempts.values(), max(0.0, left))
             if left <= 0 or not any(one.ended for one in run.memory.attempts.values()):
                 return self._with_attempts(run, progress)
 

@@ -1,0 +1,191 @@
+"""Operations: attended for a moment, left alone after it, cancelled at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from kudo_reconciler.execution.operations import Operation, Operations, StillGoing
+from kudo_reconciler.execution.slots import Slots
+from kudo_reconciler.keys import Key
+
+KEY = Key("ns", "i")
+FOREVER = 3600.0
+
+
+@dataclass
+class Bench:
+    """Operations whose wakes are noted."""
+
+    woken: list[Key] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.operations = Operations(self.woken.append, Slots(8, 4), attended_seconds=FOREVER)
+
+    def start(
+        self, work: Callable[[Operation[str]], Awaitable[str]], key: Key = KEY
+    ) -> Operation[str]:
+        return self.operations.start(key, work)
+
+
+async def at_once(_: Operation[str]) -> str:
+    return "done"
+
+
+def after(event: asyncio.Event) -> Callable[[Operation[str]], Awaitable[str]]:
+    async def work(_: Operation[str]) -> str:
+        await event.wait()
+        return "done"
+
+    return work
+
+
+async def test_one_that_ends_while_it_is_attended_to_wakes_nobody() -> None:
+    bench = Bench()
+    operation = bench.start(at_once)
+    await bench.operations.attend([operation], FOREVER)
+    assert operation.ended
+    assert operation.result() == "done"
+    assert bench.woken == []
+
+
+async def test_one_that_takes_longer_goes_on_and_wakes_its_instance() -> None:
+    bench, event = Bench(), asyncio.Event()
+    operation = bench.start(after(event))
+    await bench.operations.attend([operation], 0.0)
+    assert not operation.ended
+    event.set()
+    await bench.operations.ended()
+    assert bench.woken == [KEY]
+    assert operation.result() == "done"
+
+
+async def test_one_that_says_that_it_takes_long_is_not_waited_for() -> None:
+    bench, event = Bench(), asyncio.Event()
+
+    async def copy(operation: Operation[str]) -> str:
+        operation.takes_long("copying a file")
+        await event.wait()
+        operation.takes_long("copying another one")
+        return "done"
+
+    operation = bench.start(copy)
+    await asyncio.wait_for(bench.operations.attend([operation], FOREVER), 60)
+    assert operation.doing == "copying a file"
+    event.set()
+    await bench.operations.ended()
+    assert bench.woken == [KEY]
+
+
+async def test_the_end_of_one_ends_the_attention_to_the_others() -> None:
+    bench, event = Bench(), asyncio.Event()
+    hanging, quick = bench.start(after(event)), bench.start(at_once)
+    await bench.operations.attend([hanging, quick], FOREVER)
+    assert quick.ended
+    assert not hanging.ended
+    # What has ended already is to be looked at, whatever else goes on.
+    await bench.operations.attend([hanging, quick], FOREVER)
+    event.set()
+    await bench.operations.ended()
+    assert bench.woken == [KEY]
+
+
+async def test_a_cancelled_one_wakes_nobody_and_is_over() -> None:
+    bench = Bench()
+    cleaned = []
+
+    async def work(_: Operation[str]) -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            # Such as a write that is on the wire.
+            await asyncio.sleep(0)
+            cleaned.append(True)
+        return "done"
+
+    operation = bench.start(work)
+    await asyncio.sleep(0)
+    await bench.operations.cancel([operation])
+    assert cleaned == [True]
+    assert operation.ended
+    assert bench.woken == []
+    assert len(bench.operations) == 0
+
+
+async def test_a_failure_is_raised_where_the_result_is_taken() -> None:
+    bench = Bench()
+
+    async def fail(_: Operation[str]) -> str:
+        raise LookupError("why")
+
+    operation = bench.start(fail)
+    await bench.operations.attend([operation], FOREVER)
+    with pytest.raises(LookupError, match="why"):
+        operation.result()
+
+
+async def test_a_named_one_is_started_once_and_its_result_taken_once() -> None:
+    bench, event, starts = Bench(), asyncio.Event(), []
+
+    async def work() -> str:
+        starts.append(True)
+        await event.wait()
+        return "done"
+
+    bench.operations.attended_seconds = 0.0
+    for _ in range(3):
+        with pytest.raises(StillGoing):
+            await bench.operations.result(KEY, "values", 1, work)
+    event.set()
+    await bench.operations.ended()
+    assert await bench.operations.result(KEY, "values", 1, work) == "done"
+    assert len(starts) == 1
+    assert bench.woken == [KEY]
+
+
+async def test_a_named_one_of_another_state_is_cancelled() -> None:
+    bench, ends = Bench(), []
+
+    async def hang() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ends.append("cancelled")
+        return "old"
+
+    async def answer() -> str:
+        return "new"
+
+    bench.operations.attended_seconds = 0.0
+    with pytest.raises(StillGoing):
+        await bench.operations.result(KEY, "values", "old state", hang)
+    await asyncio.sleep(0)
+    bench.operations.attended_seconds = FOREVER
+    assert await bench.operations.result(KEY, "values", "new state", answer) == "new"
+    assert ends == ["cancelled"]
+
+
+async def test_what_is_forgotten_is_cancelled() -> None:
+    bench = Bench()
+
+    async def hang() -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    bench.operations.attended_seconds = 0.0
+    with pytest.raises(StillGoing):
+        await bench.operations.result(KEY, "values", 1, hang)
+    await bench.operations.forget(KEY, "values", "children")
+    assert len(bench.operations) == 0
+    assert bench.woken == []
+
+
+async def test_closing_ends_everything() -> None:
+    bench = Bench()
+    for _ in range(20):
+        bench.start(after(asyncio.Event()))
+    await asyncio.sleep(0)
+    await bench.operations.close()
+    assert len(bench.operations) == 0
+    assert bench.woken == []
