@@ -1,0 +1,178 @@
+"""Attempts at a step: what its tasks make of it, and what is on record before the next one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, Phase, Plan, Step
+from kudo.execution import StepRef
+from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.errors import Outdated
+from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.steps import StepResult, StepRunner
+from kudo_reconciler.execution.task_context import (
+    RunMemory,
+    StepContext,
+    TaskContext,
+    TaskResult,
+)
+from kudo_reconciler.execution.tasks import TaskRunner
+from workers import Pool
+
+S = ExecutionStatus
+DONE, WAITS = TaskResult(done=True), TaskResult(done=False, message="Deployment ns/a waits")
+REF = StepRef(0, 0, "ph", "st")
+NOW = "2026-01-01T00:00:00Z"
+
+
+@dataclass
+class Scripted:
+    """Runs tasks by a list of results for each of them; the last one is repeated."""
+
+    results: dict[str, list[TaskResult | Exception]]
+    seen: list[str] = field(default_factory=list)
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        name = context.task.name
+        self.seen.append(name)
+        left = self.results[name]
+        result = left[0] if len(left) == 1 else left.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+@dataclass
+class Bench:
+    """A step of some tasks, each by kind and with the results of its attempts."""
+
+    tasks: dict[str, tuple[str, Sequence[TaskResult | Exception]]]
+    faults: int = 0
+
+    def __post_init__(self) -> None:
+        self.script = Scripted({name: list(results) for name, (_, results) in self.tasks.items()})
+        declared = [
+            {"name": name, "kind": kind, "spec": _spec(kind)}
+            for name, (kind, _) in self.tasks.items()
+        ]
+        self.version = OperatorVersion.from_wire(
+            {"metadata": {"name": "v", "namespace": "ns"}, "spec": {"tasks": declared}}
+        )
+        self.memory = RunMemory("A", "i", "deploy", self.version, recheck_at=0.0)
+
+    async def attempt(self, recorded: Iterable[str] = ()) -> StepResult:
+        step = Step(name="st", tasks=tuple(self.tasks))
+        context = StepContext(
+            instance=Instance.from_wire({"metadata": {"name": "i", "namespace": "ns"}, "spec": {}}),
+            version=self.version,
+            plan=Plan(strategy="serial", phases=(Phase(name="ph", steps=(step,)),)),
+            plan_name="deploy",
+            uid="A",
+            ref=REF,
+            memory=self.memory,
+            still_wanted=lambda: True,
+            tell=_told,
+            takes_long=lambda _: None,
+            renderer=Renderer(Pool("kudo.jobs")),
+            now=lambda: NOW,
+            crashed=self._crashed,
+        )
+        runner = TaskRunner(self.script, self.script, pipe=self.script, child=self.script)
+        return await StepRunner(runner).attempt(context, frozenset(recorded))
+
+    def _crashed(self) -> None:
+        self.faults += 1
+
+
+def _spec(kind: str) -> dict[str, object]:
+    if kind == "Pipe":
+        return {"pod": "p.yaml", "pipe": [{"file": "/out/a", "kind": "ConfigMap", "key": "a"}]}
+    return {"resources": ["a.yaml"]}
+
+
+async def _told(severity: str, reason: str, message: str) -> None:
+    raise AssertionError(f"no event was expected: {severity} {reason} {message}")
+
+
+def statuses(result: StepResult) -> dict[str, str]:
+    return {task.name: str(task.status) for task in result.outcome.tasks}
+
+
+async def test_a_step_is_complete_when_all_its_tasks_are() -> None:
+    result = await Bench({"a": ("Apply", [DONE]), "b": ("Apply", [DONE])}).attempt()
+    assert result.outcome.status is S.COMPLETE
+    assert statuses(result) == {"a": "COMPLETE", "b": "COMPLETE"}
+    assert not result.unfinished
+
+
+async def test_no_task_waits_for_another_one() -> None:
+    bench = Bench({"a": ("Apply", [WAITS]), "b": ("Apply", [DONE])})
+    result = await bench.attempt()
+    assert bench.script.seen == ["a", "b"]
+    assert (result.outcome.status, result.outcome.message) == (S.IN_PROGRESS, WAITS.message)
+
+
+@pytest.mark.parametrize("kind", ["Delete", "Pipe"])
+async def test_what_would_do_harm_if_repeated_is_on_record_before_the_next_task(kind: str) -> None:
+    bench = Bench({"first": (kind, [DONE]), "then": ("Apply", [DONE])})
+    result = await bench.attempt()
+    assert bench.script.seen == ["first"]
+    assert result.unfinished
+    assert result.outcome.status is S.IN_PROGRESS
+    assert statuses(result) == {"first": "COMPLETE"}
+    result = await bench.attempt(recorded=["first"])
+    assert bench.script.seen == ["first", "then"]
+    assert result.outcome.status is S.COMPLETE
+
+
+@pytest.mark.parametrize("kind", ["Delete", "Pipe"])
+async def test_the_last_task_of_a_step_is_recorded_with_the_step(kind: str) -> None:
+    result = await Bench({"a": ("Apply", [DONE]), "last": (kind, [DONE])}).attempt()
+    assert result.outcome.status is S.COMPLETE
+    assert not result.unfinished
+
+
+async def test_a_delete_that_waits_keeps_no_other_task() -> None:
+    bench = Bench({"first": ("Delete", [WAITS]), "then": ("Apply", [DONE])})
+    result = await bench.attempt()
+    assert bench.script.seen == ["first", "then"]
+    assert not result.unfinished
+
+
+async def test_a_fatal_error_ends_the_attempt() -> None:
+    error = FatalTaskError("TaskApplyError", "no")
+    bench = Bench({"a": ("Apply", [error]), "b": ("Apply", [DONE])})
+    result = await bench.attempt()
+    assert bench.script.seen == ["a"]
+    assert result.failure is error
+    assert result.outcome.status is S.FATAL_ERROR
+
+
+async def test_a_transient_error_is_an_error_of_the_step() -> None:
+    bench = Bench({"a": ("Apply", [TransientTaskError("TaskApplyError", "not now")])})
+    result = await bench.attempt()
+    assert result.outcome.status is S.ERROR
+    assert "not now" in (result.outcome.message or "")
+
+
+@pytest.mark.parametrize(
+    "fault", [RuntimeError("can't start new thread"), MemoryError(), KeyError("s3cret")]
+)
+async def test_a_fault_of_ours_ends_nothing_and_quotes_nothing(fault: Exception) -> None:
+    bench = Bench({"a": ("Apply", [fault, DONE])})
+    result = await bench.attempt()
+    assert (result.outcome.status, result.failure) == (S.IN_PROGRESS, None)
+    assert result.faulty
+    assert bench.faults == 1
+    message = result.outcome.message or ""
+    assert f"internal error ({type(fault).__name__})" in message
+    assert "s3cret" not in message
+    result = await bench.attempt()
+    assert result.outcome.status is S.COMPLETE
+    assert not result.faulty
+
+
+async def test_an_instance_that_has_changed_is_not_a_result() -> None:
+    with pytest.raises(Outdated):
+        await Bench({"a": ("Apply", [Outdated()])}).attempt()
