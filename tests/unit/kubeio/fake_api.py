@@ -169,9 +169,12 @@ class FakeApi:
         faults = self.watch_faults if "watch" in request.query else self.list_faults
         if faults:
             return await faults.popleft()(request)
-        return await (self._watch(request) if "watch" in request.query else self._list(request))
+        return await (
+            self._watch(request) if "watch" in request.query else self.answer_list(request)
+        )
 
-    async def _list(self, request: web.Request) -> web.StreamResponse:
+    async def answer_list(self, request: web.Request) -> web.StreamResponse:
+        """Answer a list, or one page of it."""
         limit = int(request.query.get("limit", "0")) or 10_000
         start, _, version = request.query.get("continue", f"0@{self.version}").partition("@")
         if int(version) < self.compacted:

@@ -1,11 +1,13 @@
 """Informers started on demand: shared, refused, stopped."""
 
 import asyncio
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from kubeio.client import Client
 from kubeio.errors import Forbidden, ServerError
@@ -74,13 +76,72 @@ async def test_all_who_wait_hear_of_a_refusal(api: FakeApi, client: Client) -> N
     assert [type(one) for one in results] == [Forbidden] * 3
 
 
-async def test_a_slow_start_can_be_waited_for_again(api: FakeApi, client: Client) -> None:
+async def test_a_list_that_fails_is_retried_beside_its_callers(
+    api: FakeApi, client: Client
+) -> None:
+    api.put("a")
     api.list_faults.append(refuse(500, "InternalError", **{"Retry-After": "0.2"}))
     async with informers(client, sync_timeout=0.1) as made:
-        with pytest.raises(ServerError):
-            await made.get(WIDGET)
+        informer = await made.get(WIDGET)
+        assert not informer.has_synced
+        assert isinstance(informer.error, ServerError)
         await until(lambda: api.watchers)
-        assert (await made.get(WIDGET)).has_synced
+        again = await made.get(WIDGET)
+        assert again is informer
+        assert again.has_synced
+        assert len(again) == 1
+    assert len(api.lists) == 2
+
+
+async def test_once_the_time_of_a_first_list_is_over_nobody_waits_for_it(
+    api: FakeApi, client: Client
+) -> None:
+    answer, now = asyncio.Event(), [0.0]
+
+    async def slow(request: web.Request) -> web.StreamResponse:
+        await answer.wait()
+        return await api.answer_list(request)
+
+    api.list_faults.append(slow)
+    async with informers(client, sync_timeout=60.0, clock=lambda: now[0]) as made:
+        first = asyncio.create_task(made.get(WIDGET))
+        await until(lambda: api.lists)
+        assert not first.done()
+        now[0] = 60.0
+        async with asyncio.timeout(5):
+            waiting = [await made.get(WIDGET) for _ in range(3)]
+        assert [one.has_synced for one in waiting] == [False] * 3
+        answer.set()
+        informer = await first
+        assert informer is waiting[0]
+        assert informer.has_synced
+    assert len(api.lists) == 1
+
+
+async def test_a_refusal_that_comes_late_is_told_to_who_asks_next(
+    api: FakeApi, client: Client
+) -> None:
+    api.list_faults.append(refuse(500, "InternalError", **{"Retry-After": "0.01"}))
+    api.list_faults.append(refuse(403, "Forbidden", **{"Retry-After": "60"}))
+    async with informers(client, sync_timeout=0.0) as made:
+        informer = await made.get(WIDGET)
+        await until(lambda: isinstance(informer.error, Forbidden))
+        with pytest.raises(Forbidden):
+            await made.get(WIDGET)
+        assert made.running() == []
+
+
+async def test_a_remembered_refusal_does_not_grow_with_each_who_hears_it(
+    api: FakeApi, client: Client
+) -> None:
+    api.list_faults.append(refuse(403, "Forbidden"))
+    async with informers(client) as made:
+        depths = []
+        for _ in range(4):
+            with pytest.raises(Forbidden) as caught:
+                await made.get(WIDGET)
+            depths.append(len(traceback.extract_tb(caught.tb)))
+    assert depths[1] == depths[2] == depths[3]
 
 
 async def test_all_of_them_take_silence_for_death_when_they_are_told_to(

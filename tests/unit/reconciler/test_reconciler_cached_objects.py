@@ -180,6 +180,6 @@ def _at(api: FakeApi) -> Any:
     """Serve the objects of the fake API at another path, too."""
 
     async def answer(request: Any) -> Any:
-        return await (api._watch(request) if "watch" in request.query else api._list(request))
+        return await (api._watch(request) if "watch" in request.query else api.answer_list(request))
 
     return answer

@@ -2,7 +2,8 @@
 
 Invariants: one informer per (resource, namespace, selector, metadata only), running in the task
 group that was passed in. A kind whose list is refused has no informer; asking again within
-``refusal_ttl`` seconds gives the same refusal without a request, later it is tried anew.
+``refusal_ttl`` seconds gives the same refusal without a request, later it is tried anew. A list
+that is slow, or fails in another way, holds nobody: its informer goes on trying with backoff.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ _Key = tuple[str, str, str | None, str | None, bool]
 class _Running:
     informer: Informer
     task: asyncio.Task[None]
+    deadline: float
 
 
 class Informers:
@@ -35,7 +37,8 @@ class Informers:
         task_group: where they run; leaving it ends them.
         on_change: told of every change of every informer, with its resource.
         on_status: told of every change of phase, with the resource.
-        sync_timeout: seconds that ``get`` waits for a first list.
+        sync_timeout: seconds after the start of an informer in which ``get`` waits for its first
+            list.
         refusal_ttl: seconds for which a refusal is remembered.
         timing: of the lists and watches of all of them.
         clock: monotonic seconds.
@@ -48,7 +51,7 @@ class Informers:
         *,
         on_change: Callable[[Resource, Change], None] | None = None,
         on_status: Callable[[Resource, Status], None] | None = None,
-        sync_timeout: float = 30.0,
+        sync_timeout: float = 1.0,
         refusal_ttl: float = 30.0,
         timing: Timing | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -74,13 +77,14 @@ class Informers:
         indexers: Mapping[str, Indexer] | None = None,
         transform: Transform | None = None,
     ) -> Informer:
-        """Return a synced informer; the first caller's indexers and transform count.
+        """Return the informer of a kind, synced or not yet (``has_synced``), started if need be.
+
+        The first caller's indexers and transform count.
 
         Raises:
             Forbidden, NotFound, MethodNotAllowed: the kind cannot be listed.
-            KubeError: it did not sync in time; it goes on trying, so asking again is cheap.
         """
-        key = (resource.api_version, resource.plural, namespace, label_selector, metadata_only)
+        key = _key(resource, namespace, label_selector, metadata_only)
         self._raise_remembered(key)
         running = self._running.get(key)
         if running is None:
@@ -96,17 +100,57 @@ class Informers:
                 timing=self._timing,
             )
             running = self._start(key, informer)
+        # Counted from the start: of many who ask for a kind that does not answer, and of one who
+        # asks again and again, none waits once this time is over.
+        left = max(0.0, running.deadline - self._clock())
         try:
-            await running.informer.wait_synced(self._sync_timeout, fail_fast=True)
+            await running.informer.wait_synced(left, fail_fast=True)
         except REFUSALS as refusal:
-            self._refused[key] = (self._clock() + self._refusal_ttl, refusal)
-            self._stop(key, running)
+            self._refuse(key, running, refusal)
             raise
+        except KubeError:
+            # The informer keeps the error, and goes on trying beside its callers.
+            return running.informer
         return running.informer
 
+    def find(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        metadata_only: bool = False,
+    ) -> Informer | None:
+        """Return an informer that was started, synced or not; None if there is none.
+
+        One that is refused by now, since a right or a CRD was taken away, is stopped.
+        """
+        key = _key(resource, namespace, label_selector, metadata_only)
+        running = self._running.get(key)
+        if running is None:
+            return None
+        if isinstance(running.informer.error, REFUSALS):
+            self._refuse(key, running, running.informer.error)
+            return None
+        return running.informer
+
+    def refusal(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        metadata_only: bool = False,
+    ) -> KubeError | None:
+        """Return why a kind could not be listed or watched when it was asked for last."""
+        key = _key(resource, namespace, label_selector, metadata_only)
+        _, refusal = self._refused.get(key, (0.0, None))
+        return refusal
+
     def running(self) -> list[Informer]:
-        """Return the informers that were started, synced or not."""
-        return [one.informer for one in self._running.values()]
+        """Return the informers that were started, synced or not; from any thread."""
+        # One step of the interpreter makes the inner list, so nothing is started meanwhile.
+        return [one.informer for one in list(self._running.values())]
 
     def stop(self, resource: Resource) -> None:
         """End all informers of a resource, such as one whose CRD is gone."""
@@ -119,7 +163,8 @@ class Informers:
             on_change, resource = self._on_change, informer.resource
             informer.add_handler(lambda change: on_change(resource, change))
         name = f"informer {informer.resource.name}"
-        running = _Running(informer, self._group.create_task(informer.run(), name=name))
+        task = self._group.create_task(informer.run(), name=name)
+        running = _Running(informer, task, self._clock() + self._sync_timeout)
         self._running[key] = running
         return running
 
@@ -128,12 +173,17 @@ class Informers:
             del self._running[key]
             running.task.cancel()
 
+    def _refuse(self, key: _Key, running: _Running, refusal: KubeError) -> None:
+        self._refused[key] = (self._clock() + self._refusal_ttl, refusal)
+        self._stop(key, running)
+
     def _raise_remembered(self, key: _Key) -> None:
         until, refusal = self._refused.get(key, (0.0, None))
         if refusal is None:
             return
         if self._clock() < until:
-            raise refusal
+            # Each raise would otherwise add its frames to an error that is raised many times.
+            raise refusal.with_traceback(None)
         del self._refused[key]
 
     def _status_hook(self, resource: Resource) -> Callable[[Status], None] | None:
@@ -141,3 +191,9 @@ class Informers:
             return None
         on_status = self._on_status
         return lambda status: on_status(resource, status)
+
+
+def _key(
+    resource: Resource, namespace: str | None, label_selector: str | None, metadata_only: bool
+) -> _Key:
+    return resource.api_version, resource.plural, namespace, label_selector, metadata_only

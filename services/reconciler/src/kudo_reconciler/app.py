@@ -11,7 +11,7 @@ import logging
 import random
 import socket
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from kubeio.client import Client
@@ -68,6 +68,7 @@ from serving.worker_pool import build_pool
 log = logging.getLogger(__name__)
 
 _BY_VERSION = "operatorversion"
+_REFUSED_SECONDS = 30.0
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -192,7 +193,12 @@ class App:
         instances, versions = self._instances.informer, self._versions.informer
         async with asyncio.TaskGroup() as watches:
             observer = Observer(
-                self._client, watches, self.queue.nudge, self._timing, self.metrics.watches.seen
+                self._client,
+                watches,
+                self.queue.nudge,
+                self._timing,
+                on_status=self.metrics.watches.seen,
+                on_watched=self._kind_watched,
             )
             self.metrics.add_watches(lambda: [instances, versions, *observer.informers()])
             instances.add_handler(self._instance_changed)
@@ -203,9 +209,8 @@ class App:
             ]
             await versions.wait_synced()
             await instances.wait_synced()
-            async with asyncio.TaskGroup() as starting:
-                for kind in READINESS_KINDS:
-                    starting.create_task(observer.watch(kind))
+            await _watch(READINESS_KINDS, observer)
+            informers.append(watches.create_task(_keep_watching(observer), name="refused kinds"))
             log.info("ready", extra={"instances": len(instances)})
             await self.leadership.run(partial(self._lead, observer))
             for task in informers:
@@ -233,6 +238,12 @@ class App:
             self.queue.nudge(key)
         else:
             self.queue.add(key)
+
+    def _kind_watched(self, resource: Resource) -> None:
+        """Have every Instance worked on once its resources can be seen: many may wait for that."""
+        if resource in READINESS_KINDS:
+            for raw in self._instances.informer.list():
+                self.queue.nudge(_key(raw))
 
     def _version_changed(self, change: Change) -> None:
         """Have the Instances of an OperatorVersion worked on."""
@@ -286,6 +297,19 @@ class App:
         scheduled = Scheduled(context, runner, idle, self._settings.recheck)
         reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
         return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
+
+
+async def _keep_watching(observer: Observer) -> None:
+    """Ask anew for the kinds of readiness that may not be watched: no reconcile asks again."""
+    while True:
+        await asyncio.sleep(_REFUSED_SECONDS)
+        await _watch([kind for kind in READINESS_KINDS if not observer.watched(kind)], observer)
+
+
+async def _watch(kinds: Iterable[Resource], observer: Observer) -> None:
+    async with asyncio.TaskGroup() as starting:
+        for kind in kinds:
+            starting.create_task(observer.watch(kind))
 
 
 def _key(obj: JsonObject) -> Key:

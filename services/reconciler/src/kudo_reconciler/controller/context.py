@@ -1,5 +1,6 @@
 """What the reconcile of every state of an Instance uses, and what all of them do."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -90,12 +91,24 @@ class ReconcileContext:
             lambda: self.values.decide(metadata.namespace, decide),
         )
 
-    async def situation(self, instance: Instance, status: InstanceStatus) -> Situation:
-        """Say how an Instance is that runs nothing, from its last run and its resources."""
+    async def situation(self, instance: Instance, status: InstanceStatus) -> Situation | None:
+        """Say how an Instance is that runs nothing, from its last run and its resources.
+
+        Returns:
+            None while the first lists of their kinds are under way, as after a start. Nothing
+            speaks against the conditions of before, and all Instances are reconciled once the
+            lists are in.
+        """
         key = key_of(instance)
-        unknown = [kind.plural for kind in READINESS_KINDS if not await self.observer.watch(kind)]
+        unknown = [kind for kind in READINESS_KINDS if not self.observer.watched(kind)]
         if unknown:
-            return Situation((RESOURCES_UNKNOWN, f"not allowed to watch {', '.join(unknown)}"))
+            await asyncio.gather(*map(self.observer.watch, unknown))
+            unknown = [kind for kind in unknown if not self.observer.watched(kind)]
+        if unknown and all(map(self.observer.is_late, unknown)):
+            return None
+        if unknown:
+            text = "; ".join(map(self.observer.why_unwatched, unknown))
+            return Situation((RESOURCES_UNKNOWN, text))
         objects = [obj for kind in READINESS_KINDS for obj in self.observer.of_instance(kind, key)]
         return settled(status, readiness(objects))
 

@@ -10,6 +10,8 @@ from kudo.run_status import running, with_entries
 from kudo.stored import judge_idle
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
 
+_LATE_SECONDS = 30.0
+
 
 @dataclass(frozen=True, slots=True)
 class Idle:
@@ -44,7 +46,12 @@ class Idle:
         if verdict.plan is not None:
             await context.instances.schedule(instance, verdict.plan, context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
-        await context.write_situation(instance, status, await context.situation(instance, status))
+        situation = await context.situation(instance, status)
+        if situation is None:
+            await context.instances.write_status(instance, status)
+            # For lists that fail in the end: nobody wakes an Instance for those.
+            return Result("idle", requeue_after=_LATE_SECONDS)
+        await context.write_situation(instance, status, situation)
         return Result("idle")
 
     async def without_version(self, instance: Instance, unusable: str = "") -> Result:

@@ -18,6 +18,9 @@ from kudo_reconciler.objects.ownership import Wanted
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.store.instances import InstanceStore
 
+_REASONS = 3
+"""So many kinds that are polled a message names."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApplyTask:
@@ -80,9 +83,11 @@ class ApplyTask:
             (item.resource, item.namespace, item.name): item
             for item in context.memory.applied.get(context.key, ())
         }
+        # Before anything is sent, so that what comes of it is seen. All at once: each kind that
+        # does not answer takes its time.
+        await asyncio.gather(*map(self.observer.watch, dict.fromkeys(w.resource for w in wanted)))
         items, objects = [], []
         for one in wanted:
-            await self.observer.watch(one.resource)
             done = before.get((one.resource, one.namespace, one.name))
             if done is not None and done.uid in context.memory.healthy:
                 items.append(done)
@@ -136,13 +141,17 @@ class ApplyTask:
                 context.memory.healthy.add(obj["metadata"]["uid"])
             else:
                 waiting.append(health)
-        message = ", ".join(health.message for health in waiting)
-        return TaskResult(done=not waiting, message=message, polled=self._unseen(context))
+        messages = [health.message for health in waiting]
+        unseen = self._unseen(context)
+        reasons = dict.fromkeys(self.observer.why_unwatched(item.resource) for item in unseen)
+        messages += [*filter(None, reasons)][:_REASONS]
+        return TaskResult(done=not waiting, message=", ".join(messages), polled=bool(unseen))
 
-    def _unseen(self, context: TaskContext) -> bool:
-        """Return whether something that is waited for could change without our notice."""
-        return any(
-            not self.observer.sees(item.resource, item.namespace, item.name)
+    def _unseen(self, context: TaskContext) -> list[AppliedObject]:
+        """Return what is waited for and could change without our notice."""
+        return [
+            item
             for item in context.memory.applied.get(context.key, ())
             if item.uid not in context.memory.healthy
-        )
+            and not self.observer.sees(item.resource, item.namespace, item.name)
+        ]

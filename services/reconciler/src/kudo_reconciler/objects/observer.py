@@ -2,7 +2,8 @@
 
 One informer a kind, on everything that carries `heritage=kudo`. `cached_objects` says what is kept
 of an object; of deleted ones, how Jobs ended and nothing else. A kind that may not be watched is
-read when it is asked for; the caller learns that and comes back after a while.
+read when it is asked for, and so is one whose first list has not come in yet; the caller learns
+that and comes back after a while.
 """
 
 import asyncio
@@ -11,10 +12,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from kubeio.client import Client
-from kubeio.errors import KubeError, NotFound
+from kubeio.errors import ApiError, ConnectionLost, KubeError, NotFound
 from kubeio.informer import REFUSALS, Informer
 from kubeio.informers import Informers
-from kubeio.reflector import Status, Timing
+from kubeio.reflector import Phase, Status, Timing
 from kubeio.resource import Resource
 from kubeio.store import Change
 from kudo import names
@@ -23,6 +24,7 @@ from kudo.health import needs_body
 from kudo.sharing import sharers
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import reduced
+from kudo_reconciler.objects.refusals import told
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,10 @@ _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _BY_INSTANCE = "instance"
 _REMEMBERED = 2000
 _JOB = ("batch", "Job")
+_QUOTED = 200
+"""Characters of what the API server says of a kind that it does not let us watch."""
+
+_Kind = tuple[str, str]
 
 
 class Observer:
@@ -41,6 +47,8 @@ class Observer:
         changed: Called with the Instance whose object changed.
         timing: Of the watches.
         on_status: Told of each change of phase of a watch.
+        on_watched: Told of a kind whose first list has come in, also where that came late.
+        sync_timeout: Seconds that the first callers of `watch` wait for the first list of a kind.
     """
 
     def __init__(
@@ -50,32 +58,61 @@ class Observer:
         changed: Callable[[Key], None],
         timing: Timing,
         on_status: Callable[[Resource, Status], None] | None = None,
+        on_watched: Callable[[Resource], None] | None = None,
+        sync_timeout: float = 1.0,
     ) -> None:
         self._client = client
         self._changed = changed
+        self._on_status = on_status
+        self._on_watched = on_watched
         self._informers = Informers(
-            client, group, on_change=self._on_change, on_status=on_status, timing=timing
+            client,
+            group,
+            on_change=self._on_change,
+            on_status=self._status,
+            sync_timeout=sync_timeout,
+            timing=timing,
         )
-        self._watched: dict[tuple[str, str], Informer] = {}
+        self._synced: set[_Kind] = set()
         self._gone: OrderedDict[str, JsonObject] = OrderedDict()
 
     async def watch(self, resource: Resource) -> bool:
-        """Watch a kind; return False if that is not possible now, so that it must be read."""
+        """Watch a kind; return False if it is not watched now, so that it must be read.
+
+        Waits for the first list until `sync_timeout` after the first call for a kind, and not at
+        all later on. Beside its callers a list that failed is tried again with backoff; one that
+        was refused is tried again by who asks after half a minute.
+        """
         if self.watched(resource):
             return True
         try:
-            self._watched[_kind(resource)] = await self._informers.get(
+            await self._informers.get(
                 resource,
                 label_selector=_SELECTOR,
                 indexers={_BY_INSTANCE: _instance_of},
                 transform=reduced,
-                metadata_only=not needs_body(resource.api_version, resource.kind),
+                metadata_only=_metadata_only(resource),
             )
         except REFUSALS as error:
             log.debug("kind is read, not watched", extra={"kind": resource.kind, "why": str(error)})
-        except KubeError as error:
-            log.warning("kind is not watched", extra={"kind": resource.kind, "why": str(error)})
         return self.watched(resource)
+
+    def why_unwatched(self, resource: Resource) -> str:
+        """Return why a kind is read again and again, for people; empty if it is watched."""
+        informer, refusal = self._find(resource), self._refusal(resource)
+        if informer is None and refusal is not None:
+            return f"{resource.name} cannot be watched ({_said(refusal, resource)}): polled"
+        error = None if informer is None else informer.error
+        if informer is not None and informer.has_synced:
+            why = "" if error is None else _said(error, resource)
+            return f"the watch of {resource.name} is interrupted ({why}): polled" if why else ""
+        why = "no answer yet" if error is None else _said(error, resource)
+        return f"{resource.name} are not watched yet (LIST: {why}): polled"
+
+    def is_late(self, resource: Resource) -> bool:
+        """Return whether the first list of a kind is under way and nothing speaks against it."""
+        informer = self._find(resource)
+        return informer is not None and not informer.has_synced and informer.error is None
 
     def close(self) -> None:
         """End all watches."""
@@ -83,21 +120,44 @@ class Observer:
             self._informers.stop(informer.resource)
 
     def informers(self) -> list[Informer]:
-        """Return what watches, made in one step, so that any thread may ask."""
-        return list(self._watched.values())
+        """Return what watches; any thread may ask."""
+        return [one for one in self._informers.running() if one.has_synced]
 
     def watched(self, resource: Resource) -> bool:
         return self._informer(resource) is not None
 
     def _informer(self, resource: Resource) -> Informer | None:
         """Return what watches a kind, as long as it may: its CRD or the right can be taken away."""
-        informer = self._watched.get(_kind(resource))
-        if informer is None or not isinstance(informer.error, REFUSALS):
-            return informer
-        log.warning("kind is not watched any more", extra={"kind": resource.kind})
-        del self._watched[_kind(resource)]
-        self._informers.stop(resource)
-        return None
+        informer = self._find(resource)
+        return informer if informer is not None and informer.has_synced else None
+
+    def _find(self, resource: Resource) -> Informer | None:
+        informer = self._informers.find(
+            resource, label_selector=_SELECTOR, metadata_only=_metadata_only(resource)
+        )
+        if informer is None and _kind(resource) in self._synced:
+            self._synced.discard(_kind(resource))
+            log.warning("kind is not watched any more", extra={"kind": resource.kind})
+        return informer
+
+    def _refusal(self, resource: Resource) -> KubeError | None:
+        return self._informers.refusal(
+            resource, label_selector=_SELECTOR, metadata_only=_metadata_only(resource)
+        )
+
+    def _status(self, resource: Resource, status: Status) -> None:
+        if self._on_status is not None:
+            self._on_status(resource, status)
+        if _kind(resource) in self._synced:
+            return
+        if status.phase is Phase.WATCHING:
+            self._synced.add(_kind(resource))
+            if self._on_watched is not None:
+                self._on_watched(resource)
+        elif status.error is not None and not isinstance(status.error, REFUSALS):
+            fields = {"kind": resource.kind, "retry_seconds": status.delay}
+            why = _said(status.error, resource)
+            log.warning("kind is not watched yet", extra={**fields, "why": why})
 
     async def current(
         self, resource: Resource, namespace: str | None, name: str
@@ -134,9 +194,12 @@ class Observer:
         return live
 
     def sees(self, resource: Resource, namespace: str | None, name: str) -> bool:
-        """Return whether a change of this object would be noticed."""
+        """Return whether a change of this object would be noticed at once."""
         informer = self._informer(resource)
-        return informer is not None and informer.get(namespace, name) is not None
+        # A watch that cannot be opened is retried with delays that grow.
+        if informer is None or informer.error is not None:
+            return False
+        return informer.get(namespace, name) is not None
 
     def last_state(self, uid: str) -> JsonObject | None:
         """Return how a Job ended that was deleted lately, if it was watched."""
@@ -175,7 +238,17 @@ class Observer:
             self._changed(Key(namespace, name))
 
 
-def _kind(resource: Resource) -> tuple[str, str]:
+def _metadata_only(resource: Resource) -> bool:
+    return not needs_body(resource.api_version, resource.kind)
+
+
+def _said(error: KubeError, resource: Resource) -> str:
+    """Return what may be said of an error, cut to what a message has room for."""
+    text = told(error, resource) if isinstance(error, ApiError | ConnectionLost) else str(error)
+    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]} ..."
+
+
+def _kind(resource: Resource) -> _Kind:
     """Return what a kind is watched as, wherever the resource comes from."""
     return resource.api_version, resource.plural
 

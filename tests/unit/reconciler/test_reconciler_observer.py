@@ -1,0 +1,149 @@
+"""Kinds that are watched, not yet watched, and not to be watched; who is woken by what is seen."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from kubeio.client import Client
+from kubeio.reflector import Timing
+from kubeio.resource import Resource
+from kudo_reconciler.keys import Key
+from kudo_reconciler.objects.observer import Observer
+from tests.unit.kubeio.fake_api import WIDGET, FakeApi, error_event, fake_api, refuse, stream, until
+
+OURS = {"heritage": "kudo", "kudo.dev/instance": "i"}
+TIMING = Timing(backoff=(0.01, 0.02), steady=0.01)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with fake_api() as started:
+        yield started
+
+
+@asynccontextmanager
+async def observer(
+    api: FakeApi, woken: list[Key] | None = None, **options: Any
+) -> AsyncIterator[Observer]:
+    async with Client(api.config, timeout=5.0) as client, asyncio.TaskGroup() as group:
+        changed = (woken if woken is not None else []).append
+        made = Observer(client, group, changed, options.pop("timing", TIMING), **options)
+        yield made
+        made.close()
+
+
+def hold_list(api: FakeApi) -> asyncio.Event:
+    """Have the next list answered when the event is set."""
+    answer = asyncio.Event()
+
+    async def slow(request: web.Request) -> web.StreamResponse:
+        await answer.wait()
+        return await api.answer_list(request)
+
+    api.list_faults.append(slow)
+    return answer
+
+
+async def test_a_kind_that_answers_is_watched_at_once(api: FakeApi) -> None:
+    async with observer(api) as seen:
+        assert await seen.watch(WIDGET)
+        assert seen.why_unwatched(WIDGET) == ""
+        assert not seen.is_late(WIDGET)
+        assert [one.resource for one in seen.informers()] == [WIDGET]
+
+
+async def test_a_slow_list_holds_its_first_caller_shortly_and_nobody_after_that(
+    api: FakeApi,
+) -> None:
+    answer = hold_list(api)
+    async with observer(api, sync_timeout=0.01) as seen, asyncio.timeout(5):
+        for _ in range(3):
+            assert not await seen.watch(WIDGET)
+        assert seen.is_late(WIDGET)
+        why = seen.why_unwatched(WIDGET)
+        assert why == "widgets.example.dev are not watched yet (LIST: no answer yet): polled"
+        assert seen.informers() == []
+        answer.set()
+        await until(lambda: seen.watched(WIDGET))
+        assert len(api.lists) == 1
+
+
+async def test_a_list_that_fails_is_retried_beside_and_wakes_whom_it_shows(api: FakeApi) -> None:
+    api.put("a", labels=OURS)
+    failing = hold_list(api)
+    api.list_faults.extend(refuse(500, "InternalError") for _ in range(3))
+    woken: list[Key] = []
+    watched: list[Resource] = []
+    async with observer(api, woken, on_watched=watched.append, sync_timeout=0.01) as seen:
+        assert not await seen.watch(WIDGET)
+        assert not seen.sees(WIDGET, "ns", "a")
+        assert (woken, watched) == ([], [])
+        failing.set()
+        await until(lambda: watched)
+        assert seen.sees(WIDGET, "ns", "a")
+        assert await seen.watch(WIDGET)
+    assert woken == [Key("ns", "i")]
+    assert watched == [WIDGET]
+
+
+async def test_why_a_list_fails_is_told(api: FakeApi) -> None:
+    api.list_faults.extend(refuse(500, "InternalError") for _ in range(2))
+    timing = Timing(backoff=(60.0, 60.0))
+    async with observer(api, timing=timing, sync_timeout=0.5) as seen:
+        assert not await seen.watch(WIDGET)
+        assert not seen.is_late(WIDGET)
+        assert seen.why_unwatched(WIDGET) == (
+            "widgets.example.dev are not watched yet (LIST: no (500 InternalError)): polled"
+        )
+
+
+async def test_a_refused_kind_is_not_asked_for_again_at_once(api: FakeApi) -> None:
+    api.list_faults.append(refuse(403, "Forbidden"))
+    async with observer(api) as seen:
+        for _ in range(3):
+            assert not await seen.watch(WIDGET)
+        assert seen.why_unwatched(WIDGET) == (
+            "widgets.example.dev cannot be watched (no (403 Forbidden)): polled"
+        )
+    assert len(api.lists) == 1
+
+
+async def test_what_the_api_server_says_is_cut(api: FakeApi) -> None:
+    async def talkative(request: web.Request) -> web.StreamResponse:
+        body = {"kind": "Status", "status": "Failure", "message": "x" * 5000, "code": 403}
+        return web.json_response(body, status=403)
+
+    api.list_faults.append(talkative)
+    async with observer(api) as seen:
+        assert not await seen.watch(WIDGET)
+        why = seen.why_unwatched(WIDGET)
+    assert why.endswith("x ...): polled")
+    assert why.count("x") < 200
+
+
+async def test_a_right_that_is_taken_away_is_told(api: FakeApi) -> None:
+    async with observer(api) as seen:
+        assert await seen.watch(WIDGET)
+        await until(lambda: api.watchers)
+        api.watch_faults.append(refuse(403, "Forbidden"))
+        api.end_watches()
+        await until(lambda: not seen.watched(WIDGET))
+        assert "cannot be watched (no (403 Forbidden))" in seen.why_unwatched(WIDGET)
+        assert not await seen.watch(WIDGET)
+    assert len(api.lists) == 1
+
+
+async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -> None:
+    api.put("a", labels=OURS)
+    api.watch_faults.append(stream(error_event(500, "InternalError")))
+    async with observer(api, timing=Timing(backoff=(0.2, 0.2))) as seen:
+        assert await seen.watch(WIDGET)
+        await until(lambda: not seen.sees(WIDGET, "ns", "a"))
+        why = seen.why_unwatched(WIDGET)
+        assert why.startswith("the watch of widgets.example.dev is interrupted (no (500")
+        await until(lambda: seen.sees(WIDGET, "ns", "a"))
+        assert seen.why_unwatched(WIDGET) == ""
