@@ -10,6 +10,7 @@ from kubeio.errors import Invalid
 from kubeio.informer import Informer
 from kudo.api import Instance, InstanceStatus
 from kudo_reconciler.errors import Outdated
+from kudo_reconciler.keys import key_of
 from kudo_reconciler.store.instances import InstanceStore
 from tests.integration.support import (
     INSTANCES,
@@ -43,6 +44,12 @@ async def read(world: World) -> Instance:
     return Instance.from_wire(await world.instance("i"))
 
 
+def own(store: InstanceStore) -> bool:
+    """Return whether the object in the cache counts as written by us."""
+    [cached] = store.informer.list()
+    return store.is_own_write(cached)
+
+
 async def running(world: World, plan_name: str = "deploy") -> Instance:
     await world.patch("i", {"planExecution": {"planName": plan_name}})
     return await read(world)
@@ -67,6 +74,46 @@ async def test_the_clear_passes_over_a_change_of_labels(world: World, store: Ins
 
     assert not cleared.scheduled.plan_name
     assert scheduled(await world.instance("i")) == {}
+
+
+async def test_a_clear_that_changed_nothing_else_is_our_own(
+    world: World, store: InstanceStore
+) -> None:
+    before = await running(world)
+    live = await store.live(key_of(before))
+    assert live is not None
+    written = await store.write_status(live, InstanceStatus(observed_generation=99))
+    assert own(store)
+
+    await store.clear_run(written, before.scheduled.uid or "")
+
+    assert own(store)
+
+
+@pytest.mark.parametrize("change", ["deleted", "labelled", "spec"])
+async def test_a_clear_that_brings_the_change_of_somebody_else_is_news(
+    world: World, store: InstanceStore, change: str
+) -> None:
+    """The watch is behind: nothing but the answer to the clear will tell of the change."""
+    before = await running(world)
+    live = await store.live(key_of(before))
+    assert live is not None
+    live = await store.set_finalizers(live, ["kudo.dev.instance.cleanup"])
+    assert live is not None
+    written = await store.write_status(live, InstanceStatus(observed_generation=99))
+    if change == "deleted":
+        await world.client.delete(INSTANCES, "i", namespace=world.namespace)
+    elif change == "labelled":
+        await world.kubectl("label", "instances.kudo.dev", "i", "team=a")
+    else:
+        await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+
+    cleared = await store.clear_run(written, before.scheduled.uid or "")
+
+    assert not own(store)
+    assert cleared.metadata.deleting == (change == "deleted")
+    clear = '{"metadata":{"finalizers":[]}}'
+    await world.kubectl("patch", "instances.kudo.dev", "i", "--type=merge", "-p", clear)
 
 
 async def test_a_status_is_not_written_over_a_newer_object(
