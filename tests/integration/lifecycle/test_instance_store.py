@@ -8,10 +8,11 @@ from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.errors import Invalid
 from kubeio.informer import Informer
-from kudo.api import Instance, InstanceStatus
+from kudo.api import Instance, InstanceStatus, JsonObject
 from kudo_reconciler.errors import Outdated
-from kudo_reconciler.keys import key_of
+from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.store.own_writes import OwnWrites
 from tests.integration.support import (
     INSTANCES,
     World,
@@ -25,7 +26,13 @@ from tests.integration.support import (
 
 
 @pytest.fixture
-async def store(world: World) -> AsyncIterator[InstanceStore]:
+def news() -> list[JsonObject]:
+    """Return the Instances that were seen to change by others."""
+    return []
+
+
+@pytest.fixture
+async def store(world: World, news: list[JsonObject]) -> AsyncIterator[InstanceStore]:
     """Yield the store of a reconciler that is alone with an Instance `i`."""
     version = operator_version(
         "stored-1",
@@ -37,17 +44,14 @@ async def store(world: World) -> AsyncIterator[InstanceStore]:
     world.installation.reconciler.stop()
     kubeconfig = world.installation.cluster.kubeconfig("reconciler")
     async with Client(load_config(kubeconfig)) as client:
-        yield InstanceStore(client, Informer(client, INSTANCES))
+        own = OwnWrites[Key](lambda _, change: news.append(change.object))
+        store = InstanceStore(client, Informer(client, INSTANCES), own)
+        store.informer.add_handler(store.changed)
+        yield store
 
 
 async def read(world: World) -> Instance:
     return Instance.from_wire(await world.instance("i"))
-
-
-def own(store: InstanceStore) -> bool:
-    """Return whether the object in the cache counts as written by us."""
-    [cached] = store.informer.list()
-    return store.is_own_write(cached)
 
 
 async def running(world: World, plan_name: str = "deploy") -> Instance:
@@ -76,31 +80,39 @@ async def test_the_clear_passes_over_a_change_of_labels(world: World, store: Ins
     assert scheduled(await world.instance("i")) == {}
 
 
-async def test_a_clear_that_changed_nothing_else_is_our_own(
-    world: World, store: InstanceStore
-) -> None:
-    before = await running(world)
-    live = await store.live(key_of(before))
+async def ended(world: World, store: InstanceStore) -> Instance:
+    """Return an Instance whose terminal status has just been written."""
+    live = await store.live(key_of(await running(world)))
     assert live is not None
-    written = await store.write_status(live, InstanceStatus(observed_generation=99))
-    assert own(store)
-
-    await store.clear_run(written, before.scheduled.uid or "")
-
-    assert own(store)
+    kept = await store.set_finalizers(live, ["kudo.dev.instance.cleanup"])
+    assert kept is not None
+    return await store.write_status(kept, InstanceStatus(observed_generation=99))
 
 
-@pytest.mark.parametrize("change", ["deleted", "labelled", "spec"])
+async def let_go(world: World) -> None:
+    free = '{"metadata":{"finalizers":[]}}'
+    await world.kubectl("patch", "instances.kudo.dev", "i", "--type=merge", "-p", free)
+
+
+async def test_what_we_wrote_ourselves_is_no_news(
+    world: World, store: InstanceStore, news: list[JsonObject]
+) -> None:
+    written = await ended(world, store)
+    cleared = await store.clear_run(written, written.scheduled.uid or "")
+    await store.schedule(cleared, "other", "some-uid")
+
+    # The first read was news; nothing that followed was.
+    assert len(news) == 1
+    await let_go(world)
+
+
+@pytest.mark.parametrize("change", ["deleted", "labelled", "cancelled"])
 async def test_a_clear_that_brings_the_change_of_somebody_else_is_news(
-    world: World, store: InstanceStore, change: str
+    world: World, store: InstanceStore, news: list[JsonObject], change: str
 ) -> None:
     """The watch is behind: nothing but the answer to the clear will tell of the change."""
-    before = await running(world)
-    live = await store.live(key_of(before))
-    assert live is not None
-    live = await store.set_finalizers(live, ["kudo.dev.instance.cleanup"])
-    assert live is not None
-    written = await store.write_status(live, InstanceStatus(observed_generation=99))
+    written = await ended(world, store)
+    news.clear()
     if change == "deleted":
         await world.client.delete(INSTANCES, "i", namespace=world.namespace)
     elif change == "labelled":
@@ -108,12 +120,12 @@ async def test_a_clear_that_brings_the_change_of_somebody_else_is_news(
     else:
         await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
 
-    cleared = await store.clear_run(written, before.scheduled.uid or "")
+    cleared = await store.clear_run(written, written.scheduled.uid or "")
 
-    assert not own(store)
+    [told] = news
+    assert told["metadata"]["resourceVersion"] == cleared.metadata.resource_version
     assert cleared.metadata.deleting == (change == "deleted")
-    clear = '{"metadata":{"finalizers":[]}}'
-    await world.kubectl("patch", "instances.kudo.dev", "i", "--type=merge", "-p", clear)
+    await let_go(world)
 
 
 async def test_a_status_is_not_written_over_a_newer_object(

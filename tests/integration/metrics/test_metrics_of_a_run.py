@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from kubeio.errors import NotFound
 from kudo_cluster.installation import Service
+from kudo_reconciler.metrics.labels import PASS_OUTCOMES
 from tests.integration.lifecycle.helpers import client_as
 from tests.integration.support import (
     INSTANCES,
@@ -32,6 +33,7 @@ from tests.integration.support import (
 )
 from tests.unit.reconciler.metrics_docs import documented
 
+_DEPLOYS = 10
 SERVICES = {"reconciler": ("Reconciler", "Both"), "webhook": ("Webhook", "Both")}
 
 
@@ -266,3 +268,29 @@ async def test_what_a_service_tells_is_what_is_documented(world: World, name: st
     # The moment at which a counter began is an addition of the client library.
     kinds = {metric: kind for metric, kind in told.kinds.items() if not metric.endswith("_created")}
     assert kinds == listed
+
+
+async def test_our_own_writes_cause_no_second_reconcile(world: World) -> None:
+    version = operator_version(
+        "one-1",
+        templates={"a.yaml": template(config_map("{{ .Name }}-a"))},
+        plans={"deploy": plan({"a": ["a"]})},
+    )
+    await world.apply(version, new_instance("first", "one-1"))
+    await world.until_complete("first")
+    # Of the kinds that it has not seen the reconciler opens the watch first.
+    before = await until(world, lambda m: m("kudo_watches", resource="configmaps") == 1, "a watch")
+
+    for number in range(_DEPLOYS):
+        await world.apply(new_instance(f"i{number}", "one-1"))
+        await world.until_complete(f"i{number}")
+    after = await until(
+        world, lambda m: passes(m, "finished") >= passes(before, "finished") + _DEPLOYS, "the ends"
+    )
+
+    # An event may come before the answer to the write that it tells of, or after it.
+    assert sum(passes(after, one) - passes(before, one) for one in PASS_OUTCOMES) == _DEPLOYS
+
+
+def passes(metrics: Scrape, outcome: str) -> float:
+    return metrics("kudo_reconcile_total", outcome=outcome)

@@ -11,6 +11,7 @@ from aiohttp import web
 from kubeio.client import Client
 from kubeio.reflector import Timing
 from kubeio.resource import Resource
+from kudo.api import JsonObject
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, error_event, fake_api, refuse, stream, until
@@ -147,3 +148,110 @@ async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -
         assert why.startswith("the watch of widgets.example.dev is interrupted (no (500")
         await until(lambda: seen.sees(WIDGET, "ns", "a"))
         assert seen.why_unwatched(WIDGET) == ""
+
+
+ME, OTHER = Key("ns", "i"), Key("ns", "other")
+
+
+def written(obj: JsonObject, version: int, *, by: str = "kudo", **metadata: Any) -> JsonObject:
+    """Return an object as the API server answers to a write."""
+    fields = {"resourceVersion": str(version), "managedFields": [{"manager": by}], **metadata}
+    return {**obj, "metadata": {**obj["metadata"], **fields}}
+
+
+def made_by_us(version: int, **metadata: Any) -> JsonObject:
+    obj = {"apiVersion": "example.dev/v1", "kind": "Widget", "spec": {"note": ""}}
+    fields = {"name": "new", "namespace": "ns", "uid": "new", "labels": OURS, **metadata}
+    return written({**obj, "metadata": fields}, version)
+
+
+def write(seen: Observer, answer: JsonObject, *, after: JsonObject | None, by: Key = ME) -> None:
+    metadata = answer["metadata"]
+    with seen.writing(WIDGET, metadata["namespace"], metadata["name"], by) as sent:
+        sent.answered(answer, after=after)
+
+
+async def test_what_we_created_or_applied_wakes_nobody(api: FakeApi) -> None:
+    woken: list[Key] = []
+    async with observer(api, woken) as seen:
+        await seen.watch(WIDGET)
+        created = made_by_us(100)
+        write(seen, created, after=None)
+        write(seen, written(created, 101), after=created)
+        cached = await seen.current(WIDGET, "ns", "new")
+    assert cached is not None
+    assert cached["metadata"]["resourceVersion"] == "101"
+    assert woken == []
+
+
+async def test_the_event_of_a_write_that_comes_before_its_answer_wakes_nobody(
+    api: FakeApi,
+) -> None:
+    woken: list[Key] = []
+    async with observer(api, woken) as seen:
+        await seen.watch(WIDGET)
+        await until(lambda: api.watchers)
+        with seen.writing(WIDGET, "ns", "a", ME) as sent:
+            created = written(api.put("a", labels=OURS), api.version)
+            await until(lambda: seen.sees(WIDGET, "ns", "a"))
+            sent.answered(created, after=None)
+        assert woken == []
+        with seen.writing(WIDGET, "ns", "a", ME) as sent:
+            theirs = api.put("a", labels=OURS, note="of somebody")
+            await until(lambda: seen.informers()[0].highest_version == api.version)
+            sent.answered(written(api.put("a", labels=OURS), api.version), after=theirs)
+    assert {*woken} == {ME}
+
+
+async def test_who_shares_an_object_is_woken_by_a_write(api: FakeApi) -> None:
+    woken: list[Key] = []
+    theirs = {**OURS, "kudo.dev/instance": "other"}
+    before = api.put("a", labels=theirs)
+    async with observer(api, woken) as seen:
+        await seen.watch(WIDGET)
+        woken.clear()
+        write(seen, written(before, 100, labels=OURS), after=before)
+    assert woken == [OTHER]
+
+
+async def test_an_answer_that_brings_more_than_was_written_wakes_its_author(api: FakeApi) -> None:
+    """Version 101 came before the write, and its event is still to come: it will be old."""
+    woken: list[Key] = []
+    async with observer(api, woken) as seen:
+        await seen.watch(WIDGET)
+        created = made_by_us(100)
+        write(seen, created, after=None)
+        write(seen, written(created, 102), after=written(created, 101))
+        assert woken == [ME]
+        write(seen, written(created, 103), after=written(created, 102))
+    assert woken == [ME]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        written(made_by_us(100), 100, by="somebody"),
+        made_by_us(100, deletionTimestamp="2026-01-01T00:00:00Z"),
+    ],
+    ids=["made by somebody", "being deleted"],
+)
+async def test_what_was_there_when_it_was_to_be_created_wakes_its_author(
+    api: FakeApi, answer: JsonObject
+) -> None:
+    woken: list[Key] = []
+    async with observer(api, woken) as seen:
+        await seen.watch(WIDGET)
+        write(seen, answer, after=None)
+    assert woken == [ME]
+
+
+async def test_what_was_read_wakes_all_whom_it_concerns(api: FakeApi) -> None:
+    woken: list[Key] = []
+    before = api.put("a", labels=OURS)
+    async with observer(api, woken) as seen:
+        await seen.watch(WIDGET)
+        woken.clear()
+        seen.read(WIDGET, before)
+        assert woken == []
+        seen.read(WIDGET, written(before, 100))
+    assert woken == [ME]

@@ -56,6 +56,7 @@ from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KI
 from kudo_reconciler.settings import Settings
 from kudo_reconciler.store.children import ChildStore
 from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, kept_version
 from serving.connections import Connections
@@ -155,7 +156,7 @@ class App:
         client.before_write = self.leadership.check
         client.on_request = self.metrics.request_seen
         instances = self._informer(INSTANCES, {_BY_VERSION: _version_of})
-        self._instances = InstanceStore(client, instances)
+        self._instances = InstanceStore(client, instances, OwnWrites(self._instance_news))
         self.metrics.add_instances(instances.list)
         informer = self._informer(OPERATOR_VERSIONS, transform=kept_version)
         self._versions = VersionStore(client, informer)
@@ -224,16 +225,17 @@ class App:
         await self._controller(observer).run()
 
     def _instance_changed(self, change: Change) -> None:
-        """Have every change worked on, but for what we wrote ourselves; parents wait for any.
+        """Have every change worked on, but for what we wrote ourselves; parents wait for any."""
+        for parent in {*_parents(change.object), *(_parents(change.old) if change.old else ())}:
+            self.queue.nudge(parent)
+        self._instances.changed(change)
+
+    def _instance_news(self, key: Key, change: Change) -> None:
+        """Have a change worked on that we did not make.
 
         A change of the status alone, by whomever, does not shorten the backoff of a failing
         Instance.
         """
-        for parent in {*_parents(change.object), *(_parents(change.old) if change.old else ())}:
-            self.queue.nudge(parent)
-        if change.kind == "updated" and self._instances.is_own_write(change.object):
-            return
-        key = _key(change.object)
         if change.old is not None and _same_but_status(change.old, change.object):
             self.queue.nudge(key)
         else:

@@ -52,7 +52,6 @@ class InstanceReconciler:
         if instance is None:
             await self.scheduled.forget(key)
             await self.context.operations.forget(key, READ_VALUES, FIND_CHILDREN)
-            self.context.instances.forget(key)
             await self.context.cluster_objects.forget(key)
             return Result("gone")
         try:

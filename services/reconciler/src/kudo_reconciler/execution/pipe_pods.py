@@ -58,7 +58,9 @@ class PipePods:
         except NotFound:
             return
         if left.get("kind") == PODS.kind:
-            self.observer.applied(PODS, left)
+            # No answer of ours alone: the deletion tested the uid, and what the kubelet wrote
+            # meanwhile comes with it.
+            self.observer.read(PODS, left)
 
     async def sweep(self, instance: Instance, keep: str = "") -> None:
         """Delete the pods of executions that are over.

@@ -25,10 +25,11 @@ from kudo.sharing import Claim, differs, sharers
 from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
+from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.cached_objects import written_by
 from kudo_reconciler.objects.locks import KeyedLocks
-from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.observer import ObjectWrite, Observer
 from kudo_reconciler.objects.ownership import Ownership, Wanted
 from kudo_reconciler.objects.refusals import (
     Refusal,
@@ -64,10 +65,12 @@ class Applier:
             FatalTaskError: the API server will not take the object.
             TransientTaskError: it may take it later.
         """
-        async with self.locks.of((wanted.resource, wanted.namespace, wanted.name)):
-            return await self._apply(wanted, context)
+        place = (wanted.resource, wanted.namespace, wanted.name)
+        async with self.locks.of(place):
+            with self.observer.writing(*place, key_of(context.instance)) as write:
+                return await self._apply(wanted, context, write)
 
-    async def _apply(self, wanted: Wanted, context: RunContext) -> JsonObject:
+    async def _apply(self, wanted: Wanted, context: RunContext, write: ObjectWrite) -> JsonObject:
         known = await self._known(wanted)
         for _ in range(_ATTEMPTS):
             try:
@@ -84,7 +87,7 @@ class Applier:
                 raise self._refused(wanted, error) from error
             else:
                 self.metrics.applied.labels("applied").inc()
-                self.observer.applied(wanted.resource, applied)
+                write.answered(applied, after=known)
                 return applied
         text = f"{wanted.manifest} keeps changing while it is applied"
         raise TransientTaskError("TaskApplyError", text)
@@ -181,6 +184,8 @@ class Applier:
         live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
         if live["metadata"]["uid"] != known["metadata"]["uid"]:
             raise Conflict("the object was replaced meanwhile", status=409)
+        # From here on what is written follows this state, which the cache may not have told of.
+        self.observer.read(wanted.resource, live)
         entries = taken_over(live["metadata"], wanted.resource.api_version)
         if entries is None:
             entries = await self._from_last_applied(wanted, live, context)
@@ -217,6 +222,7 @@ class Applier:
     ) -> JsonObject:
         """Apply an object that other Instances apply, too, if that makes a difference."""
         live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        self.observer.read(wanted.resource, live)
         planned = await self._send(wanted, known, context, force=True, dry_run=True)
         if differs(planned, live):
             text = (

@@ -127,10 +127,12 @@ class ClusterObjects:
             else jsonpatch.remove(_ANNOTATION)
         )
         version = jsonpatch.test("/metadata/resourceVersion", metadata["resourceVersion"])
-        changed = await self.client.json_patch(
-            resource, metadata["name"], [version, change], field_manager=names.FIELD_MANAGER
-        )
-        self.observer.applied(resource, changed)
+        name, author = metadata["name"], Key(one.namespace, one.name)
+        with self.observer.writing(resource, None, name, author) as write:
+            changed = await self.client.json_patch(
+                resource, name, [version, change], field_manager=names.FIELD_MANAGER
+            )
+            write.answered(changed, after=obj)
 
     async def _tell_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
         if kept:

@@ -9,7 +9,9 @@ that and comes back after a while.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, KubeError, NotFound
@@ -18,13 +20,15 @@ from kubeio.informers import Informers
 from kubeio.reflector import Phase, Status, Timing
 from kubeio.resource import Resource
 from kubeio.store import Change
+from kubeio.store import key_of as store_key
 from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body
 from kudo.sharing import sharers
 from kudo_reconciler.keys import Key
-from kudo_reconciler.objects.cached_objects import reduced
+from kudo_reconciler.objects.cached_objects import reduced, written_by
 from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.store.own_writes import OwnWrites
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +40,7 @@ _QUOTED = 200
 """Characters of what the API server says of a kind that it does not let us watch."""
 
 _Kind = tuple[str, str]
+_WriteKey = tuple[_Kind, str, str, Key]
 
 
 class Observer:
@@ -62,7 +67,6 @@ class Observer:
         sync_timeout: float = 1.0,
     ) -> None:
         self._client = client
-        self._changed = changed
         self._on_status = on_status
         self._on_watched = on_watched
         self._informers = Informers(
@@ -75,6 +79,7 @@ class Observer:
         )
         self._synced: set[_Kind] = set()
         self._gone: OrderedDict[str, JsonObject] = OrderedDict()
+        self.own: OwnWrites[_WriteKey] = OwnWrites(lambda key, _: changed(key[-1]))
 
     async def watch(self, resource: Resource) -> bool:
         """Watch a kind; return False if it is not watched now, so that it must be read.
@@ -190,7 +195,7 @@ class Observer:
             if informer is not None:
                 informer.observe_gone(namespace, name)
             return None
-        self.applied(resource, live)
+        self.read(resource, live)
         return live
 
     def sees(self, resource: Resource, namespace: str | None, name: str) -> bool:
@@ -205,11 +210,30 @@ class Observer:
         """Return how a Job ended that was deleted lately, if it was watched."""
         return self._gone.get(uid)
 
-    def applied(self, resource: Resource, obj: JsonObject) -> None:
-        """Take in the answer to an own write."""
+    def read(self, resource: Resource, obj: JsonObject) -> None:
+        """Take in what the API server says of an object; whoever it concerns is woken.
+
+        Also the Instance that asked: one step read it, and another may wait for the same object by
+        events that are old from now on. It costs a reconcile only where the watch was behind.
+        """
         informer = self._informer(resource)
         if informer is not None:
             informer.observe(obj)
+
+    @contextmanager
+    def writing(
+        self, resource: Resource, namespace: str | None, name: str, by: Key
+    ) -> Iterator["ObjectWrite"]:
+        """Write an object for an Instance, which is not woken by what it did itself.
+
+        Others that share the object are woken at once, and so is the author, once the write has
+        ended, by what others did meanwhile.
+        """
+        informer = self._informer(resource)
+        before = None if informer is None else informer.get(namespace, name)
+        write = ObjectWrite(self, resource, (_kind(resource), namespace or "", name, by), before)
+        with self.own.writing(write.key):
+            yield write
 
     def of_instance(self, resource: Resource, key: Key) -> list[JsonObject]:
         """Return the watched objects of a kind that belong to an Instance."""
@@ -233,9 +257,54 @@ class Observer:
                 self._gone.popitem(last=False)
         # An object that another Instance took over concerns both.
         keys = {*_instance_of(change.object), *(_instance_of(change.old) if change.old else ())}
-        for key in keys:
-            namespace, _, name = key.partition("/")
-            self._changed(Key(namespace, name))
+        for one in keys:
+            namespace, _, name = one.partition("/")
+            key = Key(namespace, name)
+            self.own.changed((_kind(resource), *store_key(change.object), key), change)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWrite:
+    """A write to an object that is on the way.
+
+    Attributes:
+        key: What is written, and for which Instance.
+        before: The object as the cache had it when the write began.
+    """
+
+    observer: Observer
+    resource: Resource
+    key: _WriteKey
+    before: JsonObject | None
+
+    def answered(self, answer: JsonObject, *, after: JsonObject | None) -> None:
+        """Take in the answer.
+
+        Args:
+            answer: The object as it is now.
+            after: The object whose resourceVersion the write tested; None if it was to create it.
+        """
+        if self._is_own(answer, after):
+            self.observer.own.answered(self.key, answer)
+        self.observer.read(self.resource, answer)
+
+    def _is_own(self, answer: JsonObject, after: JsonObject | None) -> bool:
+        """Return whether the answer brings nothing but what was written.
+
+        A write that tested a resourceVersion changed exactly that state; had the cache an older
+        one, then the answer brings what came between, and the events of that are old from now on.
+        A write that was to create the object tested nothing: it may have met what somebody else had
+        just made, or was deleting.
+        """
+        if after is not None:
+            return self.before is not None and _version(self.before) == _version(after)
+        alone = all(writer.manager == names.FIELD_MANAGER for writer in written_by(answer))
+        return self.before is None and alone and not answer["metadata"].get("deletionTimestamp")
+
+
+def _version(obj: JsonObject) -> tuple[str | None, str | None]:
+    metadata = obj["metadata"]
+    return metadata.get("uid"), metadata.get("resourceVersion")
 
 
 def _metadata_only(resource: Resource) -> bool:

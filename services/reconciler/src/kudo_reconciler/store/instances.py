@@ -3,42 +3,41 @@
 * Status writes carry the resourceVersion they were computed from.
 * The clear of a run tests its uid, so that a newer run that came in is left alone.
 * The answer to each own write goes into the cache at once: no pass works on an older object.
-* An answer is an own write only if it carries no change of anybody else. Where the write tested the
-  resourceVersion it cannot; the answer to a clear is compared with what was known before.
+* Own writes are no news. An answer is an own write only if it carries no change of anybody else:
+  where the write tested the resourceVersion it cannot, and the answer to a clear is compared with
+  what was known before.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kubeio import jsonpatch
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, Invalid, NotFound
 from kubeio.informer import Informer
+from kubeio.store import Change
 from kudo.api import Instance, InstanceStatus, JsonObject
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.resources import INSTANCES
+from kudo_reconciler.store.own_writes import OwnWrites
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceStore:
-    """The Instances of the cluster: reads from the cache, writes to the API server."""
+    """The Instances of the cluster: reads from the cache, writes to the API server.
+
+    Attributes:
+        own: Tells the own writes from the changes that have to be worked on.
+    """
 
     client: Client
     informer: Informer
-    _written: dict[Key, str] = field(default_factory=dict)
+    own: OwnWrites[Key]
 
-    def is_own_write(self, raw: JsonObject) -> bool:
-        """Return whether this is the object as we wrote it last: nothing that we don't know.
-
-        Whoever asks for a change of the Instance reconciles it unless this is so.
-        """
-        metadata = raw["metadata"]
-        key = Key(metadata["namespace"], metadata["name"])
-        return self._written.get(key, "") == str(metadata["resourceVersion"])
-
-    def forget(self, key: Key) -> None:
-        """Forget what was written of an Instance that is gone."""
-        self._written.pop(key, None)
+    def changed(self, change: Change) -> None:
+        """Take a change that the cache tells of; it is news unless we made it."""
+        metadata = change.object["metadata"]
+        self.own.changed(Key(metadata["namespace"], metadata["name"]), change)
 
     def cached(self, key: Key) -> Instance | None:
         raw = self.informer.get(key.namespace, key.name)
@@ -74,11 +73,13 @@ class InstanceStore:
             "spec": instance.spec.to_wire(),
             "status": status.to_wire(),
         }
-        try:
-            return self._observed(await self.client.replace(INSTANCES, body, subresource="status"))
-        except (Conflict, NotFound) as error:
-            await self._read_again(instance, error)
-            raise Outdated from error
+        with self.own.writing(key_of(instance)):
+            try:
+                answer = await self.client.replace(INSTANCES, body, subresource="status")
+            except (Conflict, NotFound) as error:
+                await self._read_again(instance, error)
+                raise Outdated from error
+            return self._observed(answer, own=True)
 
     async def clear_run(self, instance: Instance, uid: str) -> Instance:
         """End the scheduled run, if it is still the one with this uid.
@@ -86,22 +87,20 @@ class InstanceStore:
         Raises:
             Outdated: another run was scheduled meanwhile, or the Instance is gone.
         """
-        answer = await self._send(
-            instance,
-            jsonpatch.test("/metadata/uid", instance.metadata.uid),
-            jsonpatch.test("/spec/planExecution/uid", uid),
-            jsonpatch.replace("/spec/planExecution", {}),
-        )
-        # The uid alone is tested, so that a change of labels does not hold up the end of a run. So
-        # the object may have changed before, such as by a deletion whose event is still to come:
-        # once this answer is in the cache, that event is old and wakes nobody.
         key = key_of(instance)
         known = self.informer.get(key.namespace, key.name)
-        if known is not None and _only_cleared(known, answer):
-            return self._observed(answer)
-        self._written.pop(key, None)
-        self.informer.observe(answer)
-        return Instance.from_wire(answer)
+        with self.own.writing(key):
+            answer = await self._send(
+                instance,
+                jsonpatch.test("/metadata/uid", instance.metadata.uid),
+                jsonpatch.test("/spec/planExecution/uid", uid),
+                jsonpatch.replace("/spec/planExecution", {}),
+            )
+            # The uid alone is tested, so that a change of labels does not hold up the end of a run.
+            # So the object may have changed before, such as by a deletion whose event is still to
+            # come: once this answer is in the cache, that event is old and wakes nobody.
+            own = known is not None and _only_cleared(known, answer)
+            return self._observed(answer, own=own)
 
     async def schedule(self, instance: Instance, plan: str, uid: str) -> Instance:
         """Put a run in the place of what is scheduled.
@@ -146,7 +145,9 @@ class InstanceStore:
         return True
 
     async def _patch(self, instance: Instance, *operations: JsonObject) -> Instance:
-        return self._observed(await self._send(instance, *operations))
+        """Change an Instance that is still as it was read: the operations test that."""
+        with self.own.writing(key_of(instance)):
+            return self._observed(await self._send(instance, *operations), own=True)
 
     async def _send(self, instance: Instance, *operations: JsonObject) -> JsonObject:
         metadata = instance.metadata
@@ -168,11 +169,12 @@ class InstanceStore:
         ):
             raise error
 
-    def _observed(self, raw: JsonObject) -> Instance:
-        metadata = raw["metadata"]
-        self._written[Key(metadata["namespace"], metadata["name"])] = metadata["resourceVersion"]
+    def _observed(self, raw: JsonObject, *, own: bool) -> Instance:
+        instance = Instance.from_wire(raw)
+        if own:
+            self.own.answered(key_of(instance), raw)
         self.informer.observe(raw)
-        return Instance.from_wire(raw)
+        return instance
 
 
 def _only_cleared(before: JsonObject, after: JsonObject) -> bool:

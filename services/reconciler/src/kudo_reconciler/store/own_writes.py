@@ -1,0 +1,71 @@
+"""Tells own writes from the changes of others, whichever comes first: answer or watch event.
+
+A write wakes nobody by what it did itself. Its event often comes before its answer, so what is seen
+of an object is held back while a write to it is on the way. The answer says which version is ours;
+all others are news.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kubeio.store import Change
+from kudo.api import JsonObject
+
+_HELD = 16
+"""Changes. Of an object that changes more often while a write takes its time, the rest is told."""
+
+_Key = TypeVar("_Key")
+
+
+@dataclass(slots=True)
+class _Flight:
+    """The writes to an object that are on the way, and what was seen of it meanwhile."""
+
+    writers: int = 0
+    own: set[str] = field(default_factory=set)
+    held: list[Change] = field(default_factory=list)
+
+
+@dataclass
+class OwnWrites(Generic[_Key]):
+    """The own writes that are on the way.
+
+    Attributes:
+        news: Called with each change that is no own write.
+    """
+
+    news: Callable[[_Key, Change], None]
+    _flights: dict[_Key, _Flight] = field(default_factory=dict)
+
+    @contextmanager
+    def writing(self, key: _Key) -> Iterator[None]:
+        """Hold back what is seen of an object until the write has been answered, or has failed."""
+        flight = self._flights.setdefault(key, _Flight())
+        flight.writers += 1
+        try:
+            yield
+        finally:
+            flight.writers -= 1
+            if not flight.writers:
+                del self._flights[key]
+                for change in flight.held:
+                    if _version(change.object) not in flight.own:
+                        self.news(key, change)
+
+    def answered(self, key: _Key, answer: JsonObject) -> None:
+        """Take note that a state of the object is an own write and nothing else."""
+        self._flights[key].own.add(_version(answer))
+
+    def changed(self, key: _Key, change: Change) -> None:
+        """Take a change that the cache tells of."""
+        flight = self._flights.get(key)
+        if flight is None or len(flight.held) >= _HELD:
+            self.news(key, change)
+        else:
+            flight.held.append(change)
+
+
+def _version(obj: JsonObject) -> str:
+    return str(obj["metadata"]["resourceVersion"])
