@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue
+from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue, namespace_limit
 from kudo_reconciler.keys import Key
 
 T = TypeVar("T")
@@ -375,6 +375,72 @@ def test_a_closed_queue_takes_no_nudge() -> None:
     run(work())
 
 
+# Namespaces and runs
+
+
+@pytest.mark.parametrize(
+    ("workers", "limit"), [(1, 1), (2, 1), (3, 2), (4, 3), (16, 12), (1000, 750)]
+)
+def test_a_namespace_has_three_quarters_of_the_workers(workers: int, limit: int) -> None:
+    assert namespace_limit(workers) == limit
+
+
+def test_a_namespace_with_a_thousand_keys_leaves_workers_to_others() -> None:
+    async def work() -> None:
+        queue = WorkQueue(namespace_limit=3)
+        for number in range(1000):
+            queue.add(Key("noisy", str(number)))
+        held = [await queue.get() for _ in range(3)]
+        assert await nothing_within(queue, 1000)
+        queue.add(A)
+        assert await queue.get() == A
+        queue.done(held[1])
+        assert await queue.get() == Key("noisy", "3")
+
+    run(work())
+
+
+def test_a_waiting_worker_is_woken_when_its_namespace_may_have_another() -> None:
+    async def work() -> None:
+        queue = WorkQueue(namespace_limit=1)
+        queue.add(A)
+        queue.add(B)
+        assert await queue.get() == A
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(queue.get())
+            await asyncio.sleep(5)
+            assert not waiting.done()
+            queue.done(A)
+        assert waiting.result() == B
+
+    run(work())
+
+
+def test_a_key_with_a_run_in_progress_goes_before_keys_that_begin() -> None:
+    async def work() -> list[Key]:
+        queue = WorkQueue(begun={C}.__contains__)
+        for key in (A, B, C):
+            queue.add(key)
+        return [await queue.get() for _ in range(3)]
+
+    assert run(work()) == [C, A, B]
+
+
+def test_whether_a_run_has_begun_is_asked_when_the_key_comes_back() -> None:
+    async def work() -> list[Key]:
+        begun: set[Key] = set()
+        queue = WorkQueue(begun=begun.__contains__)
+        queue.add(A)
+        key = await queue.get()
+        queue.add(B)
+        queue.add(key)
+        begun.add(key)
+        queue.done(key)
+        return [await queue.get() for _ in range(2)]
+
+    assert run(work()) == [A, B]
+
+
 # Closing
 
 
@@ -438,7 +504,7 @@ def _timers(loop: asyncio.AbstractEventLoop) -> list[asyncio.TimerHandle]:
 
 # Properties
 
-_keys = st.sampled_from([A, B, C])
+_keys = st.sampled_from([A, B, C, Key("other", "a"), Key("other", "b")])
 _actions = st.one_of(
     st.tuples(st.just("add"), _keys, st.just(0)),
     st.tuples(st.just("nudge"), _keys, st.just(0)),
@@ -452,12 +518,15 @@ _actions = st.one_of(
     st.lists(_actions, max_size=30),
     st.lists(st.integers(0, 3), min_size=1, max_size=10),
     st.integers(1, 3),
+    st.integers(1, 2),
 )
 def test_no_key_is_worked_on_twice_at_once_and_none_is_forgotten(
-    actions: list[tuple[str, Key, int]], durations: list[int], workers: int
+    actions: list[tuple[str, Key, int]], durations: list[int], workers: int, limit: int
 ) -> None:
     async def work() -> None:
-        queue = WorkQueue(random.Random(1))
+        queue = WorkQueue(
+            random.Random(1), begun=lambda key: key.name == "a", namespace_limit=limit
+        )
         working: Counter[Key] = Counter()
         asked: dict[Key, float] = {}
         begun: dict[Key, float] = {}
@@ -472,6 +541,7 @@ def test_no_key_is_worked_on_twice_at_once_and_none_is_forgotten(
                 working[key] += 1
                 begun[key] = now()
                 assert working[key] == 1
+                assert sum(working[one] for one in working if one[0] == key.namespace) <= limit
                 await asyncio.sleep(durations[turns % len(durations)])
                 turns += 1
                 working[key] -= 1

@@ -24,6 +24,7 @@ from kubeio.resource import Resource
 from kubeio.store import Change, Indexer
 from kubeio.types import Transform
 from kudo.api import JsonObject
+from kudo.recorded_runs import has_begun
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller
@@ -31,7 +32,7 @@ from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.reconcile import InstanceReconciler
 from kudo_reconciler.controller.scheduled import Scheduled
-from kudo_reconciler.controller.workqueue import WorkQueue
+from kudo_reconciler.controller.workqueue import WorkQueue, namespace_limit
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.apply import ApplyTask
 from kudo_reconciler.execution.child_versions import ChildVersions
@@ -137,7 +138,12 @@ class App:
         self.pool = build_pool(
             "kudo.jobs", settings.worker_processes, self.metrics.registry, self.probes
         )
-        self.queue = WorkQueue(random.Random(), self.metrics.queue)  # noqa: S311 - jitter
+        self.queue = WorkQueue(
+            random.Random(),  # noqa: S311 - jitter
+            self.metrics.queue,
+            begun=self._begun,
+            namespace_limit=namespace_limit(settings.workers),
+        )
         self._renderer = Renderer(self.pool, self.metrics.render_seconds.observe)
         self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._settings = settings
@@ -223,6 +229,10 @@ class App:
         for raw in self._instances.informer.list():
             self.queue.add(_key(raw))
         await self._controller(observer).run()
+
+    def _begun(self, key: Key) -> bool:
+        raw = self._instances.informer.get(key.namespace, key.name)
+        return raw is not None and has_begun(raw)
 
     def _instance_changed(self, change: Change) -> None:
         """Have every change worked on, but for what we wrote ourselves; parents wait for any."""

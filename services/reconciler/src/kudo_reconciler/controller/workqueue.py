@@ -2,17 +2,20 @@
 
 Invariants: a key that is added while it is being worked on comes back once its worker is done; a
 key waits at most once, however often it is added; a failing key backs off on its own and slows
-nobody else, and what merely happens around it (`nudge`) does not shorten its backoff.
+nobody else, and what merely happens around it (`nudge`) does not shorten its backoff; namespaces
+are served round-robin, none of them has more than its share of the workers, and within one a run
+that has begun goes before one that has not (see `fair_queue`).
 """
 
 import asyncio
 import random
+import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from kudo_reconciler.fair_queue import FairQueue
 from kudo_reconciler.keys import Key
 
 _BASE_SECONDS = 0.25
@@ -21,6 +24,11 @@ _CAP_SECONDS = 60.0
 
 class QueueClosed(Exception):
     """The queue takes no more work; workers end."""
+
+
+def namespace_limit(workers: int) -> int:
+    """Return how many of the workers one namespace may have: three quarters, at least one."""
+    return max(1, workers * 3 // 4)
 
 
 class QueueObserver(Protocol):
@@ -44,12 +52,16 @@ class WorkQueue:
         rng: Source of the jitter of the backoff.
         observer: Told of what happens, for metrics.
         clock: Monotonic seconds.
+        begun: Says when a key is added whether its Instance has a run that has begun.
+        namespace_limit: How many keys of one namespace may be worked on at the same time.
     """
 
     rng: random.Random = field(default_factory=random.Random)
     observer: QueueObserver | None = None
     clock: Callable[[], float] = time.monotonic
-    _ready: deque[Key] = field(default_factory=deque)
+    begun: Callable[[Key], bool] = lambda _: False
+    namespace_limit: int = sys.maxsize
+    _ready: FairQueue = field(init=False)
     _waiting: dict[Key, float] = field(default_factory=dict)
     _working: dict[Key, float] = field(default_factory=dict)
     _again: set[Key] = field(default_factory=set)
@@ -58,6 +70,9 @@ class WorkQueue:
     _timers: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)
     _event: asyncio.Event = field(default_factory=asyncio.Event)
     _closed: bool = False
+
+    def __post_init__(self) -> None:
+        self._ready = FairQueue(limit=self.namespace_limit)
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -81,7 +96,7 @@ class WorkQueue:
             self._again.add(key)
         elif key not in self._waiting:
             self._waiting[key] = self.clock()
-            self._ready.append(key)
+            self._ready.put(key, first=self.begun(key))
             if self.observer is not None:
                 self.observer.added()
             self._event.set()
@@ -127,23 +142,26 @@ class WorkQueue:
         Raises:
             QueueClosed: the queue was closed.
         """
-        while not self._ready:
-            if self._closed:
-                raise QueueClosed
+        while (key := self._next()) is None:
             self._event.clear()
             await self._event.wait()
-        if self._closed:
-            raise QueueClosed
-        key = self._ready.popleft()
         began = self._working[key] = self.clock()
         waited = began - self._waiting.pop(key)
         if self.observer is not None:
             self.observer.waited(waited)
         return key
 
+    def _next(self) -> Key | None:
+        if self._closed:
+            raise QueueClosed
+        return self._ready.take()
+
     def done(self, key: Key) -> None:
         """Say that the worker has left the key."""
-        self._working.pop(key, None)
+        if self._working.pop(key, None) is not None:
+            self._ready.give_back(key)
+            # Another key of a namespace that had its share may be taken now.
+            self._event.set()
         again, nudged = key in self._again, key in self._nudged
         self._again.discard(key)
         self._nudged.discard(key)
