@@ -55,7 +55,7 @@ async def world(installation: Installation) -> AsyncIterator[World]:
     """Yield a namespace of its own, seen by a user without rights on workloads."""
     async with Client(load_config(installation.cluster.kubeconfig("user"))) as client:
         namespace = await new_user_namespace(client)
-        yield World(installation, client, namespace)
+        yield World(installation, client, namespace, reconcilers=(installation.reconciler,))
 
 
 @pytest.fixture

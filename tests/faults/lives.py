@@ -81,7 +81,7 @@ class Life:
         rule = None if cell.fault is None else Rule(self.namespace, cell.label, cell.fault)
         began = await self._run(stage, rule)
         state = await self._settled(expected) if began.ended else await self._state()
-        problems = judge(expected, await self._outcome(stage, began, state))
+        problems = judge(expected, await self._told(stage, began, state, expected))
         if not began.ended:
             problems.insert(0, f"the plan did not end within {_PLAN_SECONDS:.0f} s")
         if not began.followed:
@@ -156,6 +156,20 @@ class Life:
             state=state,
             seen=began.seen,
         )
+
+    async def _told(
+        self, stage: Stage, began: "_Began", state: State, expected: Outcome
+    ) -> Outcome:
+        """Return the outcome once the expected events are there, or after a while.
+
+        Events are written beside the plan; of a leader that is killed, the next one writes them.
+        """
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        found = await self._outcome(stage, began, state)
+        while began.ended and found.events != expected.events and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL)
+            found = await self._outcome(stage, began, state)
+        return found
 
     async def _events(self) -> list[Json]:
         return (await self.shared.admin.list(EVENTS, namespace=self.namespace)).items

@@ -60,4 +60,4 @@ async def world(installation: Installation, programs: Prefork) -> AsyncIterator[
     """Yield a namespace of its own, seen by a user without rights on workloads."""
     async with client_of(installation.cluster.kubeconfig("user")) as client:
         namespace = await new_namespace(client)
-        yield World(installation, client, namespace, programs)
+        yield World(installation, client, namespace, programs, (installation.reconciler,))

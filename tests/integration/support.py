@@ -7,6 +7,7 @@ Waiting polls for a condition with a generous deadline; nothing depends on how f
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import uuid
@@ -20,7 +21,7 @@ from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.errors import ApiError, NotFound
 from kubeio.resource import Resource
-from kudo_cluster.installation import Installation
+from kudo_cluster.installation import Installation, Service
 from tests.support.prefork import Prefork
 
 Json = dict[str, Any]
@@ -67,6 +68,7 @@ class World:
     client: Client
     namespace: str
     programs: Prefork | None = None
+    reconcilers: tuple[Service, ...] = ()
 
     async def kubectl(self, *arguments: str, text: str | None = None) -> Done:
         cluster = self.installation.cluster
@@ -215,7 +217,8 @@ class World:
         await wait_until(gone, lambda: f"{resource.kind} {name} to be gone")
 
     async def events(self, reason: str = "") -> list[Json]:
-        """Return the events of Instances, oldest first."""
+        """Return the events of Instances, oldest first, once all that is queued is written."""
+        await events_written(*self.reconcilers)
         events = [
             event
             for event in await self.all(EVENTS)
@@ -238,6 +241,19 @@ async def client_of(kubeconfig: Path) -> AsyncIterator[Client]:
 
     # Closing says goodbye by TLS; a loop that ends first would leave the sockets open.
     await wait_until(closed, lambda: "every connection to be closed")
+
+
+async def events_written(*reconcilers: Service) -> None:
+    """Wait until no reconciler that runs has events to write."""
+
+    async def written() -> bool:
+        for one in reconcilers:
+            text = (await asyncio.to_thread(one.get, "/metrics"))[1]
+            if re.search(r"^kudo_events_waiting [^0]", text, re.MULTILINE):
+                return False
+        return True
+
+    await wait_until(written, lambda: "the events to be written")
 
 
 async def new_namespace(client: Client) -> str:

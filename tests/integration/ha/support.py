@@ -16,6 +16,7 @@ from tests.integration.support import (
     INSTANCES,
     JOBS,
     World,
+    events_written,
     wait_until,
 )
 
@@ -75,8 +76,11 @@ async def watching(world: World, resource: Resource) -> AsyncIterator[Seen]:
         task.cancel()
 
 
-async def versions(world: World, resources: Iterable[Resource] = WRITTEN) -> dict[str, str]:
-    """Return the resourceVersion of every object in the namespace."""
+async def versions(
+    world: World, pair: Pair, resources: Iterable[Resource] = WRITTEN
+) -> dict[str, str]:
+    """Return the resourceVersion of every object in the namespace, once all events are written."""
+    await events_written(pair.first, pair.second)
     return {
         f"{resource.kind} {obj['metadata']['name']}": obj["metadata"]["resourceVersion"]
         for resource in resources
@@ -84,8 +88,9 @@ async def versions(world: World, resources: Iterable[Resource] = WRITTEN) -> dic
     }
 
 
-async def life_of(world: World, uid: str) -> list[tuple[str, int]]:
+async def life_of(world: World, pair: Pair, uid: str) -> list[tuple[str, int]]:
     """Return the reason and the count of each event of one execution, oldest first."""
+    await events_written(pair.first, pair.second)
     return [
         (event["reason"], event.get("count", 1))
         for event in await world.events()

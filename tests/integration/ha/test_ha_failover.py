@@ -140,7 +140,7 @@ async def test_a_plan_whose_leader_is_killed_is_finished_by_the_standby(
         figure(await follow(pair, world, f"killed {moment.__name__}", {"i": uid}))
         # The plan itself deletes the first one, and makes it again.
         assert jobs.counts() == {"i-job": 2, "i-last": 1}
-        assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
+        assert await life_of(world, pair, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
 
 
 async def test_a_leader_told_to_end_hands_its_plan_over(
@@ -152,7 +152,7 @@ async def test_a_leader_told_to_end_hands_its_plan_over(
         await stop(pair.first)
         figure(await follow(pair, world, "told to end", {"i": uid}))
         assert jobs.counts() == {"i-job": 2, "i-last": 1}
-        assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
+        assert await life_of(world, pair, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
 
 
 async def test_a_standby_is_warm_and_works_on_nothing(world: World, two_reconcilers: Start) -> None:
@@ -190,7 +190,7 @@ async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
             await world.patch(name, {"parameters": {"SIZE": "2"}})
         for name in names:
             await world.until_complete(name, "resize")
-        before = await versions(world)
+        before = await versions(world, pair)
 
         pair.first.send_signal(go_on)
 
@@ -201,11 +201,11 @@ async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
         passes = metric(pair.first, "kudo_reconcile_total")
         await until_looked_again(world, pair)
         assert metric(pair.first, "kudo_reconcile_total") == passes
-        assert changed(before, await versions(world), "late") == {}
+        assert changed(before, await versions(world, pair), "late") == {}
         for name, uid in uids.items():
             found = await world.get(CONFIG_MAPS, f"{name}-config")
             assert found["data"] == {"size": "2"}
-            assert await life_of(world, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
+            assert await life_of(world, pair, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
             assert jobs.counts()[f"{name}-job"] == 2
             assert jobs.counts()[f"{name}-last"] == 1
 

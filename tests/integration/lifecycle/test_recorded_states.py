@@ -361,7 +361,7 @@ async def store_all(installation: Installation) -> dict[str, str]:
     config = load_config(installation.cluster.kubeconfig("user"))
     namespaces = {}
     async with Client(config) as client:
-        world = World(installation, client, "")
+        world = World(installation, client, "", reconcilers=(installation.reconciler,))
         async with client_as(world, "reconciler") as reconciler:
             for state, start in STATES.items():
                 namespaces[state] = await new_namespace(client)

@@ -2,9 +2,11 @@
 
 import pytest
 
-from kudo.api import JsonObject
-from kudo.recorded_runs import has_begun
+from kudo.api import ExecutionStatus, JsonObject
+from kudo.recorded_runs import EndedRun, end_unknown, ended_since, has_begun, superseded_by
 
+SINCE, AFTER = "2026-01-01T00:10:00Z", "2026-01-01T00:10:01Z"
+DONE, FAILED = ExecutionStatus.COMPLETE, ExecutionStatus.FATAL_ERROR
 RUN = {"planName": "deploy", "uid": "u"}
 
 
@@ -32,3 +34,58 @@ def test_a_run_has_begun_once_its_entry_has_its_uid(
 )
 def test_an_instance_without_a_status_has_begun_nothing(instance: JsonObject) -> None:
     assert not has_begun(instance)
+
+
+def with_entries(**entries: JsonObject) -> JsonObject:
+    return {"status": {"planStatus": entries}}
+
+
+@pytest.mark.parametrize("moment", [SINCE, AFTER, "2027-01-01T00:00:00Z"])
+def test_a_run_that_ended_then_or_later_is_found(moment: str) -> None:
+    entry = {"uid": "u", "status": "COMPLETE", "finishedAt": moment}
+    found = ended_since(with_entries(deploy=entry), SINCE)
+    assert found == [EndedRun("deploy", "u", DONE)]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"uid": "u", "status": "COMPLETE", "finishedAt": "2026-01-01T00:09:59Z"},
+        {"uid": "u", "status": "COMPLETE"},
+        {"uid": "u", "status": "COMPLETE", "finishedAt": None},
+        {"uid": "u", "status": "IN_PROGRESS", "finishedAt": AFTER},
+        {"uid": "u", "status": "strange", "finishedAt": AFTER},
+        {"uid": "u", "finishedAt": AFTER},
+        {"status": "COMPLETE", "finishedAt": AFTER},
+        {
+            "uid": "u",
+            "status": "FATAL_ERROR",
+            "finishedAt": AFTER,
+            "message": end_unknown("deploy"),
+        },
+    ],
+)
+def test_what_is_older_runs_is_not_ours_or_ended_unseen_is_left_out(entry: JsonObject) -> None:
+    assert ended_since(with_entries(deploy=entry), SINCE) == []
+
+
+def test_runs_come_in_the_order_of_their_ends() -> None:
+    first = {"uid": "a", "status": "FATAL_ERROR", "finishedAt": SINCE, "message": "no"}
+    second = {"uid": "b", "status": "COMPLETE", "finishedAt": AFTER}
+    assert ended_since(with_entries(b=second, a=first), SINCE) == [
+        EndedRun("a", "a", FAILED),
+        EndedRun("b", "b", DONE),
+    ]
+
+
+def test_a_run_in_whose_place_another_came_is_told_apart() -> None:
+    message = superseded_by("update")
+    entry = {"uid": "u", "status": "FATAL_ERROR", "finishedAt": AFTER, "message": message}
+    assert ended_since(with_entries(deploy=entry), SINCE) == [
+        EndedRun("deploy", "u", FAILED, superseded=True)
+    ]
+
+
+@pytest.mark.parametrize("instance", [{}, {"status": None}, {"status": {"planStatus": None}}])
+def test_an_instance_without_entries_has_ended_nothing(instance: JsonObject) -> None:
+    assert ended_since(instance, SINCE) == []

@@ -5,7 +5,7 @@ import pytest
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TaskPath
-from kudo_reconciler.events import Severity
+from kudo_reconciler.event_queue import Severity
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext
 from workers import Pool
@@ -13,7 +13,7 @@ from workers import Pool
 GOOD = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Name }}"}}'
 
 
-async def untold(_severity: Severity, _reason: str, _message: str) -> None:
+def untold(_severity: Severity, _reason: str, _message: str) -> None:
     """Write no event."""
 
 

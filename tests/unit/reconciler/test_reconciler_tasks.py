@@ -35,7 +35,7 @@ class Scripted:
         return result
 
 
-async def _told(severity: str, reason: str, message: str) -> None:
+def _told(severity: str, reason: str, message: str) -> None:
     raise AssertionError(f"no event was expected: {severity} {reason} {message}")
 
 

@@ -3,7 +3,37 @@
 Who looks at ten thousand Instances at once, or at one for each event, cannot afford their models.
 """
 
-from kudo.api import JsonObject
+from dataclasses import dataclass
+
+from kudo.api import ExecutionStatus, JsonObject
+
+_SUPERSEDED = "superseded by plan "
+_END_UNKNOWN = " ended without a recorded result"
+_TERMINAL = {str(status): status for status in ExecutionStatus if status.terminal}
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run that has ended.
+
+    Attributes:
+        superseded: Whether another run came in its place.
+    """
+
+    plan: str
+    uid: str
+    status: ExecutionStatus
+    superseded: bool = False
+
+
+def superseded_by(plan: str) -> str:
+    """Return the message of the entry of a run in whose place a run of the plan came."""
+    return f"{_SUPERSEDED}{plan}"
+
+
+def end_unknown(plan: str) -> str:
+    """Return the message of the entry of a run of the plan whose end nobody saw."""
+    return f"execution of plan {plan}{_END_UNKNOWN}"
 
 
 def has_begun(instance: JsonObject) -> bool:
@@ -11,6 +41,33 @@ def has_begun(instance: JsonObject) -> bool:
     run = (instance.get("spec") or {}).get("planExecution") or {}
     entry = _entries(instance).get(run.get("planName") or "") or {}
     return bool(run.get("uid")) and entry.get("uid") == run["uid"]
+
+
+def ended_since(instance: JsonObject, moment: str) -> list[EndedRun]:
+    """Return the runs of an Instance that ended at a time or later, the earliest first.
+
+    Left out is what the original ran, whose entries lack that time, and runs whose end nobody saw.
+
+    Args:
+        instance: The Instance.
+        moment: RFC 3339 in UTC and whole seconds, as times stand in a status.
+    """
+    # Such times are compared as they are: they have the same length and order as their texts.
+    late = [
+        (entry["finishedAt"], plan, entry)
+        for plan, entry in _entries(instance).items()
+        if (entry.get("finishedAt") or "") >= moment
+    ]
+    late.sort(key=lambda found: found[:2])
+    return [run for _, plan, entry in late if (run := _ended(plan, entry)) is not None]
+
+
+def _ended(plan: str, entry: JsonObject) -> EndedRun | None:
+    uid, status = entry.get("uid"), _TERMINAL.get(entry.get("status") or "")
+    message = entry.get("message") or ""
+    if not uid or status is None or message.endswith(_END_UNKNOWN):
+        return None
+    return EndedRun(plan, uid, status, superseded=message.startswith(_SUPERSEDED))
 
 
 def _entries(instance: JsonObject) -> JsonObject:

@@ -22,6 +22,7 @@ from kudo.conditions import Situation
 from kudo.execution import begin, bounded, ensure_entries, fail, status_of
 from kudo.fingerprints import fingerprints
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.recorded_runs import superseded_by
 
 _UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP})
 """The plans during which the Instance is not known to be ready."""
@@ -38,7 +39,7 @@ def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceSta
     known = entries.get(name)
     if known is None or known.uid != uid:
         for other, entry in running(entries).items():
-            entries[other] = fail(entry, f"superseded by plan {name}", now)
+            entries[other] = fail(entry, superseded_by(name), now)
         plan = version.plans.get(name)
         missing = PlanStatus(name=name, uid=uid, started_at=now)
         entries[name] = missing if plan is None else begin(name, plan, uid, now)

@@ -1,7 +1,7 @@
 """Wiring of the reconciler: what is built, what runs, and in which order it stops.
 
-Stopping: readiness fails first, the queue closes, passes in progress finish, the Lease is given
-back, then the watches end.
+Stopping: readiness fails first, the queue closes, passes in progress finish, events that wait are
+written, the Lease is given back, then the watches end.
 Whatever a pass had not written is taken up again by the next process from what the cluster says.
 """
 
@@ -148,6 +148,8 @@ class App:
         self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._settings = settings
         self._client = client
+        self._clock = SystemClock()
+        self._events: EventRecorder | None = None
         self._lease_config = lease_config
         self._timing = Timing(idle=settings.watch_silence)
         self.leadership = Leadership(
@@ -226,9 +228,20 @@ class App:
 
     async def _lead(self, observer: Observer) -> None:
         """Look at every Instance, then at what changes, until the queue is closed."""
-        for raw in self._instances.informer.list():
+        instances = self._instances.informer.list()
+        for raw in instances:
             self.queue.add(_key(raw))
-        await self._controller(observer).run()
+        events = EventRecorder(self._client, self._clock, self.metrics, self.queue.nudge)
+        self._events = events
+        try:
+            async with asyncio.TaskGroup() as term:
+                term.create_task(events.run(), name="events")
+                repeating = term.create_task(events.repeat(instances), name="repeated events")
+                await self._controller(observer, events).run()
+                repeating.cancel()
+                events.close()
+        finally:
+            self._events = None
 
     def _begun(self, key: Key) -> bool:
         raw = self._instances.informer.get(key.namespace, key.name)
@@ -246,6 +259,9 @@ class App:
         A change of the status alone, by whomever, does not shorten the backoff of a failing
         Instance.
         """
+        if self._events is not None and change.kind == "updated":
+            # The end of a run of an earlier term may be news: its first list may have been old.
+            self._events.repeat_of(change.object)
         if change.old is not None and _same_but_status(change.old, change.object):
             self.queue.nudge(key)
         else:
@@ -266,10 +282,9 @@ class App:
         for instance in self._instances.informer.by_index(_BY_VERSION, reference):
             self.queue.add(_key(instance))
 
-    def _controller(self, observer: Observer) -> Controller:
-        clock = SystemClock()
+    def _controller(self, observer: Observer, events: EventRecorder) -> Controller:
+        clock = self._clock
         discovery, ownership = Discovery(self._client), Ownership(self._instances)
-        events = EventRecorder(self._client, clock, self.metrics)
         pipe_pods = PipePods(self._client, observer)
         operations = Operations(self.queue.add)
         context = ReconcileContext(

@@ -1,7 +1,8 @@
-"""Events of an Instance. An event that cannot be written holds nothing up.
+"""Events of an Instance: queued, and written by tasks of their own, so that nothing waits for them.
 
 Each execution has one start and one end event. They are named by its uid, so that writing them
-again after a crash changes nothing.
+again after a crash changes nothing: whoever leads next repeats those of the last ten minutes. What
+cannot be written is tried again for a while, and then given up.
 
 A namespace that is being deleted takes no events. The first one that it refuses tells; further ones
 are not sent until one of an Instance that is not being deleted is taken, in a new namespace of that
@@ -14,9 +15,9 @@ import logging
 import random
 import re
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 
 from kubeio.backoff import Backoff
 from kubeio.client import Client
@@ -33,138 +34,321 @@ from kubeio.errors import (
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
+from kudo.recorded_runs import EndedRun, ended_since
 from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.errors import described
+from kudo_reconciler.event_queue import Event, EventQueue, EventsWritten, Severity, Waiting
+from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.resources import EVENTS
+from serving.logs import log_context
 
 log = logging.getLogger(__name__)
 
-_SECONDS = 5.0
-"""An event is not worth a longer wait."""
-_PASSING = (ConnectionLost, TooManyRequests, ServerError, Conflict)
+_WRITERS = 4
+_LIMIT = 3
+"""So many writers one namespace may have."""
+_LONGEST_DELAY = 60.0
+"""In seconds, whatever the API server asks for: an event keeps its room meanwhile."""
+_REPEATED = timedelta(minutes=10)
+_REPEATED_AT_ONCE = 100
+_BURST_SECONDS = 60.0
+_RETRIED = (ConnectionLost, TooManyRequests, ServerError, Conflict, TimeoutError)
 _MAX_NAME = 253
 _MAX_MESSAGE = 1024
-_MAX_NAMESPACES = 1000
+_REMEMBERED = 1000
+_SLICE = 256
 _DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-Severity = Literal["Normal", "Warning"]
 
 
-class DeletedNamespaces:
-    """The namespaces that refused an event because they are being deleted or are gone.
-
-    The oldest of a thousand is forgotten, which costs one refused event.
-    """
+class _Remembered:
+    """The last thousand of something."""
 
     def __init__(self) -> None:
-        self._names: OrderedDict[str, None] = OrderedDict()
+        self._items: OrderedDict[Hashable, None] = OrderedDict()
 
-    def __contains__(self, namespace: str) -> bool:
-        return namespace in self._names
+    def __contains__(self, item: Hashable) -> bool:
+        return item in self._items
 
-    def add(self, namespace: str) -> None:
-        self._names[namespace] = None
-        if len(self._names) > _MAX_NAMESPACES:
-            self._names.popitem(last=False)
+    def add(self, item: Hashable) -> None:
+        self._items[item] = None
+        if len(self._items) > _REMEMBERED:
+            self._items.popitem(last=False)
 
-    def discard(self, namespace: str) -> None:
-        self._names.pop(namespace, None)
+    def discard(self, item: Hashable) -> None:
+        self._items.pop(item, None)
 
 
 @dataclass(frozen=True, slots=True)
+class EventTimes:
+    """How long events are worth waiting for, in seconds.
+
+    Attributes:
+        call: What one request may take.
+        retry: How long after it was queued an event is tried again.
+        retry_run: The same for start and end events of runs.
+        drain: What the end of a term waits for events; the next leader repeats those of runs.
+        hold: What the deletion of an Instance waits for the end event of its cleanup.
+    """
+
+    call: float = 5.0
+    retry: float = 30.0
+    retry_run: float = 300.0
+    drain: float = 5.0
+    hold: float = 5.0
+
+
+_USUAL_TIMES = EventTimes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What an event says of an execution; `what` is the end of its name."""
+
+    uid: str
+    what: str
+    severity: Severity
+    reason: str
+    message: str
+
+
 class EventRecorder:
-    """Writes events beside the Instance that they speak of."""
+    """Writes events beside the Instance that they speak of; made for one term of leadership.
 
-    client: Client
-    clock: Clock
-    metrics: Metrics
-    _deleted: DeletedNamespaces = field(default_factory=DeletedNamespaces)
+    Args:
+        client: Sends them.
+        clock: Tells when they happened.
+        metrics: Counts those that are lost.
+        wake: Called with the key of an Instance that asked `unwritten`, once it may ask again.
+        times: How long events are tried and waited for.
+    """
 
-    async def started(self, instance: Instance, plan: str, uid: str) -> None:
-        await self._write_of(
-            instance,
-            event_name(instance.metadata.name, uid, "started"),
-            "Normal",
-            "PlanStarted",
-            f"Execution of plan {plan} started",
-        )
-
-    async def finished(
-        self, instance: Instance, plan: str, uid: str, status: ExecutionStatus
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        metrics: Metrics,
+        wake: Callable[[Key], None] = lambda _: None,
+        times: EventTimes = _USUAL_TIMES,
     ) -> None:
-        severity: Severity = "Normal" if status is ExecutionStatus.COMPLETE else "Warning"
-        await self._write_of(
-            instance,
-            event_name(instance.metadata.name, uid, "finished"),
-            severity,
-            "PlanFinished",
-            f"Execution of plan {plan} finished with status {status}",
-        )
+        self._client = client
+        self._clock = clock
+        self._metrics = metrics
+        self._wake = wake
+        self.times = times
+        self._queue = EventQueue(limit=_LIMIT)
+        self._closing = asyncio.Event()
+        self._rng = random.Random()  # noqa: S311 - jitter
+        # Forgetting the oldest namespace costs one refused event, forgetting a run one request.
+        self._deleted = _Remembered()
+        self._settled = _Remembered()
+        self._held: set[Key] = set()
+        self._lost_at = float("-inf")
+        metrics.events_waiting.set_function(self._queue.__len__)
 
-    async def stopped(self, instance: Instance, plan: str, uid: str) -> None:
-        """Write the end event of a run that the deletion of its Instance stopped."""
-        await self.finished(instance, plan, uid, ExecutionStatus.FATAL_ERROR)
+    # What is told
 
-    async def superseded(self, instance: Instance, plan: str, uid: str) -> None:
-        """Write the end event of a run in whose place another came."""
-        await self._write_of(
-            instance,
-            event_name(instance.metadata.name, uid, "finished"),
-            "Normal",
-            "PlanSuperseded",
-            f"Execution of plan {plan} was superseded by another one",
-        )
+    def started(self, instance: Instance, plan: str, uid: str) -> None:
+        self._queue_run(identity(instance), instance.metadata.deleting, _start_of(plan, uid))
 
-    async def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
-        """Write what went wrong; once for each uid and reason."""
-        name = event_name(instance.metadata.name, uid, reason.lower())
-        await self._write_of(instance, name, "Warning", reason, message)
+    def finished(self, instance: Instance, plan: str, uid: str, status: ExecutionStatus) -> None:
+        end = _end_of(EndedRun(plan, uid, status))
+        self._queue_run(identity(instance), instance.metadata.deleting, end)
 
-    async def note(
+    def stopped(self, instance: Instance, plan: str, uid: str) -> None:
+        """Queue the end event of a run that the deletion of its Instance stopped."""
+        self.finished(instance, plan, uid, ExecutionStatus.FATAL_ERROR)
+
+    def superseded(self, instance: Instance, plan: str, uid: str) -> None:
+        """Queue the end event of a run in whose place another came."""
+        end = _end_of(EndedRun(plan, uid, ExecutionStatus.FATAL_ERROR, superseded=True))
+        self._queue_run(identity(instance), instance.metadata.deleting, end)
+
+    def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
+        """Queue what went wrong; once for each uid and reason."""
+        text = _Text(uid, reason.lower(), "Warning", reason, message)
+        self._put(identity(instance), text, probe=not instance.metadata.deleting)
+
+    def note(
         self, subject: InstanceIdentity, uid: str, severity: Severity, reason: str, message: str
     ) -> None:
-        """Write what is worth knowing of a run; once for each uid and message."""
-        if subject.namespace in self._deleted:
-            return
+        """Queue what is worth knowing of a run; once for each uid and message."""
         digest = hashlib.sha256(message.encode()).hexdigest()[:8]
-        name = event_name(subject.name, uid, f"{reason.lower()}.{digest}")
-        await self._write(subject, name, severity, reason, message)
+        text = _Text(uid, f"{reason.lower()}.{digest}", severity, reason, message)
+        self._put(subject, text, probe=False)
 
-    async def _write_of(
-        self, instance: Instance, name: str, severity: Severity, reason: str, message: str
+    async def repeat(self, instances: Sequence[JsonObject]) -> None:
+        """Queue the start and end events of runs that ended lately: a crash may have lost them.
+
+        Leaves the queue to new events: few are repeated at a time.
+        """
+        found: list[JsonObject] = []
+        for number, instance in enumerate(instances, 1):
+            if self._ended_lately(instance):
+                found.append(instance)
+            if number % _SLICE == 0:
+                # Others have the event loop between some hundreds of ten thousand Instances.
+                await asyncio.sleep(0)
+        for instance in found:
+            await self._queue.shorter_than(_REPEATED_AT_ONCE)
+            self.repeat_of(instance)
+
+    def repeat_of(self, instance: JsonObject) -> None:
+        """Queue the start and end events of the runs of an Instance that ended lately."""
+        metadata = instance["metadata"]
+        for run in self._ended_lately(instance):
+            subject = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
+            deleting = bool(metadata.get("deletionTimestamp"))
+            self._queue_run(subject, deleting, _start_of(run.plan, run.uid))
+            self._queue_run(subject, deleting, _end_of(run))
+
+    def _ended_lately(self, instance: JsonObject) -> list[EndedRun]:
+        return ended_since(instance, timestamp(self._clock.now() - _REPEATED))
+
+    def unwritten(self, instance: Instance) -> bool:
+        """Return whether a start or end event of an Instance that is to go is still on its way.
+
+        True for `times.hold` seconds after such an event was queued at most. The Instance is woken
+        when the last of them was written or given up.
+        """
+        key = key_of(instance)
+        since = self._queue.runs_unwritten(key)
+        if not since or asyncio.get_running_loop().time() - since[0] >= self.times.hold:
+            return False
+        self._held.add(key)
+        return True
+
+    def _queue_run(self, subject: InstanceIdentity, deleting: bool, text: _Text) -> None:
+        self._put(subject, text, probe=not deleting, of_run=True)
+
+    def _put(
+        self, subject: InstanceIdentity, text: _Text, *, probe: bool, of_run: bool = False
     ) -> None:
         # An Instance that is not being deleted may be one of a new namespace of that name.
-        if instance.metadata.deleting and instance.metadata.namespace in self._deleted:
+        if not probe and subject.namespace in self._deleted:
             return
-        await self._write(identity(instance), name, severity, reason, message)
+        name = event_name(subject.name, text.uid, text.what)
+        # The API server would not mind, but whoever asks `unwritten` would wait for ever.
+        if of_run and (subject.uid, name) in self._settled:
+            return
+        event = Event(
+            subject=subject,
+            name=name,
+            severity=text.severity,
+            reason=text.reason,
+            message=_shortened(text.message),
+            moment=self._clock.now(),
+            of_run=of_run,
+            probe=probe,
+        )
+        if not self._queue.put(event, Backoff(base=0.2, cap=30.0, rng=self._rng)):
+            self._lose(event, "too many events wait to be written")
 
-    async def _write(
-        self, subject: InstanceIdentity, name: str, severity: Severity, reason: str, message: str
-    ) -> None:
-        event = _event(subject, name, severity, reason, message, self.clock.now())
+    # Writing
+
+    async def run(self) -> None:
+        """Write events until `close`, and then those that are left, for some seconds at most.
+
+        Drops what is left then, or when cancelled.
+        """
         try:
-            async with asyncio.timeout(_SECONDS):
-                await self._create(event)
-            self._deleted.discard(subject.namespace)
-        except (KubeError, TimeoutError) as error:
-            if _namespace_deleted(error):
-                self._deleted.add(subject.namespace)
-                log.info("namespace takes no events", extra={"error": str(error)})
-                return
-            self.metrics.lost_events.inc()
-            log.warning("event not written", extra={"event": reason, "error": str(error)})
+            async with asyncio.TaskGroup() as group:
+                writers = [
+                    group.create_task(self._work(), name=f"event writer {number}")
+                    for number in range(_WRITERS)
+                ]
+                await self._closing.wait()
+                await asyncio.wait(writers, timeout=self.times.drain)
+                for writer in writers:
+                    writer.cancel()
+        finally:
+            for event in self._queue.drop():
+                self._lose(event, "the process stops, or another replica leads")
 
-    async def _create(self, event: JsonObject) -> None:
-        """Create an event; what may pass is tried again, the name being fixed."""
-        backoff = Backoff(base=0.1, cap=1.0, rng=random.Random())  # noqa: S311 - jitter
+    def close(self) -> None:
+        """Have `run` write what is queued and end."""
+        self._queue.close()
+        self._closing.set()
+
+    async def _work(self) -> None:
         while True:
             try:
-                await self.client.create(EVENTS, event, namespace=event["metadata"]["namespace"])
-            except AlreadyExists:
+                waiting = await self._queue.get()
+            except EventsWritten:
                 return
-            except _PASSING as error:
-                await asyncio.sleep(backoff.next(getattr(error, "retry_after", None)))
+            subject = waiting.event.subject
+            with log_context(namespace=subject.namespace, instance=subject.name):
+                await self._write(waiting)
+
+    async def _write(self, waiting: Waiting) -> None:
+        event, namespace = waiting.event, waiting.event.subject.namespace
+        if namespace in self._deleted and not event.probe:
+            self._settle(waiting)
+            return
+        try:
+            async with asyncio.timeout(self.times.call):
+                await self._client.create(EVENTS, _wire(event), namespace=namespace)
+        except AlreadyExists:
+            self._deleted.discard(namespace)
+        except _RETRIED as error:
+            if self._put_off(waiting, error):
+                return
+        except KubeError as error:
+            if _namespace_deleted(error):
+                self._deleted.add(namespace)
+                log.info("namespace takes no events", extra={"error": str(error)})
             else:
-                return
+                self._lose(event, str(error))
+        except Exception as error:  # noqa: BLE001 - a bug costs one event, not the term
+            log.error("event not written", extra=described(error))
+            self._metrics.lost_events.inc()
+        else:
+            self._deleted.discard(namespace)
+        self._settle(waiting)
+
+    def _put_off(self, waiting: Waiting, error: Exception) -> bool:
+        """Have an event written later; return False, and count it as lost, if it is too old."""
+        patience = self.times.retry_run if waiting.event.of_run else self.times.retry
+        if asyncio.get_running_loop().time() - waiting.since >= patience:
+            self._lose(waiting.event, str(error) or "no answer in time")
+            return False
+        delay = waiting.backoff.next(getattr(error, "retry_after", None))
+        self._queue.put_off(waiting, min(delay, _LONGEST_DELAY))
+        return True
+
+    def _settle(self, waiting: Waiting) -> None:
+        """Take an event off the queue, and wake its Instance if that waited for it."""
+        self._queue.done(waiting)
+        event = waiting.event
+        if not event.of_run:
+            return
+        self._settled.add((event.subject.uid, event.name))
+        if event.key in self._held and not self._queue.runs_unwritten(event.key):
+            self._held.discard(event.key)
+            self._wake(event.key)
+
+    def _lose(self, event: Event, why: str) -> None:
+        """Count a lost event; of many in a row the first stands in the log."""
+        self._metrics.lost_events.inc()
+        now = asyncio.get_running_loop().time()
+        level = logging.WARNING if now - self._lost_at >= _BURST_SECONDS else logging.DEBUG
+        self._lost_at = now
+        fields = {"event": event.reason, "subject": str(event.subject), "error": why}
+        log.log(level, "event not written", extra=fields)
+
+
+def _start_of(plan: str, uid: str) -> _Text:
+    text = f"Execution of plan {plan} started"
+    return _Text(uid, "started", "Normal", "PlanStarted", text)
+
+
+def _end_of(run: EndedRun) -> _Text:
+    if run.superseded:
+        text = f"Execution of plan {run.plan} was superseded by another one"
+        return _Text(run.uid, "finished", "Normal", "PlanSuperseded", text)
+    severity: Severity = "Normal" if run.status is ExecutionStatus.COMPLETE else "Warning"
+    text = f"Execution of plan {run.plan} finished with status {run.status}"
+    return _Text(run.uid, "finished", severity, "PlanFinished", text)
 
 
 def _namespace_deleted(error: Exception) -> bool:
@@ -183,18 +367,12 @@ def event_name(instance: str, uid: str, what: str) -> str:
     return f"{instance[: _MAX_NAME - len(what) - 18].rstrip('.-')}.{digest}.{what}"
 
 
-def _event(
-    subject: InstanceIdentity,
-    name: str,
-    severity: Severity,
-    reason: str,
-    message: str,
-    now: datetime,
-) -> JsonObject:
+def _wire(event: Event) -> JsonObject:
+    subject, moment = event.subject, timestamp(event.moment)
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": subject.namespace},
+        "metadata": {"name": event.name, "namespace": subject.namespace},
         "involvedObject": {
             "apiVersion": names.API_VERSION,
             "kind": "Instance",
@@ -202,12 +380,12 @@ def _event(
             "name": subject.name,
             "uid": subject.uid,
         },
-        "type": severity,
-        "reason": reason,
-        "message": _shortened(message),
+        "type": event.severity,
+        "reason": event.reason,
+        "message": event.message,
         "source": {"component": names.EVENT_COMPONENT},
-        "firstTimestamp": timestamp(now),
-        "lastTimestamp": timestamp(now),
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
         "count": 1,
     }
 

@@ -77,5 +77,5 @@ class Deletion:
             text = "stopped: Instance is being deleted"
             entries[name] = fail(entry, text, self.context.now())
             if entry.uid:
-                await self.context.events.stopped(instance, name, entry.uid)
+                self.context.events.stopped(instance, name, entry.uid)
         return with_entries(instance.status, entries)

@@ -6,6 +6,7 @@ from functools import partial
 from kudo.api import Instance, OperatorVersion
 from kudo.conditions import Situation
 from kudo.execution import ensure_entries, fail
+from kudo.recorded_runs import end_unknown
 from kudo.run_status import running, with_entries
 from kudo.stored import judge_idle
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
@@ -30,17 +31,17 @@ class Idle:
         context, now = self.context, self.context.now()
         entries = ensure_entries(version.plans, instance.plan_status)
         for name, entry in running(entries).items():
-            text = f"execution of plan {name} ended without a recorded result"
+            text = end_unknown(name)
             entries[name] = fail(entry, text, now)
             uid = entry.uid or instance.metadata.uid
-            await context.events.warning(instance, uid, "PlanResultUnknown", text)
+            context.events.warning(instance, uid, "PlanResultUnknown", text)
         status = with_entries(instance.status, entries)
         verdict = await context.decide(instance, version, partial(judge_idle, instance, version))
         if verdict.problems:
             first = verdict.problems[0]
             text = "; ".join(problem.message for problem in verdict.problems)
             occasion = f"{instance.metadata.uid}.{instance.metadata.generation}"
-            await context.events.warning(instance, occasion, first.reason, text)
+            context.events.warning(instance, occasion, first.reason, text)
             await context.write_situation(instance, status, Situation((first.reason, text)))
             return Result("refused")
         if verdict.plan is not None:
@@ -70,10 +71,10 @@ class Idle:
         uid = instance.scheduled.uid or instance.metadata.uid
         if instance.metadata.deleting:
             text = f"{text}: no cleanup plan can run, the Instance is let go"
-            await context.events.warning(instance, uid, "InvalidOperatorVersion", text)
+            context.events.warning(instance, uid, "InvalidOperatorVersion", text)
             await context.release(instance)
             return Result("deleting")
-        await context.events.warning(instance, uid, "InvalidOperatorVersion", text)
+        context.events.warning(instance, uid, "InvalidOperatorVersion", text)
         if not unusable:
             text = f"{text}; create it, or name another in spec.operatorVersion"
         situation = Situation(("InvalidOperatorVersion", text))

@@ -3,8 +3,9 @@
     refuse | take over -> advance -> ... -> finish -> end -> idle
                               └── cancel ──────┘
 
-The writes that end a run come in this order: terminal status, end event, clear with a uid test,
-status of the idle Instance. After a crash between any two of them the next pass goes on.
+The writes that end a run come in this order: terminal status, clear with a uid test, status of the
+idle Instance; the end event is queued before the clear. After a crash between any two of them the
+next pass goes on.
 """
 
 import logging
@@ -38,7 +39,7 @@ from kudo_reconciler.controller.context import (
 )
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.errors import Outdated
-from kudo_reconciler.events import Severity
+from kudo_reconciler.event_queue import Severity
 from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import RunMemory
@@ -127,7 +128,7 @@ class Scheduled:
             await self._refuse(live, version, problems)
             return None
         live = await self._with_finalizer(live, version)
-        await self._announce(key, live)
+        self._announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         if known is None or not known.is_of(live, live.scheduled.uid or ""):
             status = begun(live, version, context.now())
@@ -153,7 +154,7 @@ class Scheduled:
         """
         uid = instance.scheduled.uid or ""
         text = "; ".join(problem.message for problem in problems)
-        await self.context.events.warning(instance, uid, problems[0].reason, text)
+        self.context.events.warning(instance, uid, problems[0].reason, text)
         log.warning("run refused", extra={"uid": uid, "reason": problems[0].reason})
         plan = run_in_progress(instance)
         if plan is None:
@@ -175,7 +176,7 @@ class Scheduled:
         names = [*kept, FINALIZER_CLEANUP] if wanted else kept
         return await self.context.instances.set_finalizers(instance, names) or instance
 
-    async def _announce(self, key: Key, instance: Instance) -> None:
+    def _announce(self, key: Key, instance: Instance) -> None:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         replaced = {old.uid: old.name for old in running(instance.plan_status).values()}
         memory = self._memories.get(key)
@@ -186,7 +187,7 @@ class Scheduled:
             announced = memory.uid == uid
         for old_uid, old_name in replaced.items():
             if old_uid and old_uid != uid:
-                await self.context.events.superseded(instance, old_name, old_uid)
+                self.context.events.superseded(instance, old_name, old_uid)
                 if not announced:
                     self.context.metrics.run_superseded(old_name)
         known = instance.plan_status.get(name)
@@ -196,7 +197,7 @@ class Scheduled:
             log.info("run started", extra={"plan": name, "uid": uid})
         else:
             log.info("run continued", extra={"plan": name, "uid": uid})
-        await self.context.events.started(instance, name, uid)
+        self.context.events.started(instance, name, uid)
 
     def _memory(
         self, instance: Instance, version: OperatorVersion, status: InstanceStatus
@@ -253,7 +254,7 @@ class Scheduled:
         intent = Intent.STOP if self.context.stopping() else Intent.RUN
         progress = await self.runner.advance(run, entry, intent)
         for failure, message in progress.failures:
-            await self.context.events.warning(instance, uid, failure.reason, message)
+            self.context.events.warning(instance, uid, failure.reason, message)
         if status_of(progress.entry).terminal:
             reason = progress.failures[0][0].reason if progress.failures else ""
             status = with_entry(status, progress.entry)
@@ -277,14 +278,12 @@ class Scheduled:
             return error
         return None
 
-    async def _tell(
+    def _tell(
         self, instance: Instance, memory: RunMemory, severity: Severity, reason: str, message: str
     ) -> None:
         if (reason, message) not in memory.told:
             memory.told.add((reason, message))
-            await self.context.events.note(
-                identity(instance), memory.uid, severity, reason, message
-            )
+            self.context.events.note(identity(instance), memory.uid, severity, reason, message)
 
     def _still_wanted(self, key: Key, instance: Instance) -> bool:
         """Whether the cluster, as far as we know it, still wants the run."""
@@ -310,7 +309,7 @@ class Scheduled:
             if problems:
                 await self._refuse(instance, version, problems)
                 return Result("refused", requeue_after=AGAIN_SECONDS)
-            await self._announce(key, instance)
+            self._announce(key, instance)
             # Whatever replaces it before its end is on record has to end what was announced.
             self._memories[key] = self._memory(instance, version, status)
         by = instance.scheduled.cancelled_by or "request"
@@ -326,7 +325,7 @@ class Scheduled:
     ) -> Result:
         """End a run as a whole; the message stands at the plan."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        await self.context.events.warning(instance, uid, reason, text)
+        self.context.events.warning(instance, uid, reason, text)
         entry = fail((status.plan_status or {})[name], text, self.context.now())
         status = with_entry(status, entry)
         return await self._finish(instance, version, status, entry, reason)
@@ -357,13 +356,16 @@ class Scheduled:
         return await self.end(written, version, entry)
 
     async def end(self, instance: Instance, version: OperatorVersion, entry: PlanStatus) -> Result:
-        """Write the end event and clear the run; a newer one that came in stays.
+        """Queue the end event and clear the run; a newer one that came in stays.
 
         Raises:
             Outdated: the Instance changed; decide again.
         """
         uid = entry.uid or ""
-        await self.context.events.finished(instance, entry.name, uid, status_of(entry))
+        self.context.events.finished(instance, entry.name, uid, status_of(entry))
+        if instance.metadata.deleting and self.context.events.unwritten(instance):
+            # The record of the run goes with the Instance: after a crash nobody could repeat it.
+            return Result("deleting", requeue_after=self.context.events.times.hold)
         # Not before the end is on record: under this uid no pod is made again.
         await self.context.pipe_pods.sweep(instance)
         if instance.metadata.deleting:

@@ -152,7 +152,7 @@ class PipeTask:
             await self._tell(context, text)
 
     async def _tell(self, context: TaskContext, text: str) -> None:
-        await context.tell("Warning", "PipePodReplaced", f"{text}; it is replaced by a new one")
+        context.tell("Warning", "PipePodReplaced", f"{text}; it is replaced by a new one")
 
     async def _deleting(self, pod: JsonObject) -> None:
         try:

@@ -99,6 +99,11 @@ class Metrics:
             "Attempts at a task that a fault of ours ended; they are made again.",
             registry=self.registry,
         )
+        self.events_waiting = Gauge(
+            "kudo_events_waiting",
+            "Events that wait to be written, those on their way among them.",
+            registry=self.registry,
+        )
         for outcome in PASS_OUTCOMES:
             self.passes.labels(outcome)
         for outcome in APPLY_OUTCOMES:

@@ -113,7 +113,7 @@ class Applier:
                 if mended is None:
                     raise
                 for note in mended.notes:
-                    await context.tell("Warning", note.reason, f"{wanted.manifest}: {note.text}")
+                    context.tell("Warning", note.reason, f"{wanted.manifest}: {note.text}")
                 wanted = replace(wanted, target=mended.target)
         text = f"{wanted.manifest} has more than {_MENDS} fields that its kind does not have"
         raise FatalTaskError("TaskApplyError", text)
@@ -131,7 +131,7 @@ class Applier:
         if claim is Claim.FOREIGN:
             applied = await self._send(wanted, known, context, force=False)
             text = f"{wanted.manifest} existed and belonged to nobody: it is managed by us now"
-            await context.tell("Normal", "ObjectAdopted", text)
+            context.tell("Normal", "ObjectAdopted", text)
             return applied
         known = await self._with_our_fields(wanted, known, context)
         if claim is Claim.SHARED:
@@ -229,7 +229,7 @@ class Applier:
                 f"{wanted.manifest} was applied by Instance {', '.join(others)} with another "
                 "content: it is applied as this template has it"
             )
-            await context.tell("Warning", "ObjectShared", text)
+            context.tell("Warning", "ObjectShared", text)
             return await self._send(wanted, known, context, force=True)
         if identity(context.instance) in sharers(live["metadata"]):
             return live

@@ -137,7 +137,7 @@ class ClusterObjects:
     async def _tell_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
         if kept:
             text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
-            await self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)
+            self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)
 
 
 def _named(resource: Resource, obj: JsonObject) -> str:

@@ -63,7 +63,7 @@ class Resolver:
             raise _unknown(manifest)
         old, new = manifest.object["apiVersion"], modern["apiVersion"]
         text = f"{manifest} is written for {old}, which is no longer served: it is applied as {new}"
-        await context.tell("Warning", "RemovedAPIVersion", text)
+        context.tell("Warning", "RemovedAPIVersion", text)
         return Resolved(manifest, found, removed=True)
 
     async def _served(self, manifest: Manifest, obj: JsonObject) -> Resource | None:

@@ -3,13 +3,13 @@
 Tasks live in `execution`, above this package: it takes what they bring by this protocol.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol
 
 from kudo.api import Instance, JsonObject
-from kudo_reconciler.events import Severity
+from kudo_reconciler.event_queue import Severity
 
-Tell = Callable[[Severity, str, str], Awaitable[None]]
+Tell = Callable[[Severity, str, str], None]
 """Writes an event of a run: severity, reason, message."""
 
 

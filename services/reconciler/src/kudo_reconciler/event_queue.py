@@ -1,0 +1,210 @@
+"""Queue of events: bounded, in order for each Instance, fair between namespaces.
+
+The start and end events of runs have room of their own, beside that of all other events, so that a
+burst of warnings does not cost them. An Instance whose event has to be tried again is put off
+without holding a writer, and its later events wait with it.
+"""
+
+import asyncio
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from kubeio.backoff import Backoff
+from kudo.identity import InstanceIdentity
+from kudo_reconciler.fair_queue import FairQueue
+from kudo_reconciler.keys import Key
+
+_RUNS, _RUNS_OF_NAMESPACE = 4000, 1000
+"""How many start and end events may wait: of all namespaces, and of one."""
+_OTHERS, _OTHERS_OF_NAMESPACE = 1000, 250
+"""How many other events may wait; each may be a few KiB long."""
+_LAST_DELAY = 0.2
+"""In seconds, once the queue is closed."""
+
+Severity = Literal["Normal", "Warning"]
+
+
+class EventsWritten(Exception):
+    """The queue is closed and empty; writers end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What is to be told of an Instance.
+
+    Attributes:
+        of_run: Whether it is the start or end event of a run.
+        probe: Whether it is written although its namespace refused one because it was deleted.
+    """
+
+    subject: InstanceIdentity
+    name: str
+    severity: Severity
+    reason: str
+    message: str
+    moment: datetime
+    of_run: bool
+    probe: bool
+
+    @property
+    def key(self) -> Key:
+        return Key(self.subject.namespace, self.subject.name)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """An event in the queue.
+
+    Attributes:
+        since: Seconds of the event loop's clock.
+        backoff: The delays between attempts to write it.
+    """
+
+    event: Event
+    since: float
+    backoff: Backoff
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many events of one sort wait, and how many may."""
+
+    limit: int
+    limit_of_namespace: int
+    total: int = 0
+    of_namespace: Counter[str] = field(default_factory=Counter)
+
+    def take(self, namespace: str) -> bool:
+        if self.total >= self.limit or self.of_namespace[namespace] >= self.limit_of_namespace:
+            return False
+        self.total += 1
+        self.of_namespace[namespace] += 1
+        return True
+
+    def leave(self, namespace: str) -> None:
+        self.total -= 1
+        self.of_namespace[namespace] -= 1
+        if not self.of_namespace[namespace]:
+            del self.of_namespace[namespace]
+
+
+class EventQueue:
+    """Holds events until they are written or given up.
+
+    Args:
+        limit: How many Instances of one namespace may be with writers at the same time.
+    """
+
+    def __init__(self, *, limit: int) -> None:
+        self._events: dict[Key, deque[Waiting]] = {}
+        self._names: set[tuple[str, str]] = set()
+        self._rooms = {
+            True: _Room(_RUNS, _RUNS_OF_NAMESPACE),
+            False: _Room(_OTHERS, _OTHERS_OF_NAMESPACE),
+        }
+        self._ready = FairQueue(limit=limit)
+        self._timers: dict[Key, asyncio.TimerHandle] = {}
+        self._changed = asyncio.Event()
+        self._left = asyncio.Event()
+        self._closed = False
+
+    def __len__(self) -> int:
+        """Return how many events wait or are being written."""
+        return len(self._names)
+
+    def put(self, event: Event, backoff: Backoff) -> bool:
+        """Add an event unless it waits already; return False if there is no room for it."""
+        namespace = event.subject.namespace
+        if (namespace, event.name) in self._names:
+            return True
+        if self._closed or not self._rooms[event.of_run].take(namespace):
+            return False
+        self._names.add((namespace, event.name))
+        waiting = Waiting(event, asyncio.get_running_loop().time(), backoff)
+        queue = self._events.get(event.key)
+        if queue is not None:
+            queue.append(waiting)
+            return True
+        self._events[event.key] = deque([waiting])
+        self._make_ready(event.key)
+        return True
+
+    async def get(self) -> Waiting:
+        """Wait for the next event; `done` or `put_off` must follow.
+
+        Raises:
+            EventsWritten: the queue was closed, and nothing waits any more.
+        """
+        while (key := self._ready.take()) is None:
+            if self._closed and not self._events:
+                raise EventsWritten
+            self._changed.clear()
+            await self._changed.wait()
+        return self._events[key][0]
+
+    def done(self, waiting: Waiting) -> None:
+        """Note that an event was written or given up; the next one of its Instance may follow."""
+        event = waiting.event
+        queue = self._events[event.key]
+        queue.popleft()
+        self._names.discard((event.subject.namespace, event.name))
+        self._rooms[event.of_run].leave(event.subject.namespace)
+        self._ready.give_back(event.key)
+        if queue:
+            self._make_ready(event.key)
+        else:
+            del self._events[event.key]
+        self._left.set()
+        self._changed.set()
+
+    def put_off(self, waiting: Waiting, seconds: float) -> None:
+        """Have an event written once more after a delay."""
+        key = waiting.event.key
+        self._ready.give_back(key)
+        loop = asyncio.get_running_loop()
+        if self._closed:
+            # The end of the term comes before a longer delay does.
+            seconds = min(seconds, _LAST_DELAY)
+        self._timers[key] = loop.call_later(seconds, self._retry, key)
+        self._changed.set()
+
+    def runs_unwritten(self, key: Key) -> list[float]:
+        """Return since when start and end events of an Instance have waited, oldest first."""
+        return [one.since for one in self._events.get(key, ()) if one.event.of_run]
+
+    async def shorter_than(self, length: int) -> None:
+        """Wait until fewer events are in the queue."""
+        while len(self) >= length:
+            self._left.clear()
+            await self._left.wait()
+
+    def close(self) -> None:
+        """Take no more events, and let writers end once all are written; nothing is put off."""
+        self._closed = True
+        for key in list(self._timers):
+            self._timers[key].cancel()
+            self._retry(key)
+        self._changed.set()
+
+    def drop(self) -> list[Event]:
+        """Close the queue and empty it; return what was in it."""
+        self._closed = True
+        for timer in self._timers.values():
+            timer.cancel()
+        dropped = [one.event for queue in self._events.values() for one in queue]
+        self._timers.clear()
+        self._events.clear()
+        self._names.clear()
+        self._left.set()
+        self._changed.set()
+        return dropped
+
+    def _retry(self, key: Key) -> None:
+        del self._timers[key]
+        self._make_ready(key)
+
+    def _make_ready(self, key: Key) -> None:
+        self._ready.put(key)
+        self._changed.set()
