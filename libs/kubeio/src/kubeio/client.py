@@ -6,6 +6,7 @@ longer than the client's timeout. Nothing is cached and nothing is retried here,
 Lists and watches fill in ``apiVersion`` and ``kind``, which the server leaves out of list items.
 """
 
+import copy
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
@@ -14,6 +15,7 @@ from kubeio.completion import finished
 from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Gone
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
+from kubeio.identity import Headers, Identity, impersonating
 from kubeio.listing import read_page
 from kubeio.requests import OnRequest
 from kubeio.resource import Resource, name_of, namespace_of
@@ -50,6 +52,7 @@ class Client:
             call has ended, nothing of it is on the wire.
 
     Attributes:
+        identity: whom its requests act as, None as the configuration says; see ``acting``.
         on_warning: called with each new text of a Warning header.
         before_write: called in the tick in which a write is sent; what it raises is raised by
             the call, and nothing has been sent.
@@ -66,6 +69,7 @@ class Client:
     ) -> None:
         self.config = config
         self._finish_writes = finish_writes
+        self.identity: Identity | None = None
         self._http = Transport(config, timeout=timeout, max_connections=max_connections)
 
     async def __aenter__(self) -> Self:
@@ -103,6 +107,20 @@ class Client:
     @on_request.setter
     def on_request(self, handler: OnRequest | None) -> None:
         self._http.on_request = handler
+
+    def acting(self, identity: Identity | None) -> Self:
+        """Return a view of this client whose every request acts as `identity`.
+
+        It shares connections, credential and hooks with this client, whichever of the two a hook
+        is set on. Only this client is opened and closed. An identity takes the place of the one
+        that the configuration has; None means that of the configuration. The client returns
+        itself where it acts so already.
+        """
+        if identity == self.identity:
+            return self
+        view = copy.copy(self)
+        view.identity = identity
+        return view
 
     async def get(
         self,
@@ -184,7 +202,10 @@ class Client:
         while True:
             if wanted:
                 query["limit"] = str(wanted)
-            async with self._http.answer(path, query=query, accept=accept, verb="LIST") as chunks:
+            listed = self._http.answer(
+                path, query=query, accept=accept, verb="LIST", headers=self._headers
+            )
+            async with listed as chunks:
                 page = await read_page(chunks, f"GET {path}", taken)
             metadata, items = page.metadata, page.items
             if items is None or not isinstance(metadata, dict):
@@ -232,7 +253,10 @@ class Client:
         accept = _AS_METADATA.format("") if metadata_only else "application/json"
         idle = timeout_seconds + 30.0 if idle_timeout is None else idle_timeout
         path = resource.path(namespace)
-        async with self._http.stream(path, query=query, accept=accept, idle_timeout=idle) as chunks:
+        watched = self._http.stream(
+            path, query=query, accept=accept, idle_timeout=idle, headers=self._headers
+        )
+        async with watched as chunks:
             async for event in events(chunks, path):
                 _identify(event.object, resource, "resourceVersion", path)
                 yield event
@@ -426,6 +450,7 @@ class Client:
             protocols=PROTOCOLS,
             verb="EXEC",
             timeout=timeout,
+            headers=self._headers,
         )
         async with frames as received:
             return await read_result(received, command, limit)
@@ -452,11 +477,16 @@ class Client:
             body=body,
             content_type=content_type,
             accept=accept,
+            headers=self._headers,
         )
 
     async def server_version(self) -> JsonObject:
         """Return the server's version (major, minor, gitVersion, …)."""
         return await self._object("GET", "/version")
+
+    @property
+    def _headers(self) -> Headers:
+        return impersonating(self.config.headers, self.identity)
 
     async def _object(
         self,
@@ -477,6 +507,7 @@ class Client:
             content_type=content_type,
             accept=accept,
             verb=verb,
+            headers=self._headers,
         )
         # A dry run changes nothing: whether it arrived does not matter.
         changes = method != "GET" and "dryRun" not in (query or {})

@@ -34,7 +34,7 @@ class ClusterConfig:
         proxy: proxy URL, resolved once, None for a direct connection.
         user_agent: what the audit log shows.
         tls_server_name: name to verify instead of the URL's host.
-        headers: sent with every request (impersonation).
+        headers: sent with every request (impersonation, which ``Client.acting`` replaces).
         compression: accept gzip; off inside the cluster, where CPU is dearer than bandwidth.
     """
 

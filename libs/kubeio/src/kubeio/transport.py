@@ -28,6 +28,7 @@ from yarl import URL
 
 from kubeio.config import ClusterConfig
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
+from kubeio.identity import Headers
 from kubeio.requests import OnRequest, observed
 from kubeio.types import Json
 from kubeio.warnings import WarningSink
@@ -123,10 +124,12 @@ class Transport:
         content_type: str = "application/json",
         accept: str = "application/json",
         verb: str = "",
+        headers: Headers,
     ) -> Json:
         """Send one request and return the decoded body, None if it is empty.
 
-        ``verb`` is what ``on_request`` is told; the method if empty.
+        ``verb`` is what ``on_request`` is told; the method if empty. ``headers`` are sent as
+        well, of which some may say whom the request acts as.
 
         A 401 makes the credential fresh and the request is sent once more: the server has done
         nothing with the first.
@@ -142,17 +145,24 @@ class Transport:
         url = self._url(path, query)
         header = await self.config.auth.header()
         verb = verb or method
-        answer = await self._observed(verb, method, url, data, content_type, accept, header)
+        sent = _headers(accept, header, headers)
+        answer = await self._observed(verb, method, url, data, content_type, sent)
         if answer.status == 401 and await self.config.auth.refresh(header):
-            header = await self.config.auth.header()
-            answer = await self._observed(verb, method, url, data, content_type, accept, header)
+            sent = _headers(accept, await self.config.auth.header(), headers)
+            answer = await self._observed(verb, method, url, data, content_type, sent)
         if 200 <= answer.status < 300:
             return _decoded(answer.body, f"{method} {path}")
         raise _refusal(answer, f"{method} {path}")
 
     @asynccontextmanager
     async def answer(
-        self, path: str, *, query: Mapping[str, str], accept: str, verb: str
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        accept: str,
+        verb: str,
+        headers: Headers,
     ) -> AsyncIterator[AsyncIterable[bytes]]:
         """Open a GET and yield the chunks of its body; closed when the block is left.
 
@@ -162,7 +172,8 @@ class Transport:
         url, subject = self._url(path, query), f"GET {path}"
         header = await self.config.auth.header()
         for last in (False, True):
-            async with self._answered(url, accept, header, verb) as response:
+            sent = _headers(accept, header, headers)
+            async with self._answered(url, sent, verb) as response:
                 if response.status == 200:
                     yield response.content.iter_any()
                     return
@@ -175,9 +186,8 @@ class Transport:
 
     @asynccontextmanager
     async def _answered(
-        self, url: URL, accept: str, authorization: str | None, verb: str
+        self, url: URL, headers: Headers, verb: str
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers = _headers(accept, authorization)
         with observed(self.on_request, verb) as exchange:
             try:
                 async with (
@@ -193,7 +203,13 @@ class Transport:
 
     @asynccontextmanager
     async def stream(
-        self, path: str, *, query: Mapping[str, str], accept: str, idle_timeout: float
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        accept: str,
+        idle_timeout: float,
+        headers: Headers,
     ) -> AsyncIterator[AsyncIterable[bytes]]:
         """Open a GET whose body goes on; closed when the block is left.
 
@@ -204,12 +220,13 @@ class Transport:
         subject = f"GET {path}"
         header = await self.config.auth.header()
         try:
-            response = await self._open_stream(url, accept, header, idle_timeout)
+            sent = _headers(accept, header, headers)
+            response = await self._open_stream(url, sent, idle_timeout)
             try:
                 if response.status == 401 and await self.config.auth.refresh(header):
                     response.close()
-                    header = await self.config.auth.header()
-                    response = await self._open_stream(url, accept, header, idle_timeout)
+                    sent = _headers(accept, await self.config.auth.header(), headers)
+                    response = await self._open_stream(url, sent, idle_timeout)
                 if response.status != 200:
                     raise await self._stream_refusal(response, subject)
                 yield response.content.iter_any()
@@ -227,6 +244,7 @@ class Transport:
         protocols: Sequence[str],
         verb: str,
         timeout: float | None = None,
+        headers: Headers,
     ) -> AsyncIterator[AsyncIterable[bytes]]:
         """Open a websocket and yield its binary messages; closed when the block is left.
 
@@ -238,7 +256,7 @@ class Transport:
         subject = f"{verb} {path}"
         try:
             async with asyncio.timeout(self.timeout if timeout is None else timeout):
-                socket = await self._open_websocket(url, protocols, verb)
+                socket = await self._open_websocket(url, protocols, verb, headers)
                 try:
                     yield _messages(socket, subject)
                 finally:
@@ -248,18 +266,20 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             raise _lost(subject, error) from _presentable(error)
 
-    async def _open_websocket(self, url: URL, protocols: Sequence[str], verb: str) -> WebSocket:
+    async def _open_websocket(
+        self, url: URL, protocols: Sequence[str], verb: str, headers: Headers
+    ) -> WebSocket:
         header = await self.config.auth.header()
         try:
-            return await self._shake_hands(url, protocols, verb, header)
+            return await self._shake_hands(url, protocols, verb, _headers("*/*", header, headers))
         except _NoWebSocket as refused:
             if refused.answer.status != 401 or not await self.config.auth.refresh(header):
                 raise
         header = await self.config.auth.header()
-        return await self._shake_hands(url, protocols, verb, header)
+        return await self._shake_hands(url, protocols, verb, _headers("*/*", header, headers))
 
     async def _shake_hands(
-        self, url: URL, protocols: Sequence[str], verb: str, authorization: str | None
+        self, url: URL, protocols: Sequence[str], verb: str, headers: Headers
     ) -> WebSocket:
         handshake = _Handshake(Body(b"", "application/octet-stream", self.before_write))
         with observed(self.on_request, verb) as exchange:
@@ -268,7 +288,7 @@ class Transport:
                     socket: WebSocket = await session.ws_connect(
                         url,
                         protocols=protocols,
-                        headers=_headers("*/*", authorization),
+                        headers=headers,
                         timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
                         **{k: v for k, v in self._options.items() if k != "allow_redirects"},
                     )
@@ -305,11 +325,10 @@ class Transport:
         url: URL,
         data: bytes | None,
         content_type: str,
-        accept: str,
-        authorization: str | None,
+        headers: Headers,
     ) -> Answer:
         with observed(self.on_request, verb) as exchange:
-            answer = await self._exchange(method, url, data, content_type, accept, authorization)
+            answer = await self._exchange(method, url, data, content_type, headers)
             exchange.status = answer.status
         return answer
 
@@ -319,12 +338,10 @@ class Transport:
         url: URL,
         data: bytes | None,
         content_type: str,
-        accept: str,
-        authorization: str | None,
+        headers: Headers,
     ) -> Answer:
         writes = method != "GET"
         body = Body(data or b"", content_type, self.before_write) if writes else None
-        headers = _headers(accept, authorization)
         try:
             async with (
                 asyncio.timeout(self.timeout),
@@ -348,12 +365,12 @@ class Transport:
         return Answer(response.status, response.headers.get("Retry-After"), content)
 
     async def _open_stream(
-        self, url: URL, accept: str, authorization: str | None, idle_timeout: float
+        self, url: URL, headers: Headers, idle_timeout: float
     ) -> aiohttp.ClientResponse:
         patience = aiohttp.ClientTimeout(
             total=None, sock_connect=CONNECT_TIMEOUT, sock_read=idle_timeout
         )
-        headers = _headers(accept, authorization) | {"Accept-Encoding": "identity"}
+        headers = (*headers, ("Accept-Encoding", "identity"))
         with observed(self.on_request, "WATCH") as exchange:
             try:
                 async with asyncio.timeout(self.timeout):
@@ -384,7 +401,7 @@ class Transport:
             ttl_dns_cache=30,
             socket_factory=_socket,
         )
-        headers = [("User-Agent", self.config.user_agent), *self.config.headers]
+        headers = [("User-Agent", self.config.user_agent)]
         if self.config.server.startswith("http:"):
             # Only a tunnel has a request of its own that could carry it.
             headers += _proxy_credential(self.config).items()
@@ -453,10 +470,10 @@ def _open(session: aiohttp.ClientSession | None) -> aiohttp.ClientSession:
     return session
 
 
-def _headers(accept: str, authorization: str | None) -> dict[str, str]:
+def _headers(accept: str, authorization: str | None, more: Headers) -> Headers:
     if authorization is None:
-        return {"Accept": accept}
-    return {"Accept": accept, "Authorization": authorization}
+        return (*more, ("Accept", accept))
+    return (*more, ("Accept", accept), ("Authorization", authorization))
 
 
 def _request_options(config: ClusterConfig) -> dict[str, Any]:
