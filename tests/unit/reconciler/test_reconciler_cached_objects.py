@@ -167,7 +167,7 @@ async def test_of_deleted_objects_jobs_alone_are_remembered(resource: Resource, 
         api.put("a", labels=_LABELS)
         uid = api.objects["a"]["metadata"]["uid"]
         assert await observer.watch(resource)
-        seen = await observer.current(resource, "ns", "a")
+        seen = await observer.current(resource, "ns", "a", client=client)
         assert seen is not None
         assert "spec" not in seen
         api.delete("a")

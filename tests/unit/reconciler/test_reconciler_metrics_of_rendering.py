@@ -2,6 +2,8 @@
 
 import pytest
 
+from kubeio.client import Client
+from kubeio.config import ClusterConfig
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TaskPath
@@ -35,6 +37,7 @@ def context(template: str, rendered: list[float]) -> TaskContext:
         takes_long=lambda _: None,
         tell=untold,
         renderer=Renderer(Pool("kudo.jobs"), rendered.append),
+        client=Client(ClusterConfig("http://127.0.0.1")),
     )
 
 

@@ -61,14 +61,14 @@ async def pod_that_says(**frames: list[bytes]) -> AsyncIterator[tuple[PipePods, 
 
 async def test_files_are_told_apart_by_their_sizes() -> None:
     cat = [b"\x01\x00\n", b"\x01\xffb", b"\x01c", SUCCESS]
-    async with pod_that_says(stat=[TWO_AND_THREE, SUCCESS], cat=cat) as (pods, _):
-        assert await pods.read(POD, FILES) == [b"\x00\n", b"\xffbc"]
+    async with pod_that_says(stat=[TWO_AND_THREE, SUCCESS], cat=cat) as (pods, client):
+        assert await pods.read(POD, FILES, client=client) == [b"\x00\n", b"\xffbc"]
 
 
 async def test_empty_files_are_files() -> None:
     stat = [b"\x010 regular empty file\n0 regular empty file\n", SUCCESS]
-    async with pod_that_says(stat=stat, cat=[SUCCESS]) as (pods, _):
-        assert await pods.read(POD, FILES) == [b"", b""]
+    async with pod_that_says(stat=stat, cat=[SUCCESS]) as (pods, client):
+        assert await pods.read(POD, FILES, client=client) == [b"", b""]
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ async def test_empty_files_are_files() -> None:
 async def test_only_what_the_pod_itself_refuses_ends_the_plan(
     stat: list[bytes], cat: list[bytes], error: type[FatalTaskError], text: str
 ) -> None:
-    async with pod_that_says(stat=stat, cat=cat) as (pods, _):
+    async with pod_that_says(stat=stat, cat=cat) as (pods, client):
         with pytest.raises(error) as caught:
-            await pods.read(POD, FILES)
+            await pods.read(POD, FILES, client=client)
     assert (caught.value.reason, str(caught.value)) == ("PipeTaskError", text)
 
 
@@ -140,4 +140,4 @@ async def test_a_replica_that_does_not_lead_reads_nothing() -> None:
     async with pod_that_says() as (pods, client):
         client.before_write = refuse
         with pytest.raises(NotLeading):
-            await pods.read(POD, FILES)
+            await pods.read(POD, FILES, client=client)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kubeio.client import Client
+from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Forbidden, KubeError, ServerError
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
@@ -70,6 +72,7 @@ class Bench:
             tell=_told,
             takes_long=lambda _: None,
             renderer=Renderer(Pool("kudo.jobs")),
+            client=Client(ClusterConfig("http://127.0.0.1")),
         )
 
     async def run(self, task: Task, ref: StepRef = REF) -> TaskResult:

@@ -302,10 +302,10 @@ class App:
             stopping=lambda: self.queue.closed,
         )
         resolver, hasher = Resolver(discovery), DependencyHasher(observer)
-        applier = Applier(self._client, discovery, observer, ownership, self.metrics)
+        applier = Applier(discovery, observer, ownership, self.metrics)
         tasks = TaskRunner(
             apply=ApplyTask(resolver, hasher, applier, observer, self._instances),
-            delete=DeleteTask(self._client, resolver, observer),
+            delete=DeleteTask(resolver, observer),
             pipe=PipeTask(
                 pods=pipe_pods,
                 hasher=hasher,
@@ -314,13 +314,15 @@ class App:
                 waiter_image=self._settings.pipe_waiter_image,
             ),
             child=ChildTask(
-                ChildStore(self._client, self._instances),
+                ChildStore(self._instances),
                 ChildVersions(self._versions),
                 self.metrics,
             ),
         )
         idle = Idle(context)
-        runner = PlanRunner(StepRunner(tasks), operations, self._renderer, clock, self.metrics)
+        runner = PlanRunner(
+            StepRunner(tasks), operations, self._renderer, self._client, clock, self.metrics
+        )
         scheduled = Scheduled(context, runner, idle, self._settings.recheck)
         reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
         return Controller(self.queue, reconciler, self.metrics, self._settings.workers)

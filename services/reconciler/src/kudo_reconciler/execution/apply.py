@@ -60,7 +60,7 @@ class ApplyTask:
             if item.uid in context.memory.healthy:
                 continue
             look = self.observer.body if context.memory.rechecking else self.observer.current
-            obj = await look(item.resource, item.namespace, item.name)
+            obj = await look(item.resource, item.namespace, item.name, client=context.client)
             if obj is not None and obj["metadata"]["uid"] == item.uid:
                 objects.append(obj)
             elif item.resource.kind == "Job":

@@ -10,7 +10,10 @@ from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
 
 @dataclass(frozen=True, slots=True)
 class ChildVersions:
-    """Finds what the KudoOperator tasks of a plan need."""
+    """Finds what the KudoOperator tasks of a plan need.
+
+    They are read as ourselves, like all OperatorVersions, whose cache all tenants share.
+    """
 
     versions: VersionStore
 

@@ -24,7 +24,6 @@ from kudo_reconciler.objects.resolver import KindNotServed, Resolver
 class DeleteTask:
     """Runs Delete tasks."""
 
-    client: Client
     resolver: Resolver
     observer: Observer
 
@@ -42,7 +41,7 @@ class DeleteTask:
             context.memory.deleted[context.key] = deleted
         if context.task.spec.wait is False:
             return TaskResult(done=True)
-        left = [item for item in deleted if await self._is_there(item)]
+        left = [item for item in deleted if await self._is_there(item, context.client)]
         if not left:
             return TaskResult(done=True)
         message = ", ".join(f"{item} is not gone yet" for item in left)
@@ -62,7 +61,7 @@ class DeleteTask:
                 await self.observer.watch(found.resource)
                 if not context.still_wanted():
                     raise Superseded
-                await self._delete(found, manifest)
+                await self._delete(found, manifest, context.client)
                 deleted.append(found)
         return tuple(deleted)
 
@@ -74,15 +73,15 @@ class DeleteTask:
         resource = resolved.resource
         metadata = resolved.target(context.origin)["metadata"]
         namespace = metadata["namespace"] if resource.namespaced else None
-        live = await self._read(resource, namespace, metadata["name"])
+        live = await self._read(resource, namespace, metadata["name"], context.client)
         if live is None:
             return None
         _check_owner(manifest, live, context.instance.metadata.uid)
         return AppliedObject(resource, namespace, metadata["name"], live["metadata"]["uid"])
 
-    async def _delete(self, item: AppliedObject, manifest: Manifest) -> None:
+    async def _delete(self, item: AppliedObject, manifest: Manifest, client: Client) -> None:
         try:
-            await self.client.delete(
+            await client.delete(
                 item.resource,
                 item.name,
                 namespace=item.namespace,
@@ -99,15 +98,15 @@ class DeleteTask:
             text = f"failed to delete {manifest}: {told(error, item.resource)}"
             raise task_error("TaskDeleteError", text, error) from error
 
-    async def _is_there(self, item: AppliedObject) -> bool:
-        live = await self._read(item.resource, item.namespace, item.name)
+    async def _is_there(self, item: AppliedObject, client: Client) -> bool:
+        live = await self._read(item.resource, item.namespace, item.name, client)
         return live is not None and live["metadata"]["uid"] == item.uid
 
     async def _read(
-        self, resource: Resource, namespace: str | None, name: str
+        self, resource: Resource, namespace: str | None, name: str, client: Client
     ) -> JsonObject | None:
         try:
-            return await self.client.get(resource, name, namespace=namespace)
+            return await client.get(resource, name, namespace=namespace)
         except NotFound:
             return None
         except (ApiError, ConnectionLost) as error:

@@ -71,14 +71,16 @@ class ChildTask:
 
     async def _look(self, child: Child, context: TaskContext) -> JsonObject | None:
         key = Key(child.namespace, child.name)
-        return await self.store.live(key) if context.memory.rechecking else self.store.cached(key)
+        if context.memory.rechecking:
+            return await self.store.live(key, client=context.client)
+        return self.store.cached(key)
 
     # Changing it
 
     async def _change(self, child: Child, context: TaskContext) -> TaskResult:
         after = await self._version(child, context)
         for _ in range(_ATTEMPTS):
-            seen = await self.store.live(Key(child.namespace, child.name))
+            seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
             try:
                 return await self._attempt(child, after, seen, context)
             except Conflict:
@@ -86,7 +88,7 @@ class ChildTask:
             except (ApiError, ConnectionLost) as error:
                 if not _is_busy(error):
                     raise self._refused(child, error) from error
-                waiting = await self._until_it_has_ended(child)
+                waiting = await self._until_it_has_ended(child, context)
                 if waiting is not None:
                     return waiting
         raise TransientTaskError("TaskApplyError", f"{child} keeps changing while it is applied")
@@ -126,7 +128,7 @@ class ChildTask:
             child, context.instance, context.uid, change.version, change.parameters
         )
         _check_wanted(context)
-        applied = await self.store.apply(target, seen)
+        applied = await self.store.apply(target, seen, client=context.client)
         self.metrics.applied.labels("applied").inc()
         if change.last:
             item = AppliedObject(INSTANCES, child.namespace, child.name, _uid(applied))
@@ -146,6 +148,7 @@ class ChildTask:
             seen,
             jsonpatch.add("/metadata/annotations", annotations),
             jsonpatch.add("/spec/planExecution", children.restart(seen, plan, context.uid)),
+            client=context.client,
         )
         return _result(child, judge(restarted))
 
@@ -166,13 +169,14 @@ class ChildTask:
         if entries is None:
             return seen
         _check_wanted(context)
-        return await self.store.patch(seen, jsonpatch.add("/metadata/managedFields", entries))
+        change = jsonpatch.add("/metadata/managedFields", entries)
+        return await self.store.patch(seen, change, client=context.client)
 
     # What comes of it
 
-    async def _until_it_has_ended(self, child: Child) -> TaskResult | None:
+    async def _until_it_has_ended(self, child: Child, context: TaskContext) -> TaskResult | None:
         """Say which plan of the child a change has to wait for; None if it ended meanwhile."""
-        seen = await self.store.live(Key(child.namespace, child.name))
+        seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
         health = None if seen is None else judge(seen)
         if health is None or health.state is not State.WAITING:
             return None

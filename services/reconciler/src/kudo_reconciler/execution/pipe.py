@@ -76,11 +76,11 @@ class PipeTask:
         files = context.task.spec.pipe or ()
         _check_wanted(context)
         context.takes_long(f"copying {len(files)} files from pod {pod['metadata']['name']}")
-        contents = await self.pods.read(pod, files)
+        contents = await self.pods.read(pod, files, client=context.client)
         for wanted in await self._artifacts(context, files, contents):
             await self.applier.apply(wanted, context)
         _check_wanted(context)
-        await self._deleting(pod)
+        await self._deleting(pod, context)
         return TaskResult(done=True)
 
     # The pod
@@ -132,7 +132,7 @@ class PipeTask:
         context.memory.applied.pop(context.key, None)
         if not is_deleting(pod):
             _check_wanted(context)
-            await self._deleting(pod)
+            await self._deleting(pod, context)
 
     def _refuse_foreign(self, pod: JsonObject, context: TaskContext) -> None:
         if is_owned(pod, context.instance.metadata.uid):
@@ -154,9 +154,9 @@ class PipeTask:
     async def _tell(self, context: TaskContext, text: str) -> None:
         context.tell("Warning", "PipePodReplaced", f"{text}; it is replaced by a new one")
 
-    async def _deleting(self, pod: JsonObject) -> None:
+    async def _deleting(self, pod: JsonObject, context: TaskContext) -> None:
         try:
-            await self.pods.delete(pod)
+            await self.pods.delete(pod, client=context.client)
         except (ApiError, ConnectionLost) as error:
             text = f"cannot delete pod {pod['metadata']['name']}: {told(error, PODS)}"
             raise TransientTaskError("PipeTaskError", text) from error
@@ -165,7 +165,7 @@ class PipeTask:
         """Delete the pod of this Instance that stands in the task's place, if there is one."""
         pod = await self._read(context, PODS, _names(context).pod, live=True)
         if pod is not None and is_owned(pod, context.instance.metadata.uid):
-            await self._deleting(pod)
+            await self._deleting(pod, context)
 
     # The artifacts
 
@@ -200,7 +200,9 @@ class PipeTask:
     ) -> JsonObject | None:
         look = self.observer.body if live else self.observer.current
         try:
-            return await look(resource, context.instance.metadata.namespace, name)
+            return await look(
+                resource, context.instance.metadata.namespace, name, client=context.client
+            )
         except (ApiError, ConnectionLost) as error:
             text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
             raise TransientTaskError("PipeTaskError", text) from error

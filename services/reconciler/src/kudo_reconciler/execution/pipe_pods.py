@@ -34,12 +34,17 @@ _GRACE_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class PipePods:
-    """The pods of Pipe tasks in the cluster."""
+    """The pods of Pipe tasks in the cluster.
+
+    Attributes:
+        client: Ours, for the sweep after the end of a run; what a task does with its pod goes out
+            by the client of the task.
+    """
 
     client: Client
     observer: Observer
 
-    async def delete(self, pod: JsonObject) -> None:
+    async def delete(self, pod: JsonObject, *, client: Client) -> None:
         """Delete a pod; it is gone some time later.
 
         Raises:
@@ -47,7 +52,7 @@ class PipePods:
         """
         metadata = pod["metadata"]
         try:
-            left = await self.client.delete(
+            left = await client.delete(
                 PODS,
                 metadata["name"],
                 namespace=metadata["namespace"],
@@ -79,21 +84,23 @@ class PipePods:
             if not over or not is_owned(pod, instance.metadata.uid):
                 continue
             try:
-                await self.delete(pod)
+                await self.delete(pod, client=self.client)
             except (ApiError, ConnectionLost) as error:
                 fields = {"pod": pod["metadata"]["name"], "error": str(error)}
                 log.warning("pipe pod not deleted", extra=fields)
 
-    async def read(self, pod: JsonObject, files: Sequence[PipeFile]) -> list[bytes]:
+    async def read(
+        self, pod: JsonObject, files: Sequence[PipeFile], *, client: Client
+    ) -> list[bytes]:
         """Return the contents of files in a pod that is ready.
 
         Raises:
             FatalTaskError: a file is missing, is no regular file, or too large.
             TransientTaskError: trying again may help.
         """
-        sizes = await self._sizes(pod, files)
+        sizes = await self._sizes(pod, files, client)
         check_sizes(files, sizes)
-        copied = await self._run(pod, ["cat", "--", *map(path_of, files)], sum(sizes))
+        copied = await self._run(pod, ["cat", "--", *map(path_of, files)], sum(sizes), client)
         if len(copied) != sum(sizes):
             text = f"{len(copied)} bytes were copied from {_of(pod)} instead of {sum(sizes)}"
             raise TransientTaskError("PipeTaskError", text)
@@ -103,16 +110,19 @@ class PipePods:
             begin += size
         return contents
 
-    async def _sizes(self, pod: JsonObject, files: Sequence[PipeFile]) -> list[int]:
+    async def _sizes(self, pod: JsonObject, files: Sequence[PipeFile], client: Client) -> list[int]:
         limit = _STAT_BYTES + sum(len(path_of(file)) for file in files)
         command = ["stat", "-c", "%s %F", "--", *map(path_of, files)]
-        lines = (await self._run(pod, command, limit)).decode(errors="replace").splitlines()
+        output = await self._run(pod, command, limit, client)
+        lines = output.decode(errors="replace").splitlines()
         if len(lines) != len(files):
             text = f"stat in {_of(pod)} told of {len(lines)} files instead of {len(files)}"
             raise TransientTaskError("PipeTaskError", text)
         return [_size(file, line) for file, line in zip(files, lines, strict=True)]
 
-    async def _run(self, pod: JsonObject, command: Sequence[str], limit: int) -> bytes:
+    async def _run(
+        self, pod: JsonObject, command: Sequence[str], limit: int, client: Client
+    ) -> bytes:
         """Run a command in the waiter; only its own failure is the task's.
 
         Raises:
@@ -121,7 +131,7 @@ class PipePods:
         """
         metadata = pod["metadata"]
         try:
-            result = await self.client.exec(
+            result = await client.exec(
                 metadata["name"],
                 WAITER,
                 command,

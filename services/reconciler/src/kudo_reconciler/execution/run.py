@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from kubeio.client import Client
 from kubeio.lease import NotLeading
 from kudo.api import Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
 from kudo.execution import (
@@ -34,6 +35,7 @@ from kudo.run_status import with_entry
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.errors import Outdated, Superseded
+from kudo_reconciler.execution.acting import client_for
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner
@@ -112,6 +114,7 @@ class PlanRunner:
     steps: StepRunner
     operations: Operations
     renderer: Renderer
+    client: Client
     clock: Clock
     metrics: Metrics
     rng: random.Random = field(default_factory=random.Random)
@@ -202,6 +205,7 @@ class PlanRunner:
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,
+            client=client_for(run.instance, self.client),
             now=self._now,
             crashed=self.metrics.task_faults.inc,
         )

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubeio.client import Client
+from kubeio.identity import Identity
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject, OperatorVersion, Plan, Task
 from kudo.children import Child
@@ -87,6 +89,7 @@ class StepContext:
         tell: Writes an event.
         takes_long: Says what the attempt is at from now on, which no worker waits for.
         renderer: Renders the templates of all tenants.
+        client: Sends every request of the tasks, as whom `acting.acts_as` says.
         now: The time, as a status has it.
         crashed: Counts a fault of ours.
     """
@@ -102,6 +105,7 @@ class StepContext:
     tell: Tell
     takes_long: Callable[[str], None]
     renderer: Renderer
+    client: Client
     now: Callable[[], str]
     crashed: Callable[[], None]
 
@@ -137,6 +141,7 @@ class StepContext:
             tell=self.tell,
             takes_long=self.takes_long,
             renderer=self.renderer,
+            client=self.client,
         )
 
 
@@ -145,7 +150,7 @@ class TaskContext:
     """The place of a task in a run. It is the `RunContext` of the objects of its task.
 
     Attributes:
-        still_wanted, tell, takes_long, renderer: As of the step.
+        still_wanted, tell, takes_long, renderer, client: As of the step.
     """
 
     instance: Instance
@@ -159,6 +164,12 @@ class TaskContext:
     tell: Tell
     takes_long: Callable[[str], None]
     renderer: Renderer
+    client: Client
+
+    @property
+    def identity(self) -> Identity | None:
+        """Return whom the task acts as; None is the reconciler itself."""
+        return self.client.identity
 
     @property
     def key(self) -> TaskKey:

@@ -13,7 +13,6 @@ import logging
 from dataclasses import dataclass, field, replace
 
 from kubeio import jsonpatch
-from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
 from kubeio.resource import Resource
@@ -48,9 +47,14 @@ _MENDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Applier:
-    """Applies objects on behalf of an Instance."""
+    """Applies objects on behalf of an Instance.
 
-    client: Client
+    Every request about an object goes out by `RunContext.client`, and so as whom the task acts.
+
+    Attributes:
+        discovery: Asks as ourselves: which kinds are served is no secret of any tenant.
+    """
+
     discovery: Discovery
     observer: Observer
     ownership: Ownership
@@ -71,7 +75,7 @@ class Applier:
                 return await self._apply(wanted, context, write)
 
     async def _apply(self, wanted: Wanted, context: RunContext, write: ObjectWrite) -> JsonObject:
-        known = await self._known(wanted)
+        known = await self._known(wanted, context)
         for _ in range(_ATTEMPTS):
             try:
                 applied = await self._mending(wanted, known, context)
@@ -82,7 +86,7 @@ class Applier:
                 self.discovery.invalidate(wanted.resource.api_version)
                 if known is None:
                     raise self._refused(wanted, error) from error
-                known = await self._read_again(wanted)
+                known = await self._read_again(wanted, context)
             except (ApiError, ConnectionLost) as error:
                 raise self._refused(wanted, error) from error
             else:
@@ -92,9 +96,11 @@ class Applier:
         text = f"{wanted.manifest} keeps changing while it is applied"
         raise TransientTaskError("TaskApplyError", text)
 
-    async def _known(self, wanted: Wanted) -> JsonObject | None:
+    async def _known(self, wanted: Wanted, context: RunContext) -> JsonObject | None:
         try:
-            return await self.observer.current(wanted.resource, wanted.namespace, wanted.name)
+            return await self.observer.current(
+                wanted.resource, wanted.namespace, wanted.name, client=context.client
+            )
         except (ApiError, ConnectionLost) as error:
             raise self._refused(wanted, error) from error
 
@@ -150,7 +156,9 @@ class Applier:
         await self._send(wanted, None, context, force=False, dry_run=True)
         target = self.ownership.shared(wanted, None, context.instance)
         _check_wanted(context)
-        return await self.client.create(wanted.resource, target, field_manager=names.FIELD_MANAGER)
+        return await context.client.create(
+            wanted.resource, target, field_manager=names.FIELD_MANAGER
+        )
 
     async def _send(
         self,
@@ -166,7 +174,7 @@ class Applier:
             seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
             target = {**target, "metadata": {**target["metadata"], **seen}}
         _check_wanted(context)
-        return await self.client.apply(
+        return await context.client.apply(
             wanted.resource,
             target,
             field_manager=names.FIELD_MANAGER,
@@ -181,7 +189,7 @@ class Applier:
         annotations = known["metadata"].get("annotations") or {}
         if not needs_taking_over(written_by(known), annotations):
             return known
-        live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        live = await context.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
         if live["metadata"]["uid"] != known["metadata"]["uid"]:
             raise Conflict("the object was replaced meanwhile", status=409)
         # From here on what is written follows this state, which the cache may not have told of.
@@ -221,7 +229,7 @@ class Applier:
         self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: RunContext
     ) -> JsonObject:
         """Apply an object that other Instances apply, too, if that makes a difference."""
-        live = await self.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        live = await context.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
         self.observer.read(wanted.resource, live)
         planned = await self._send(wanted, known, context, force=True, dry_run=True)
         if differs(planned, live):
@@ -248,7 +256,7 @@ class Applier:
         version = known["metadata"]["resourceVersion"]
         _check_wanted(context)
         try:
-            return await self.client.json_patch(
+            return await context.client.json_patch(
                 wanted.resource,
                 wanted.name,
                 [jsonpatch.test("/metadata/resourceVersion", version), change],
@@ -256,12 +264,14 @@ class Applier:
                 field_manager=names.FIELD_MANAGER,
             )
         except ApiError as error:
-            await self._raise_if_same(wanted, known, error)
+            await self._raise_if_same(wanted, known, error, context)
             raise Conflict("the object changed meanwhile", status=409) from error
 
-    async def _raise_if_same(self, wanted: Wanted, known: JsonObject, error: ApiError) -> None:
+    async def _raise_if_same(
+        self, wanted: Wanted, known: JsonObject, error: ApiError, context: RunContext
+    ) -> None:
         """Raise the refusal of a patch, unless it says that the object is not as it was."""
-        live = await self._read_again(wanted)
+        live = await self._read_again(wanted, context)
         if (
             live is not None
             and live["metadata"]["resourceVersion"] == (known["metadata"]["resourceVersion"])
@@ -272,17 +282,19 @@ class Applier:
         self, wanted: Wanted, conflict: Conflict, context: RunContext
     ) -> JsonObject | None:
         """Read the object again; refuse if its fields are somebody else's."""
-        live = await self._read_again(wanted)
+        live = await self._read_again(wanted, context)
         if conflict.field_managers and (
             live is None or self.ownership.claim(wanted, live, context.instance)[0] is Claim.FOREIGN
         ):
             raise self._refused(wanted, conflict)
         return live
 
-    async def _read_again(self, wanted: Wanted) -> JsonObject | None:
+    async def _read_again(self, wanted: Wanted, context: RunContext) -> JsonObject | None:
         """Bring what we know of the object up to date."""
         try:
-            return await self.observer.body(wanted.resource, wanted.namespace, wanted.name)
+            return await self.observer.body(
+                wanted.resource, wanted.namespace, wanted.name, client=context.client
+            )
         except (ApiError, ConnectionLost) as error:
             raise self._refused(wanted, error) from error
 

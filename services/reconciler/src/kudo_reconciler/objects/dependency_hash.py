@@ -79,6 +79,7 @@ class DependencyHasher:
                 _RESOURCES[dependency.kind],
                 context.instance.metadata.namespace,
                 dependency.name,
+                client=context.client,
             )
         except (ApiError, ConnectionLost) as error:
             why = told(error, _RESOURCES[dependency.kind])

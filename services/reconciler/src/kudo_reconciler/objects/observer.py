@@ -47,7 +47,7 @@ class Observer:
     """Knows the applied objects of each kind.
 
     Args:
-        client: Access to the API server.
+        client: What watches; objects are read with the client of who asks for them.
         group: Where informers run; they end with it.
         changed: Called with the Instance whose object changed.
         timing: Of the watches.
@@ -66,7 +66,6 @@ class Observer:
         on_watched: Callable[[Resource], None] | None = None,
         sync_timeout: float = 1.0,
     ) -> None:
-        self._client = client
         self._on_status = on_status
         self._on_watched = on_watched
         self._informers = Informers(
@@ -165,7 +164,7 @@ class Observer:
             log.warning("kind is not watched yet", extra={**fields, "why": why})
 
     async def current(
-        self, resource: Resource, namespace: str | None, name: str
+        self, resource: Resource, namespace: str | None, name: str, *, client: Client
     ) -> JsonObject | None:
         """Return the object as it is now, or None if there is none.
 
@@ -177,10 +176,20 @@ class Observer:
         """
         informer = self._informer(resource)
         found = None if informer is None else informer.get(namespace, name)
-        return await self.body(resource, namespace, name) if found is None else found
+        if found is not None:
+            return found
+        return await self.body(resource, namespace, name, client=client)
 
-    async def body(self, resource: Resource, namespace: str | None, name: str) -> JsonObject | None:
+    async def body(
+        self, resource: Resource, namespace: str | None, name: str, *, client: Client
+    ) -> JsonObject | None:
         """Read the whole object from the API server, and bring the cache up to date.
+
+        Args:
+            resource: Its kind.
+            namespace: Its namespace; None if it is cluster-scoped.
+            name: Its name.
+            client: Reads as whom the task acts, who must have the right to.
 
         Returns:
             None if there is none.
@@ -189,7 +198,7 @@ class Observer:
             KubeError: it could not be read.
         """
         try:
-            live = await self._client.get(resource, name, namespace=namespace)
+            live = await client.get(resource, name, namespace=namespace)
         except NotFound:
             informer = self._informer(resource)
             if informer is not None:

@@ -43,7 +43,11 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Resolves manifests."""
+    """Resolves manifests.
+
+    Attributes:
+        discovery: Asks as ourselves: it reads which kinds are served, and no tenant's object.
+    """
 
     discovery: Discovery
 

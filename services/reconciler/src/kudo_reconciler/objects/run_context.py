@@ -6,6 +6,7 @@ Tasks live in `execution`, above this package: it takes what they bring by this 
 from collections.abc import Callable
 from typing import Protocol
 
+from kubeio.client import Client
 from kudo.api import Instance, JsonObject
 from kudo_reconciler.event_queue import Severity
 
@@ -19,6 +20,10 @@ class RunContext(Protocol):
     @property
     def instance(self) -> Instance:
         """Return the Instance as it was when the reconcile began."""
+
+    @property
+    def client(self) -> Client:
+        """Return the client that acts as whom the Instance's objects are read and written as."""
 
     @property
     def still_wanted(self) -> Callable[[], bool]:

@@ -18,9 +18,11 @@ from kudo_reconciler.store.instances import InstanceStore
 
 @dataclass(frozen=True, slots=True)
 class ChildStore:
-    """The children of Instances."""
+    """The children of Instances.
 
-    client: Client
+    Requests go out by the client of the task that has the child.
+    """
+
     instances: InstanceStore
 
     def cached(self, key: Key) -> JsonObject | None:
@@ -31,20 +33,22 @@ class ChildStore:
         """Return an Instance as we know it."""
         return self.instances.cached(Key(namespace, name))
 
-    async def live(self, key: Key) -> JsonObject | None:
+    async def live(self, key: Key, *, client: Client) -> JsonObject | None:
         """Read a child from the API server; None if there is none.
 
         Raises:
             KubeError: it could not be read.
         """
         try:
-            raw = await self.client.get(INSTANCES, key.name, namespace=key.namespace)
+            raw = await client.get(INSTANCES, key.name, namespace=key.namespace)
         except NotFound:
             self.instances.informer.observe_gone(key.namespace, key.name)
             return None
         return self._observed(raw)
 
-    async def apply(self, target: JsonObject, seen: JsonObject | None) -> JsonObject:
+    async def apply(
+        self, target: JsonObject, seen: JsonObject | None, *, client: Client
+    ) -> JsonObject:
         """Apply a child as it was seen; by force, since it is ours, or create one.
 
         Raises:
@@ -55,7 +59,7 @@ class ChildStore:
             known = {key: seen["metadata"][key] for key in ("uid", "resourceVersion")}
             target = {**target, "metadata": {**target["metadata"], **known}}
         try:
-            applied = await self.client.apply(
+            applied = await client.apply(
                 INSTANCES, target, field_manager=names.FIELD_MANAGER, force=seen is not None
             )
         except NotFound as error:
@@ -64,7 +68,7 @@ class ChildStore:
             raise _changed() from error
         return self._observed(applied)
 
-    async def patch(self, seen: JsonObject, *changes: JsonObject) -> JsonObject:
+    async def patch(self, seen: JsonObject, *changes: JsonObject, client: Client) -> JsonObject:
         """Send a JSON Patch to a child as it was seen.
 
         Raises:
@@ -74,7 +78,7 @@ class ChildStore:
         metadata = seen["metadata"]
         version = jsonpatch.test("/metadata/resourceVersion", metadata["resourceVersion"])
         try:
-            patched = await self.client.json_patch(
+            patched = await client.json_patch(
                 INSTANCES,
                 metadata["name"],
                 [version, *changes],
@@ -83,7 +87,7 @@ class ChildStore:
             )
         except (Invalid, NotFound) as error:
             # A failed test is answered with 422, and so is a refusal by a policy.
-            live = await self.live(Key(metadata["namespace"], metadata["name"]))
+            live = await self.live(Key(metadata["namespace"], metadata["name"]), client=client)
             if live is not None and _version(live) == metadata["resourceVersion"]:
                 raise
             raise _changed() from error

@@ -1,0 +1,19 @@
+"""Whom tasks act as: every request of a task goes out by the client that this gives it.
+
+What is the reconciler's own business goes out as itself: watches, discovery, OperatorVersions, the
+status, finalizers and events of Instances, and the sweep after the end of a run or an Instance.
+"""
+
+from kubeio.client import Client
+from kubeio.identity import Identity
+from kudo.api import Instance
+
+
+def acts_as(instance: Instance) -> Identity | None:  # noqa: ARG001 - none names an account yet
+    """Return the identity that the tasks of an Instance act as; None is the reconciler's own."""
+    return None
+
+
+def client_for(instance: Instance, client: Client) -> Client:
+    """Return the view of the reconciler's client for the tasks of an Instance."""
+    return client.acting(acts_as(instance))
