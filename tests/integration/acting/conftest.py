@@ -1,0 +1,111 @@
+"""A reconciler whose tasks act as a service account, and that has no right on workloads itself.
+
+Whatever a task sends as the reconciler is refused by the API server, and so is whatever it sends as
+an account that may not do it.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kudo_cluster import Cluster
+from kudo_cluster.installation import Installation
+from tests.integration.acting.acting_reconciler import ACCOUNT
+from tests.integration.cluster.kubectl import Kubectl
+from tests.integration.pipe.conftest import exec_port, pipes
+from tests.integration.support import World
+
+__all__ = ["exec_port", "pipes"]
+
+_PROGRAM = Path(__file__).with_name("acting_reconciler.py")
+_RECONCILER = "kudo-reconciler"
+_TAKEN = ("kudo-reconciler", "kudo-reconciler-workloads", "kudo-reconciler-aggregated")
+_LEAN = "test-acting"
+_RULES = [
+    {
+        "apiGroups": ["", "apps", "batch", "scheduling.k8s.io"],
+        "resources": ["*"],
+        "verbs": ["list", "watch"],
+    },
+    {
+        "apiGroups": ["kudo.dev"],
+        "resources": ["instances", "operatorversions"],
+        "verbs": ["get", "list", "watch"],
+    },
+    {"apiGroups": ["kudo.dev"], "resources": ["instances"], "verbs": ["patch"]},
+    {"apiGroups": ["kudo.dev"], "resources": ["instances/status"], "verbs": ["update"]},
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
+    {"apiGroups": [""], "resources": ["serviceaccounts", "groups"], "verbs": ["impersonate"]},
+]
+"""Watches, the bookkeeping of the reconciler, and the right to act as somebody else."""
+_SECONDS = 60.0
+_POLL = 0.1
+
+
+@pytest.fixture(scope="module")
+def acting(cluster: Cluster, running_installation: Installation) -> Iterator[None]:
+    """Run the acting reconciler in place of the ordinary one, without the rights of that."""
+    ordinary = running_installation.reconciler
+    ordinary.stop()
+    service = running_installation.another_reconciler("reconciler-acting", "--recheck=1")
+    service.command[:1] = [sys.executable, str(_PROGRAM)]
+    # It is none of the programs that are forked.
+    service.supervision = running_installation.supervision
+    with _without_rights(Kubectl(cluster, cluster.directory / "kubectl-cache")):
+        running_installation.reconciler = service
+        try:
+            yield
+        finally:
+            service.stop()
+            running_installation.reconciler = ordinary
+    ordinary.start()
+
+
+@contextmanager
+def _without_rights(kubectl: Kubectl) -> Iterator[None]:
+    """Leave the reconciler with `_RULES` and nothing else."""
+    bindings = [kubectl.get("clusterrolebinding", name) for name in _TAKEN]
+    kubectl("delete", "clusterrolebinding", *_TAKEN)
+    try:
+        kubectl.apply(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": _LEAN},
+                "rules": _RULES,
+            }
+        )
+        role, user = f"--clusterrole={_LEAN}", f"--user={_RECONCILER}"
+        kubectl("create", "clusterrolebinding", _LEAN, role, user)
+        _until(kubectl, "impersonate", "serviceaccounts", allowed=True)
+        _until(kubectl, "get", "configmaps", allowed=False)
+        yield
+    finally:
+        kubectl("delete", "clusterrolebinding", _LEAN, "--ignore-not-found")
+        for binding in bindings:
+            name = binding["metadata"]["name"]
+            kubectl.apply({**binding, "metadata": {"name": name}})
+        _until(kubectl, "get", "configmaps", allowed=True)
+
+
+def _until(kubectl: Kubectl, verb: str, resource: str, *, allowed: bool) -> None:
+    """Wait until the API server knows what the reconciler may do and what not."""
+    deadline = time.monotonic() + _SECONDS
+    asked = ("auth", "can-i", verb, resource, f"--as={_RECONCILER}", "--all-namespaces")
+    while (kubectl.run(*asked).returncode == 0) != allowed:
+        assert time.monotonic() < deadline, f"{verb} {resource} is not {allowed=}"
+        time.sleep(_POLL)
+
+
+@pytest.fixture
+def admin_kubectl(acting: None, world: World) -> Kubectl:
+    """Make the account, which has no right yet, and return kubectl as the admin."""
+    cluster = world.installation.cluster
+    assert isinstance(cluster, Cluster)
+    kubectl = Kubectl(cluster, cluster.directory / "kubectl-cache", world.namespace)
+    kubectl("create", "serviceaccount", ACCOUNT)
+    return kubectl

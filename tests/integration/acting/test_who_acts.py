@@ -1,0 +1,203 @@
+"""What tasks do is done as the account that their Instance names, and by its rights alone."""
+
+import json
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.acting.acting_reconciler import ACCOUNT
+from tests.integration.cluster.kubectl import Kubectl
+from tests.integration.lifecycle.helpers import task
+from tests.integration.pipe.pipes import Pipes, decoded, entry_of
+from tests.integration.support import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    INSTANCES,
+    Json,
+    World,
+    config_map,
+    deployment,
+    messages,
+    new_instance,
+    operator_version,
+    parameter,
+    plan,
+    status_of,
+    template,
+)
+
+pytestmark = pytest.mark.cluster
+
+OWNER = "instances.kudo.dev/finalizers"
+"""Our owner references block the deletion of the Instance, which `update` on this permits."""
+SECRET: Json = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "{{ .Name }}-secret"},
+    "stringData": {"size": "{{ .Params.SIZE }}"},
+}
+CHILD = operator_version(
+    "child-0.1.0",
+    operator="child",
+    templates={"a.yaml": template(config_map("{{ .Name }}", size="{{ .Params.SIZE }}"))},
+    plans={"deploy": plan({"a": ["a"]})},
+    parameters=[parameter("SIZE", "0")],
+)
+HAVE = {"package": "child", "operatorVersion": "0.1.0"}
+
+
+def grant(kubectl: Kubectl, verbs: str, *resources: str) -> None:
+    """Let the account do something in its namespace."""
+    name = f"{ACCOUNT}-{uuid.uuid4().hex[:6]}"
+    kinds = [f"--resource={resource}" for resource in resources]
+    kubectl("create", "role", name, f"--verb={verbs}", *kinds)
+    subject = f"--serviceaccount={kubectl.namespace}:{ACCOUNT}"
+    kubectl("create", "rolebinding", name, f"--role={name}", subject)
+
+
+@pytest.fixture
+def powerful(admin_kubectl: Kubectl) -> Iterator[Kubectl]:
+    """Let the account do everything."""
+    name = f"{ACCOUNT}-{admin_kubectl.namespace}"
+    subject = f"--serviceaccount={admin_kubectl.namespace}:{ACCOUNT}"
+    admin_kubectl("create", "clusterrolebinding", name, "--clusterrole=cluster-admin", subject)
+    yield admin_kubectl
+    admin_kubectl("delete", "clusterrolebinding", name)
+
+
+def using(name: str, config: str, secret: str) -> Json:
+    """Return a Deployment whose pods restart when one of the two changes."""
+    # Longer than the reconciler trusts its caches: meanwhile it reads what it applied.
+    made = deployment(name, ready_delay="3s")
+    made["spec"]["template"]["spec"]["volumes"] = [
+        {"name": "config", "configMap": {"name": config}},
+        {"name": "secret", "secret": {"secretName": secret}},
+    ]
+    return made
+
+
+def one_task(name: str, kind: str, templates: dict[str, str], **spec: object) -> list[Json]:
+    """Return an Instance whose deploy plan has this one task, and its OperatorVersion."""
+    version = operator_version(
+        f"v-{name}",
+        templates=templates,
+        tasks=[task("it", kind, **spec)],
+        plans={"deploy": plan({"it": ["it"]})},
+        parameters=[parameter("SIZE", "1")],
+    )
+    return [version, new_instance(name, f"v-{name}")]
+
+
+async def install(world: World, *objects: Json) -> None:
+    done = await world.apply(*objects)
+    assert done.code == 0, done.output
+
+
+async def until_says(world: World, name: str, text: str) -> Json:
+    """Wait until the plan of an Instance says something."""
+    return await world.until(name, lambda seen: text in messages(seen, "deploy"), text)
+
+
+async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
+    admin_kubectl: Kubectl, world: World
+) -> None:
+    grant(admin_kubectl, "*", "configmaps")
+    grant(admin_kubectl, "update", OWNER)
+    admin_kubectl("create", "secret", "generic", "old-secret")
+    text = template(config_map("{{ .Name }}-config"))
+    await install(world, *one_task("does", "Apply", {"a.yaml": text}, resources=["a.yaml"]))
+    await world.until_complete("does")
+
+    secret = {"a.yaml": template(SECRET)}
+    old = {"a.yaml": template({**SECRET, "metadata": {"name": "old-secret"}})}
+    pod = {"a.yaml": template({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})}
+    files = [entry_of("/out/a", "a")]
+    await install(world, CHILD)
+    await install(world, *one_task("applies", "Apply", secret, resources=["a.yaml"]))
+    await install(world, *one_task("deletes", "Delete", old, resources=["a.yaml"]))
+    await install(world, *one_task("pipes", "Pipe", pod, pod="a.yaml", pipe=files))
+    await install(world, *one_task("has", "KudoOperator", {}, **HAVE))
+    account = f"system:serviceaccount:{world.namespace}:{ACCOUNT}"
+    for name, resource in {
+        "applies": "secrets",
+        "deletes": "secrets",
+        "pipes": "pods",
+        "has": "instances",
+    }.items():
+        says = f'User "{account}" cannot get resource "{resource}"'
+        seen = await until_says(world, name, says)
+        assert status_of(seen, "deploy") != "COMPLETE"
+    admin_kubectl("get", "secret", "old-secret")
+
+
+def everything(priority: str) -> Json:
+    """Return an OperatorVersion whose deploy plan sends every kind of request."""
+    config = config_map("{{ .Name }}-config", size="{{ .Params.SIZE }}")
+    run = using("{{ .Name }}-run", "{{ .Name }}-config", "{{ .Name }}-secret")
+    shared = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": priority},
+        "description": "{{ .Name }}",
+        "value": 1,
+    }
+    return operator_version(
+        "everything-1",
+        templates={
+            "data.yaml": template(config, SECRET),
+            "run.yaml": template(run),
+            "shared.yaml": template(shared),
+            "old.yaml": template(config_map("old")),
+            "child.yaml": "SIZE: '{{ .Params.SIZE }}'",
+        },
+        tasks=[
+            task("data", "Apply", "data.yaml"),
+            task("run", "Apply", "run.yaml"),
+            task("shared", "Apply", "shared.yaml"),
+            task("clean", "Delete", "old.yaml"),
+            task("have", "KudoOperator", **HAVE, parameterFile="child.yaml"),
+        ],
+        plans={
+            "deploy": plan(*({name: [name]} for name in ("data", "run", "shared", "clean", "have")))
+        },
+        parameters=[parameter("SIZE", "1")],
+    )
+
+
+async def test_every_request_of_a_plan_goes_out_as_the_account(
+    powerful: Kubectl, world: World
+) -> None:
+    powerful("create", "configmap", "old")
+    priority = f"shared-{world.namespace}"
+    await install(world, CHILD, everything(priority), new_instance("i", "everything-1"))
+    await world.until_complete("i")
+    assert await world.find(CONFIG_MAPS, "old") is None
+    before = await world.get(DEPLOYMENTS, "i-run")
+
+    # What KUDO 0.19 would have left: our fields are taken over before the next apply.
+    old = config_map("i-config", size="1", more="x")
+    applied = json.dumps({**old, "metadata": {"name": "i-config", "namespace": world.namespace}})
+    note = f"kudo.dev/last-applied-configuration={applied}"
+    powerful("annotate", "configmap", "i-config", note)
+    await world.patch("i", {"parameters": {"SIZE": "2"}})
+    await world.until_complete("i")
+    for name in ("i-config", "i-child"):
+        assert (await world.get(CONFIG_MAPS, name))["data"] == {"size": "2"}
+    after = await world.get(DEPLOYMENTS, "i-run")
+    assert after["spec"]["template"] != before["spec"]["template"]
+
+    # Another Instance applies the same cluster-scoped object, with another content.
+    await install(world, new_instance("j", "everything-1"))
+    await world.until_complete("j")
+    assert powerful.get("priorityclass", priority)["description"] == "j"
+    assert (await world.get(INSTANCES, "j-child"))["spec"]["parameters"] == {"SIZE": "1"}
+
+
+async def test_files_are_copied_as_the_account(powerful: Kubectl, pipes: Pipes) -> None:
+    path = pipes.file("a", b"content")
+    await pipes.install(entry_of(path, "a"))
+    await pipes.world.until_complete("i")
+    artifact = powerful.get("configmap", "i.deploy.phase1.make.pipe.a")
+    assert decoded(artifact["binaryData"]) == {"a": b"content"}
+    assert await pipes.pods() == []
