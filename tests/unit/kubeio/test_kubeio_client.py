@@ -225,12 +225,11 @@ async def test_list_items_are_given_their_kind(api: FakeApi, client: Client) -> 
 async def test_an_expired_snapshot_restarts_a_list_once(api: FakeApi, client: Client) -> None:
     for number in range(3):
         api.put(f"w{number}")
-    plain = api._list
 
     async def expire_second_page(request: web.Request) -> web.StreamResponse:
         if len(api.lists) == 2:
             return await refuse(410, "Expired")(request)
-        return await plain(request)
+        return await api.answer_list(request)
 
     api.handlers[PATH] = expire_second_page
     found = await client.list(WIDGET, limit=2)

@@ -178,7 +178,8 @@ async def test_what_we_created_or_applied_wakes_nobody(api: FakeApi) -> None:
         created = made_by_us(100)
         write(seen, created, after=None)
         write(seen, written(created, 101), after=created)
-        cached = await seen.current(WIDGET, "ns", "new")
+        async with Client(api.config) as client:
+            cached = await seen.current(WIDGET, "ns", "new", client=client)
     assert cached is not None
     assert cached["metadata"]["resourceVersion"] == "101"
     assert woken == []

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kubeio.client import Client
+from kubeio.config import ClusterConfig
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Phase, Plan, Step
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TransientTaskError
@@ -75,6 +77,7 @@ class Bench:
             tell=_told,
             takes_long=lambda _: None,
             renderer=Renderer(Pool("kudo.jobs")),
+            client=Client(ClusterConfig("http://127.0.0.1")),
             now=lambda: NOW,
             crashed=self._crashed,
         )
@@ -91,7 +94,7 @@ def _spec(kind: str) -> dict[str, object]:
     return {"resources": ["a.yaml"]}
 
 
-async def _told(severity: str, reason: str, message: str) -> None:
+def _told(severity: str, reason: str, message: str) -> None:
     raise AssertionError(f"no event was expected: {severity} {reason} {message}")
 
 
