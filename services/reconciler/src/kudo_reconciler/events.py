@@ -206,7 +206,9 @@ class EventRecorder:
         return ended_since(instance, timestamp(self._clock.now() - _REPEATED))
 
     def unwritten(self, instance: Instance) -> bool:
-        """Return whether a start or end event of an Instance that is to go is still on its way.
+        """Return whether a start or end event of an Instance is still on its way.
+
+        Asked before its record goes, with the Instance or for that of another run.
 
         True for `times.hold` seconds after such an event was queued at most. The Instance is woken
         when the last of them was written or given up.

@@ -89,6 +89,9 @@ class Scheduled:
         entry = instance.plan_status.get(name)
         if entry is not None and entry.uid == uid and status_of(entry).terminal:
             return await self.end(instance, version, entry)
+        if (entry is None or entry.uid != uid) and self.context.events.unwritten(instance):
+            # The record of the last run is about to go: after a crash nobody could repeat its end.
+            return Result("waiting", requeue_after=self.context.events.times.hold)
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
             return await self._cancel(key, instance, version)
         memory = self._memories.get(key)
