@@ -19,6 +19,7 @@ from kubeio.identity import Headers, Identity, impersonating
 from kubeio.listing import read_page
 from kubeio.requests import OnRequest
 from kubeio.resource import Resource, name_of, namespace_of
+from kubeio.round_tripper import RoundTripper
 from kubeio.transport import Transport
 from kubeio.types import Json, JsonObject, Transform
 from kubeio.watch import WatchEvent, events
@@ -50,6 +51,7 @@ class Client:
         max_connections: concurrent calls; further ones wait. Watches are not counted.
         finish_writes: await the answer to a write although the caller was cancelled: once the
             call has ended, nothing of it is on the wire.
+        transport: what requests are sent through instead of HTTP; it has limits of its own.
 
     Attributes:
         identity: whom its requests act as, None as the configuration says; see ``acting``.
@@ -66,11 +68,14 @@ class Client:
         timeout: float = 30.0,
         max_connections: int = 100,
         finish_writes: bool = False,
+        transport: RoundTripper | None = None,
     ) -> None:
         self.config = config
         self._finish_writes = finish_writes
         self.identity: Identity | None = None
-        self._http = Transport(config, timeout=timeout, max_connections=max_connections)
+        self._http: RoundTripper = transport or Transport(
+            config, timeout=timeout, max_connections=max_connections
+        )
 
     async def __aenter__(self) -> Self:
         await self._http.open()

@@ -1,0 +1,54 @@
+"""The API server in memory answers as a real one: the same scripts of calls against both."""
+
+import uuid
+
+import pytest
+
+from kubeio.client import Client
+from kubeio.types import Json
+from tests.integration.conformance.differences import DIFFERENCES
+from tests.integration.conformance.recording import Recorder
+from tests.integration.conformance.scripts import NAMESPACES, SCRIPTS, Script
+
+pytestmark = pytest.mark.cluster
+
+
+async def heard(client: Client, script: Script) -> list[Json]:
+    """Return what a server answers to a script, in a namespace of its own."""
+    name = f"conformance-{uuid.uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"metadata": {"name": name}})
+    recorder = Recorder(client, name)
+    await script(recorder)
+    await client.delete(NAMESPACES, name)
+    return recorder.heard
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+async def test_the_server_in_memory_answers_as_a_real_one(
+    name: str, real: Client, memory: Client
+) -> None:
+    expected = await heard(real, SCRIPTS[name])
+    found = await heard(memory, SCRIPTS[name])
+    assert _compared(name, found) == _compared(name, expected)
+
+
+def _compared(script: str, answers: list[Json]) -> list[Json]:
+    return [_without(script, answer) for answer in answers]
+
+
+def _without(script: str, answer: Json) -> Json:
+    for difference in DIFFERENCES:
+        if (difference.script, difference.call) == (script, answer["call"]):
+            _drop(answer, difference.path.split("."))
+    return answer
+
+
+def _drop(value: Json, path: list[str]) -> None:
+    first, *rest = path
+    if isinstance(value, list):
+        for item in value:
+            _drop(item, path)
+    elif isinstance(value, dict) and rest:
+        _drop(value.get(first), rest)
+    elif isinstance(value, dict):
+        value.pop(first, None)

@@ -1,0 +1,79 @@
+"""Which objects a list or a watch is about, and how much of them is shown."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kubeio.selector import label_matcher
+from kubeio.types import JsonObject
+from tests.support.apiserver import status
+
+_FIELDS = ("metadata.name", "metadata.namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Selects objects.
+
+    Attributes:
+        namespace: None for all.
+        labels: Judges labels.
+        names: What `metadata.name` and `metadata.namespace` must be.
+        metadata_only: Whether no more than the metadata is asked for.
+    """
+
+    namespace: str | None
+    labels: Callable[[Mapping[str, str]], bool]
+    names: Mapping[str, str]
+    metadata_only: bool = False
+    narrowed: bool = False
+
+    def selects(self, obj: JsonObject) -> bool:
+        metadata = obj["metadata"]
+        if self.namespace is not None and metadata.get("namespace") != self.namespace:
+            return False
+        if not self.narrowed:
+            return True
+        if any(metadata.get(key.removeprefix("metadata.")) != v for key, v in self.names.items()):
+            return False
+        return self.labels(metadata.get("labels") or {})
+
+
+def read_selection(query: Mapping[str, str], namespace: str | None, accept: str) -> Selection:
+    """Read what the query of a list or watch selects.
+
+    Raises:
+        StatusError: 400, a selector cannot be read.
+    """
+    by_label, by_field = query.get("labelSelector"), query.get("fieldSelector")
+    try:
+        labels = label_matcher(by_label)
+    except ValueError as error:
+        raise status.bad_request(f"unable to parse requirement: {error}") from None
+    return Selection(
+        namespace,
+        labels,
+        _names(by_field or ""),
+        metadata_only="as=PartialObjectMetadata" in accept.split(",")[0],
+        narrowed=bool(by_label or by_field),
+    )
+
+
+def _names(selector: str) -> dict[str, str]:
+    found = {}
+    for part in filter(None, selector.split(",")):
+        key, _, value = part.replace("==", "=").partition("=")
+        if key not in _FIELDS:
+            known = ", ".join(f'"{name}"' for name in _FIELDS)
+            text = f'"{key}" is not a known field selector: only {known}'
+            raise status.bad_request(text)
+        found[key] = value
+    return found
+
+
+def partial(obj: JsonObject) -> JsonObject:
+    """Return the metadata of an object, as PartialObjectMetadata."""
+    return {
+        "apiVersion": "meta.k8s.io/v1",
+        "kind": "PartialObjectMetadata",
+        "metadata": obj["metadata"],
+    }
