@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kubeio import jsonpatch
+from kubeio.discovery import Discovery
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder
@@ -772,10 +773,19 @@ async def methods_that_are_not_allowed(api: Recorder) -> None:
 
 @script
 async def kinds_are_discovered(api: Recorder) -> None:
-    client = api.client
-    found = await client.raw("GET", "/apis/conformance.example.com/v1")
-    kept = ("name", "kind", "namespaced")
-    resources = [{key: one[key] for key in kept} for one in found["resources"]]
-    api.note("widgets", sorted(resources, key=lambda one: str(one["name"])))
-    api.note("their verbs", sorted(found["resources"][0]["verbs"]))
-    await api.call("no such group", client.raw("GET", "/apis/absent.example.com/v1"))
+    discovery = Discovery(api.client)
+    wanted = (WIDGETS, CONFIG_MAPS, DEPLOYMENTS, CLUSTER_ROLES, NAMESPACES)
+    for one in wanted:
+        found = await discovery.resolve(one.api_version, one.kind)
+        api.note(f"{one.kind} alone", _resource(found))
+    everything = await discovery.all_resources()
+    places = [(one.api_version, one.kind) for one in wanted]
+    listed = [_resource(one) for one in everything if (one.api_version, one.kind) in places]
+    api.note("all", sorted(listed, key=str))
+    for what, path in (("group", "/apis/absent.example.com/v1"), ("version", "/apis/apps/v9")):
+        await api.call(f"no such {what}", api.client.raw("GET", path))
+
+
+def _resource(found: Resource) -> Json:
+    verbs = sorted(found.verbs)
+    return [found.path("ns", "x"), found.kind, verbs, "status" in found.subresources]

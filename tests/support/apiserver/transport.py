@@ -48,10 +48,16 @@ class MemoryTransport:
         self.on_request: OnRequest | None = None
         self.warnings = WarningSink()
         self._watches: set[Watch] = set()
+        self._cut_off = False
 
     async def open(self) -> None: ...
 
     async def close(self) -> None:
+        self.cut_watches()
+
+    def cut_off(self) -> None:
+        """Let nothing through from now on; what is under way to the server arrives."""
+        self._cut_off = True
         self.cut_watches()
 
     def cut_watches(self) -> None:
@@ -175,6 +181,8 @@ class MemoryTransport:
         return await self._sent(request, partial(self.server.handle, request))
 
     async def _sent(self, request: Request, act: Callable[[], Response]) -> Response:
+        if self._cut_off:
+            raise ConnectionLost(f"{request.method} {request.path}: cut off", maybe_sent=False)
         if request.method != "GET" and self.before_write is not None:
             self.before_write()
         fate = self.network.fate(request)

@@ -1,0 +1,121 @@
+"""Admission of Instances by KUDO's rules, as the API server in memory asks for it.
+
+It stands where the API server would call the webhook: the same match conditions, the same rules,
+the same wording around a denial.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+
+from kubeio.types import JsonObject
+from kudo.admission import Request, VersionKey
+from kudo.admission import Review as InstanceReview
+from kudo.admission.answers import Answer, decided, unreadable
+from kudo.admission.versions import parse_version
+from kudo.api import OperatorVersion
+from kudo.jobs.review import decide
+from kudo.names import GROUP
+from kudo.problems import InvalidInput
+from kudo.verdicts import read_fully
+from tests.support.apiserver.admission import Review
+from tests.support.apiserver.patches import apply_json_patch
+from tests.support.apiserver.status import Cause, Names, StatusError, internal_error
+from tests.support.apiserver.storage import Storage
+
+RECONCILER: Final = "system:serviceaccount:kudo-system:kudo-reconciler"
+_INSTANCES: Final = (GROUP, "instances")
+_VERSIONS: Final = (GROUP, "operatorversions")
+_BOOKKEEPING: Final = ("parameters", "operatorVersion")
+
+
+@dataclass(slots=True)
+class InstanceAdmission:
+    """Both webhooks of KUDO.
+
+    Attributes:
+        storage: Where OperatorVersions are; set once the server is there.
+        mutating: Whether the mutating configuration is installed.
+        validating: Whether the validating configuration is installed.
+        reachable: Whether the webhook answers; what it should judge is refused otherwise.
+    """
+
+    fresh_uid: Callable[[], str]
+    storage: Storage | None = None
+    mutating: bool = True
+    validating: bool = True
+    reachable: bool = True
+    _parsed: dict[str, OperatorVersion] = field(default_factory=dict)
+
+    def mutate(self, review: Review) -> JsonObject:
+        if not self.mutating or not _matches(review):
+            return review.obj
+        answer = self._answer("mutate", review)
+        review.warnings.extend(answer.warnings)
+        if not answer.patch:
+            return review.obj
+        changed: JsonObject = apply_json_patch(review.obj, orjson.loads(answer.patch))
+        return changed
+
+    def validate(self, review: Review) -> None:
+        if self.validating and _matches(review):
+            self._answer("validate", review)
+
+    def _answer(self, route: str, review: Review) -> Answer:
+        webhook = f"{route}.instance-admission.kudo.dev"
+        if not self.reachable:
+            raise internal_error(f'failed calling webhook "{webhook}": connection refused')
+        answer = self._judged(route, review)
+        if answer.allowed:
+            return answer
+        text = "\n".join(problem.message for problem in answer.problems)
+        raise StatusError(
+            answer.code,
+            answer.reason,
+            f'admission webhook "{webhook}" denied the request: {text}',
+            about=Names(GROUP, "Instance", review.obj["metadata"]["name"]),
+            causes=[Cause(p.reason, p.message, p.field) for p in answer.problems],
+        )
+
+    def _judged(self, route: str, review: Review) -> Answer:
+        metadata = review.obj["metadata"]
+        request = Request(
+            review.operation,
+            metadata["namespace"],
+            metadata["name"],
+            review.obj,
+            review.old,
+            review.user,
+        )
+        try:
+            subject = InstanceReview.of(request)
+        except InvalidInput as error:
+            return unreadable(error)
+        versions = {key: self._version(key) for key in subject.references()}
+        decision = decide(route, subject, versions, fresh_uid=self.fresh_uid, check=read_fully)
+        return decided(decision)
+
+    def _version(self, key: VersionKey) -> OperatorVersion | None:
+        assert self.storage is not None
+        raw = self.storage.table(_VERSIONS).objects.get(key)
+        if raw is None:
+            return None
+        version = raw["metadata"]["resourceVersion"]
+        if version not in self._parsed:
+            self._parsed[version] = parse_version(raw)
+        return self._parsed[version]
+
+
+def _matches(review: Review) -> bool:
+    """Return whether the webhook configurations' rules and match conditions hold."""
+    if review.kind.storage != _INSTANCES or review.subresource:
+        return False
+    if review.old is None:
+        return True
+    new, old = review.obj.get("spec") or {}, review.old.get("spec") or {}
+    if new == old:
+        return False
+    changed = any(new.get(name) != old.get(name) for name in _BOOKKEEPING)
+    return changed or review.user != RECONCILER
