@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kubeio.types import JsonObject
-from tests.support.apiserver.kinds import VERBS, Kind
+from tests.support.apiserver.kinds import Kind
 from tests.support.apiserver.registry import Registry
 
 _STATUS_VERBS = ["get", "patch", "update"]
@@ -58,7 +58,7 @@ def resource_list(registry: Registry, group: str, version: str) -> JsonObject | 
 
 def _resources(kind: Kind) -> Iterator[JsonObject]:
     same = {"singularName": "", "namespaced": kind.namespaced, "kind": kind.kind}
-    yield {**same, "name": kind.plural, "singularName": kind.kind.lower(), "verbs": [*VERBS]}
+    yield {**same, "name": kind.plural, "singularName": kind.kind.lower(), "verbs": [*kind.verbs]}
     for name in kind.subresources:
         yield {**same, "name": f"{kind.plural}/{name}", "verbs": _STATUS_VERBS}
 
@@ -96,7 +96,7 @@ def _entry(kind: Kind) -> JsonObject:
         "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.kind.lower(),
-        "verbs": [*VERBS],
+        "verbs": [*kind.verbs],
     }
     subresources = [{"subresource": name, "verbs": _STATUS_VERBS} for name in kind.subresources]
     return found | ({"subresources": subresources} if subresources else {})

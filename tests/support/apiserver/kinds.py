@@ -1,8 +1,11 @@
 """The kinds that the API server serves from its start, and those that CRDs add."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
+
+import orjson
 
 from kubeio.types import Json, JsonObject
 from tests.support.apiserver.schema import (
@@ -48,6 +51,7 @@ class Kind:
     orphans: bool = False
     schema: Schema = OPEN
     subresources: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = VERBS
 
     @property
     def api_version(self) -> str:
@@ -129,6 +133,7 @@ NAMESPACE = Kind(
     has_status=True,
     schema=_PLAIN,
     subresources=("finalize", "status"),
+    verbs=tuple(verb for verb in VERBS if verb != "deletecollection"),
 )
 CRD = replace(
     _with_status(
@@ -190,12 +195,16 @@ BUILT_IN = (
 )
 
 
-def from_definition(crd: JsonObject) -> Iterator[Kind]:
-    """Yield a kind for each version that a CustomResourceDefinition serves."""
-    spec = crd["spec"]
-    for version in spec["versions"]:
-        if version["served"]:
-            yield _custom(spec, version)
+def from_definition(crd: JsonObject) -> tuple[Kind, ...]:
+    """Return a kind for each version that a CustomResourceDefinition serves."""
+    return _kinds(orjson.dumps(crd["spec"]))
+
+
+@lru_cache
+def _kinds(encoded: bytes) -> tuple[Kind, ...]:
+    # Thousands of short lives begin with the same definitions.
+    spec = orjson.loads(encoded)
+    return tuple(_custom(spec, version) for version in spec["versions"] if version["served"])
 
 
 def _custom(spec: JsonObject, version: Mapping[str, Json]) -> Kind:

@@ -32,21 +32,23 @@ def _completed(value: Json, schema: Schema) -> Json:
         return [_completed(item, schema.item) for item in value]
     if not isinstance(value, dict):
         return value
-    found = {
-        key: _completed(below, schema.member(key))
-        for key, below in value.items()
-        if _is_known(key, schema) and not _is_dropped(below, schema.member(key))
-    }
+    found = {}
+    free = _is_free(schema)
+    for key, below in value.items():
+        member = schema.fields.get(key) or (schema.member(key) if free else None)
+        if member is not None and not _is_dropped(below, member):
+            found[key] = _completed(below, member) if isinstance(below, dict | list) else below
     for key, member in schema.fields.items():
-        if key not in found and "default" in member.node:
+        if "default" in member.node and key not in found:
             found[key] = _completed(member.node["default"], member)
     return found
 
 
-def _is_known(key: str, schema: Schema) -> bool:
+def _is_free(schema: Schema) -> bool:
+    """Whether fields that are not listed stay."""
     node = schema.node
     free = node.get("x-kubernetes-preserve-unknown-fields") or node.get("additionalProperties")
-    return not node or bool(free) or key in schema.fields
+    return not node or bool(free)
 
 
 def _is_dropped(value: Json, schema: Schema) -> bool:
@@ -54,12 +56,12 @@ def _is_dropped(value: Json, schema: Schema) -> bool:
     return value is None and bool(schema.node) and not schema.node.get("nullable")
 
 
-def problems(obj: JsonObject, schema: Schema) -> list[Cause]:
-    """Return what an object violates."""
+def problems(obj: JsonObject, old: JsonObject, schema: Schema) -> list[Cause]:
+    """Return what an object violates, in what is not as it was."""
     return [
         cause
         for key, member in schema.fields.items()
-        if key in obj and key not in _META
+        if key in obj and key not in _META and obj[key] != old.get(key)
         for cause in _problems(obj[key], member, key)
     ] + [*_missing(obj, schema, "")]
 

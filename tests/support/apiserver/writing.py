@@ -107,7 +107,8 @@ class Writer:
         kind = target.kind
         self._check_namespace(target)
         # Whose fields are whose is decided before admission: what a webhook adds is nobody's.
-        owners = self._first_owners(target, obj, options, operation)
+        config, obj = obj, _completed(kind, obj)
+        owners = self._first_owners(target, config, obj, options, operation)
         uid = str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
         obj = {**obj, "metadata": metadata.initials(kind, obj, uid, self.now())}
         obj = _initial(kind, obj)
@@ -122,12 +123,17 @@ class Writer:
         return Written(obj, created=True, warnings=warnings)
 
     def _first_owners(
-        self, target: Target, obj: JsonObject, options: Options, operation: str
+        self,
+        target: Target,
+        config: JsonObject,
+        obj: JsonObject,
+        options: Options,
+        operation: str,
     ) -> managed.Managed:
         write = self._write(target, options, operation)
         if operation == "Apply":
-            return write.applied({}, target.kind.empty, obj, force=True)[1]
-        return write.updated({}, target.kind.empty, _completed(target.kind, obj))
+            return write.applied({}, target.kind.empty, config, force=True)[1]
+        return write.updated({}, target.kind.empty, obj)
 
     def _check_namespace(self, target: Target) -> None:
         if not target.kind.namespaced:
@@ -145,12 +151,13 @@ class Writer:
             raise status.forbidden(target.about, text.format(target.namespace), cause)
 
     def _judged(self, review: Review) -> tuple[JsonObject, tuple[str, ...]]:
-        kind = review.kind
-        obj = self.admission.mutate(replace(review, obj=_completed(kind, review.obj)))
-        obj = _completed(kind, obj)
+        kind, given = review.kind, review.obj
+        obj = self.admission.mutate(review)
+        if obj is not given:
+            obj = _completed(kind, obj)
         causes = [*metadata.name_problems(kind, obj["metadata"])]
         if kind.custom:
-            causes += structural.problems(obj, kind.schema)
+            causes += structural.problems(obj, review.old or {}, kind.schema)
         if causes:
             name = obj["metadata"].get("name") or ""
             raise status.invalid(kind.kind, kind.group, name, *causes)
