@@ -13,6 +13,7 @@ import orjson
 
 from kubeio.config import ClusterConfig
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
+from kubeio.identity import Headers
 from kubeio.requests import OnRequest, observed
 from kubeio.types import Json
 from kubeio.warnings import WarningSink
@@ -75,9 +76,10 @@ class MemoryTransport:
         content_type: str = "application/json",
         accept: str = "application/json",
         verb: str = "",
+        headers: Headers = (),
     ) -> Json:
         data = b"" if body is None else orjson.dumps(body)
-        request = self._request(method, path, query, accept, data, content_type)
+        request = self._request(method, path, query, accept, headers, data, content_type)
         with observed(self.on_request, verb or method) as exchange:
             response = await self._exchange(request)
             exchange.status = response.status
@@ -88,9 +90,15 @@ class MemoryTransport:
 
     @asynccontextmanager
     async def answer(
-        self, path: str, *, query: Mapping[str, str], accept: str, verb: str
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        accept: str,
+        verb: str,
+        headers: Headers = (),
     ) -> AsyncIterator[AsyncIterable[bytes]]:
-        request = self._request("GET", path, query, accept)
+        request = self._request("GET", path, query, accept, headers)
         with observed(self.on_request, verb) as exchange:
             response = await self._exchange(request)
             exchange.status = response.status
@@ -100,9 +108,15 @@ class MemoryTransport:
 
     @asynccontextmanager
     async def stream(
-        self, path: str, *, query: Mapping[str, str], accept: str, idle_timeout: float
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        accept: str,
+        idle_timeout: float,
+        headers: Headers = (),
     ) -> AsyncIterator[AsyncIterable[bytes]]:
-        request = self._request("GET", path, query, accept)
+        request = self._request("GET", path, query, accept, headers)
         with observed(self.on_request, "WATCH") as exchange:
             response = await self._exchange(request)
             exchange.status = response.status
@@ -144,9 +158,10 @@ class MemoryTransport:
         protocols: Sequence[str],
         verb: str,
         timeout: float | None = None,
+        headers: Headers = (),
     ) -> AsyncIterator[AsyncIterable[bytes]]:
         del protocols, timeout
-        request = self._request("POST", path, {}, "*/*")
+        request = self._request("POST", path, {}, "*/*", headers)
         arguments = [value for key, value in query if key == "command"]
         with observed(self.on_request, verb) as exchange:
             response = await self._sent(request, partial(self._run, path, arguments))
@@ -171,11 +186,13 @@ class MemoryTransport:
         path: str,
         query: Mapping[str, str],
         accept: str,
+        headers: Headers,
         body: bytes = b"",
         content_type: str = "application/json",
     ) -> Request:
         agent = self.config.user_agent
-        return Request(method, path, query, body, content_type, accept, agent, self.user)
+        user = dict(headers).get("Impersonate-User", self.user)
+        return Request(method, path, query, body, content_type, accept, agent, user)
 
     async def _exchange(self, request: Request) -> Response:
         return await self._sent(request, partial(self.server.handle, request))

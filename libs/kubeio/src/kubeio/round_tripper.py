@@ -8,6 +8,7 @@ from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from kubeio.identity import Headers
 from kubeio.requests import OnRequest
 from kubeio.types import Json
 from kubeio.warnings import WarningSink
@@ -41,14 +42,27 @@ class RoundTripper(Protocol):
         content_type: str = "application/json",
         accept: str = "application/json",
         verb: str = "",
+        headers: Headers,
     ) -> Json: ...
 
     def answer(
-        self, path: str, *, query: Mapping[str, str], accept: str, verb: str
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        accept: str,
+        verb: str,
+        headers: Headers,
     ) -> AbstractAsyncContextManager[AsyncIterable[bytes]]: ...
 
     def stream(
-        self, path: str, *, query: Mapping[str, str], accept: str, idle_timeout: float
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        accept: str,
+        idle_timeout: float,
+        headers: Headers,
     ) -> AbstractAsyncContextManager[AsyncIterable[bytes]]: ...
 
     def websocket(
@@ -59,4 +73,5 @@ class RoundTripper(Protocol):
         protocols: Sequence[str],
         verb: str,
         timeout: float | None = None,
+        headers: Headers,
     ) -> AbstractAsyncContextManager[AsyncIterable[bytes]]: ...
