@@ -37,6 +37,8 @@ _RULES = [
         "verbs": ["get", "list", "watch"],
     },
     {"apiGroups": ["kudo.dev"], "resources": ["instances"], "verbs": ["patch"]},
+    # The name of an Instance that is gone is taken off what it shared.
+    {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"], "verbs": ["patch"]},
     {"apiGroups": ["kudo.dev"], "resources": ["instances/status"], "verbs": ["update"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
     {"apiGroups": [""], "resources": ["serviceaccounts", "groups"], "verbs": ["impersonate"]},
@@ -81,31 +83,37 @@ def _without_rights(kubectl: Kubectl) -> Iterator[None]:
         )
         role, user = f"--clusterrole={_LEAN}", f"--user={_RECONCILER}"
         kubectl("create", "clusterrolebinding", _LEAN, role, user)
-        _until(kubectl, "impersonate", "serviceaccounts", allowed=True)
-        _until(kubectl, "get", "configmaps", allowed=False)
+        until_allowed(kubectl, "impersonate", "serviceaccounts")
+        until_allowed(kubectl, "get", "configmaps", allowed=False)
         yield
     finally:
         kubectl("delete", "clusterrolebinding", _LEAN, "--ignore-not-found")
         for binding in bindings:
             name = binding["metadata"]["name"]
             kubectl.apply({**binding, "metadata": {"name": name}})
-        _until(kubectl, "get", "configmaps", allowed=True)
+        until_allowed(kubectl, "get", "configmaps")
 
 
-def _until(kubectl: Kubectl, verb: str, resource: str, *, allowed: bool) -> None:
-    """Wait until the API server knows what the reconciler may do and what not."""
+def until_allowed(
+    kubectl: Kubectl, verb: str, resource: str, *, user: str = _RECONCILER, allowed: bool = True
+) -> None:
+    """Wait until the API server knows that a user may do something everywhere, or may not."""
     deadline = time.monotonic() + _SECONDS
-    asked = ("auth", "can-i", verb, resource, f"--as={_RECONCILER}", "--all-namespaces")
+    asked = ("auth", "can-i", verb, resource, f"--as={user}", "--all-namespaces")
     while (kubectl.run(*asked).returncode == 0) != allowed:
-        assert time.monotonic() < deadline, f"{verb} {resource} is not {allowed=}"
+        assert time.monotonic() < deadline, f"{user}, {verb} {resource}: not {allowed=}"
         time.sleep(_POLL)
 
 
 @pytest.fixture
-def admin_kubectl(acting: None, world: World) -> Kubectl:
-    """Make the account, which has no right yet, and return kubectl as the admin."""
+def admin_kubectl(acting: None, world: World) -> Iterator[Kubectl]:
+    """Make the account, which has no right yet, and yield kubectl as the admin.
+
+    Its Instances are gone at the end: the ordinary reconciler would work on them.
+    """
     cluster = world.installation.cluster
     assert isinstance(cluster, Cluster)
     kubectl = Kubectl(cluster, cluster.directory / "kubectl-cache", world.namespace)
     kubectl("create", "serviceaccount", ACCOUNT)
-    return kubectl
+    yield kubectl
+    kubectl("delete", "instances.kudo.dev", "--all")

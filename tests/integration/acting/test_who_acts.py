@@ -1,12 +1,14 @@
 """What tasks do is done as the account that their Instance names, and by its rights alone."""
 
 import json
+import re
 import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from tests.integration.acting.acting_reconciler import ACCOUNT
+from tests.integration.acting.conftest import until_allowed
 from tests.integration.cluster.kubectl import Kubectl
 from tests.integration.lifecycle.helpers import task
 from tests.integration.pipe.pipes import Pipes, decoded, entry_of
@@ -62,6 +64,8 @@ def powerful(admin_kubectl: Kubectl) -> Iterator[Kubectl]:
     name = f"{ACCOUNT}-{admin_kubectl.namespace}"
     subject = f"--serviceaccount={admin_kubectl.namespace}:{ACCOUNT}"
     admin_kubectl("create", "clusterrolebinding", name, "--clusterrole=cluster-admin", subject)
+    user = f"system:serviceaccount:{admin_kubectl.namespace}:{ACCOUNT}"
+    until_allowed(admin_kubectl, "create", "priorityclasses", user=user)
     yield admin_kubectl
     admin_kubectl("delete", "clusterrolebinding", name)
 
@@ -87,6 +91,13 @@ def one_task(name: str, kind: str, templates: dict[str, str], **spec: object) ->
         parameters=[parameter("SIZE", "1")],
     )
     return [version, new_instance(name, f"v-{name}")]
+
+
+def forbidden(world: World) -> float:
+    """Return how many requests of the reconciler were forbidden so far."""
+    text = world.installation.reconciler.get("/metrics")[1]
+    found = re.findall(r'^kudo_api_requests_total\{.*code="403".*\} (\S+)$', text, re.MULTILINE)
+    return sum(map(float, found))
 
 
 async def install(world: World, *objects: Json) -> None:
@@ -129,6 +140,7 @@ async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
         seen = await until_says(world, name, says)
         assert status_of(seen, "deploy") != "COMPLETE"
     admin_kubectl("get", "secret", "old-secret")
+    assert forbidden(world) > 0
 
 
 def everything(priority: str) -> Json:
@@ -168,6 +180,7 @@ def everything(priority: str) -> Json:
 async def test_every_request_of_a_plan_goes_out_as_the_account(
     powerful: Kubectl, world: World
 ) -> None:
+    before_all = forbidden(world)
     powerful("create", "configmap", "old")
     priority = f"shared-{world.namespace}"
     await install(world, CHILD, everything(priority), new_instance("i", "everything-1"))
@@ -192,12 +205,16 @@ async def test_every_request_of_a_plan_goes_out_as_the_account(
     await world.until_complete("j")
     assert powerful.get("priorityclass", priority)["description"] == "j"
     assert (await world.get(INSTANCES, "j-child"))["spec"]["parameters"] == {"SIZE": "1"}
+    # What is tried again would hide a request that went out as the reconciler.
+    assert forbidden(world) == before_all
 
 
 async def test_files_are_copied_as_the_account(powerful: Kubectl, pipes: Pipes) -> None:
+    before_all = forbidden(pipes.world)
     path = pipes.file("a", b"content")
     await pipes.install(entry_of(path, "a"))
     await pipes.world.until_complete("i")
     artifact = powerful.get("configmap", "i.deploy.phase1.make.pipe.a")
     assert decoded(artifact["binaryData"]) == {"a": b"content"}
     assert await pipes.pods() == []
+    assert forbidden(pipes.world) == before_all
