@@ -101,7 +101,19 @@ class Life:
         followed = await shared.strikes.plan_ended(self.namespace, _SETTLE_SECONDS)
         if rule is not None and rule.fault in WATCHES:
             await _struck(rule)
+        if ended:
+            await self._until_end_event(stage)
         return _Began(ended, followed, known, shared.rules.withdraw(self.namespace))
+
+    async def _until_end_event(self, stage: Stage) -> None:
+        """Wait for the end event, which is written beside the plan, or for a while."""
+        uid = entry(self.shared.view.last(self.namespace), stage.plan).get("uid")
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while time.monotonic() < deadline:
+            names = [event["metadata"]["name"] for event in await self._events()]
+            if any(name.endswith(f".{uid}.finished") for name in names):
+                return
+            await asyncio.sleep(_POLL)
 
     def _ended(self, stage: Stage, before: str) -> bool:
         view = self.shared.view

@@ -88,7 +88,7 @@ class Reconcilers:
         stock = self.installation.reconciler
         directory = self.installation.directory
         kubeconfig = directory / f"{name}.kubeconfig"
-        kubeconfig.write_text(json.dumps(_kubeconfig(server)), encoding="utf-8")
+        kubeconfig.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
         [port] = free_ports(1)
         options = [f"--kubeconfig={kubeconfig}", f"--probe-port={port}", *OPTIONS]
         return replace(
@@ -105,7 +105,8 @@ def _end_of(service: Service) -> str:
     return "\n".join(service.log.read_text(encoding="utf-8").splitlines()[-_LOG_LINES:])
 
 
-def _kubeconfig(server: str) -> dict[str, object]:
+def kubeconfig_of(server: str) -> dict[str, object]:
+    """Return a kubeconfig for a listener of the proxy."""
     return {
         "apiVersion": "v1",
         "kind": "Config",

@@ -1,0 +1,85 @@
+"""A reconciler in place of the usual one, whose events the API server can be made to refuse."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+from aiohttp import web
+
+from kubeio.config import load_config
+from kudo_cluster.installation import Service
+from kudo_cluster.ports import free_ports
+from tests.faults.faults import Rules
+from tests.faults.proxy import Proxy
+from tests.faults.reconcilers import Reconcilers, kubeconfig_of
+from tests.faults.strikes import Strikes
+from tests.integration.support import World
+
+
+@dataclass
+class Throttle(Proxy):
+    """Forwards everything; answers events with 429 while `on`, as EventRateLimit does."""
+
+    on: bool = False
+
+    async def _handle(self, reconciler: str, request: web.Request) -> web.StreamResponse:
+        if self.on and request.method == "POST" and request.path.endswith("/events"):
+            refusal = {"kind": "Status", "code": 429, "reason": "TooManyRequests"}
+            return web.json_response(refusal, status=429)
+        return await super()._handle(reconciler, request)
+
+
+@dataclass(frozen=True)
+class Throttled:
+    """The reconciler, and what can be done to its events."""
+
+    throttle: Throttle
+    service: Service
+
+    async def start(self) -> None:
+        await asyncio.to_thread(self.service.start)
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(self.service.stop)
+
+    async def kill(self) -> None:
+        await asyncio.to_thread(self.service.kill)
+
+
+@pytest.fixture
+async def throttled(world: World) -> AsyncIterator[Throttled]:
+    """Yield a reconciler with one worker and a throttle that is on."""
+    installation = world.installation
+    await asyncio.to_thread(installation.reconciler.stop)
+    async with _throttle(world) as throttle:
+        kubeconfig = installation.directory / "throttled.kubeconfig"
+        server = await throttle.listen("throttled")
+        kubeconfig.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
+        [port] = free_ports(1)
+        stock = installation.reconciler
+        options = [f"--kubeconfig={kubeconfig}", f"--probe-port={port}", "--workers=1"]
+        service = replace(
+            stock,
+            name="throttled reconciler",
+            command=[*stock.command, *options],
+            log=installation.directory / "throttled.log",
+            probe_port=port,
+            process=None,
+        )
+        try:
+            await asyncio.to_thread(service.start)
+            yield Throttled(throttle, service)
+        finally:
+            await asyncio.to_thread(service.kill)
+            await asyncio.to_thread(installation.reconciler.start)
+
+
+@asynccontextmanager
+async def _throttle(world: World) -> AsyncIterator[Throttle]:
+    upstream = load_config(world.installation.cluster.kubeconfig("reconciler"))
+    strikes = Strikes(Reconcilers(world.installation))
+    async with Throttle(upstream, Rules(), strikes, on=True) as throttle:
+        yield throttle

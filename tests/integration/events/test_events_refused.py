@@ -1,0 +1,98 @@
+"""Events that the API server refuses for a while: nothing waits for them, and none is forgotten."""
+
+from tests.integration.events.conftest import Throttled
+from tests.integration.ha.support import metric
+from tests.integration.support import (
+    INSTANCES,
+    World,
+    config_map,
+    new_instance,
+    operator_version,
+    plan,
+    template,
+    wait_until,
+)
+
+RUN = ["PlanStarted", "PlanFinished"]
+
+
+async def install(world: World, *names: str) -> None:
+    version = operator_version(
+        "v",
+        templates={"c.yaml": template(config_map("{{ .Name }}-c"))},
+        plans={"deploy": plan({"c": ["c"]})},
+    )
+    await world.apply(version, *(new_instance(name, "v") for name in names))
+    for name in names:
+        await world.until_complete(name)
+
+
+async def reasons(world: World, name: str = "i") -> list[str]:
+    events = await world.events()
+    return [event["reason"] for event in events if event["involvedObject"]["name"] == name]
+
+
+async def until_told(world: World, name: str, *expected: str) -> None:
+    async def told() -> bool:
+        return await reasons(world, name) == list(expected)
+
+    await wait_until(told, lambda: f"the events {expected} of {name}")
+
+
+async def test_deploys_wait_for_no_event_and_none_is_lost(
+    world: World, throttled: Throttled
+) -> None:
+    """With one worker, each event that held it would be given up before the next."""
+    names = [f"i{number}" for number in range(5)]
+    await install(world, *names)
+
+    assert metric(throttled.service, "kudo_events_waiting") == 2 * len(names)
+    assert metric(throttled.service, "kudo_events_lost_total") == 0
+    assert await world.events() == []
+
+    throttled.throttle.on = False
+    for name in names:
+        await until_told(world, name, *RUN)
+    assert metric(throttled.service, "kudo_events_lost_total") == 0
+
+
+async def test_a_clean_stop_delivers_what_is_queued(world: World, throttled: Throttled) -> None:
+    await install(world, "i")
+    assert await reasons(world) == []
+
+    throttled.throttle.on = False
+    await throttled.stop()
+
+    assert await reasons(world) == RUN
+
+
+async def test_what_a_crash_lost_is_made_good_at_the_next_start(
+    world: World, throttled: Throttled
+) -> None:
+    await install(world, "i")
+    await throttled.kill()
+    assert await reasons(world) == []
+
+    throttled.throttle.on = False
+    await throttled.start()
+
+    await until_told(world, "i", *RUN)
+
+
+async def test_the_cleanup_of_an_instance_that_goes_is_told_all_the_same(
+    world: World, throttled: Throttled
+) -> None:
+    version = operator_version(
+        "leaving",
+        templates={"c.yaml": template(config_map("{{ .Name }}-c"))},
+        plans={"deploy": plan({"c": ["c"]}), "cleanup": plan({"c": ["c"]})},
+    )
+    await world.apply(version, new_instance("i", "leaving"))
+    await world.until_complete("i")
+    await world.client.delete(INSTANCES, "i", namespace=world.namespace)
+    await world.until_gone(INSTANCES, "i")
+    assert await reasons(world) == []
+
+    throttled.throttle.on = False
+
+    await until_told(world, "i", *RUN, *RUN)
