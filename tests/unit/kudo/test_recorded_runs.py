@@ -3,7 +3,14 @@
 import pytest
 
 from kudo.api import ExecutionStatus, JsonObject
-from kudo.recorded_runs import EndedRun, end_unknown, ended_since, has_begun, superseded_by
+from kudo.recorded_runs import (
+    STOPPED,
+    EndedRun,
+    end_unknown,
+    ended_since,
+    has_begun,
+    superseded_by,
+)
 
 SINCE, AFTER = "2026-01-01T00:10:00Z", "2026-01-01T00:10:01Z"
 DONE, FAILED = ExecutionStatus.COMPLETE, ExecutionStatus.FATAL_ERROR
@@ -36,8 +43,8 @@ def test_an_instance_without_a_status_has_begun_nothing(instance: JsonObject) ->
     assert not has_begun(instance)
 
 
-def with_entries(**entries: JsonObject) -> JsonObject:
-    return {"status": {"planStatus": entries}}
+def with_entries(last: str = "u", **entries: JsonObject) -> JsonObject:
+    return {"status": {"planStatus": entries, "lastRun": {"uid": last}}}
 
 
 @pytest.mark.parametrize("moment", [SINCE, AFTER, "2027-01-01T00:00:00Z"])
@@ -69,23 +76,34 @@ def test_what_is_older_runs_is_not_ours_or_ended_unseen_is_left_out(entry: JsonO
     assert ended_since(with_entries(deploy=entry), SINCE) == []
 
 
-def test_runs_come_in_the_order_of_their_ends() -> None:
-    first = {"uid": "a", "status": "FATAL_ERROR", "finishedAt": SINCE, "message": "no"}
-    second = {"uid": "b", "status": "COMPLETE", "finishedAt": AFTER}
-    assert ended_since(with_entries(b=second, a=first), SINCE) == [
-        EndedRun("a", "a", FAILED),
-        EndedRun("b", "b", DONE),
+@pytest.mark.parametrize(
+    ("message", "superseded"), [(superseded_by("update"), True), (STOPPED, False)]
+)
+def test_runs_in_whose_place_the_last_came_are_found_before_it(
+    message: str, superseded: bool
+) -> None:
+    before = {"uid": "a", "status": "FATAL_ERROR", "finishedAt": SINCE, "message": message}
+    last = {"uid": "b", "status": "COMPLETE", "finishedAt": AFTER}
+    earlier = {"uid": "c", "status": "COMPLETE", "finishedAt": SINCE}
+    found = ended_since(with_entries("b", update=last, deploy=before, other=earlier), SINCE)
+    assert found == [
+        EndedRun("deploy", "a", FAILED, superseded),
+        EndedRun("update", "b", DONE),
     ]
 
 
-def test_a_run_in_whose_place_another_came_is_told_apart() -> None:
-    message = superseded_by("update")
-    entry = {"uid": "u", "status": "FATAL_ERROR", "finishedAt": AFTER, "message": message}
-    assert ended_since(with_entries(deploy=entry), SINCE) == [
-        EndedRun("deploy", "u", FAILED, superseded=True)
-    ]
-
-
-@pytest.mark.parametrize("instance", [{}, {"status": None}, {"status": {"planStatus": None}}])
-def test_an_instance_without_entries_has_ended_nothing(instance: JsonObject) -> None:
+@pytest.mark.parametrize(
+    "instance",
+    [
+        {},
+        {"status": None},
+        {"status": {"planStatus": None}},
+        {
+            "status": {
+                "planStatus": {"deploy": {"uid": "u", "status": "COMPLETE", "finishedAt": AFTER}}
+            }
+        },
+    ],
+)
+def test_an_instance_without_entries_or_a_last_run_has_ended_nothing(instance: JsonObject) -> None:
     assert ended_since(instance, SINCE) == []

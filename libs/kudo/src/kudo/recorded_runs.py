@@ -9,6 +9,8 @@ from kudo.api import ExecutionStatus, JsonObject
 
 _SUPERSEDED = "superseded by plan "
 _END_UNKNOWN = " ended without a recorded result"
+STOPPED = "stopped: Instance is being deleted"
+"""The message of the entry of a run that the deletion of its Instance stopped."""
 _TERMINAL = {str(status): status for status in ExecutionStatus if status.terminal}
 
 
@@ -44,13 +46,14 @@ def has_begun(instance: JsonObject) -> bool:
 
 
 def ended_since(instance: JsonObject, moment: str) -> list[EndedRun]:
-    """Return the runs of an Instance that ended at a time or later, the earliest first.
+    """Return the last run of an Instance, and those in whose place it came, if they ended lately.
 
-    Left out is what the original ran, whose entries lack that time, and runs whose end nobody saw.
+    They come in the order of their ends. Left out is what the original ran, whose entries lack that
+    time, and runs whose end nobody saw.
 
     Args:
         instance: The Instance.
-        moment: RFC 3339 in UTC and whole seconds, as times stand in a status.
+        moment: From when on, in UTC and whole seconds as RFC 3339 has them in a status.
     """
     # Such times are compared as they are: they have the same length and order as their texts.
     late = [
@@ -58,16 +61,21 @@ def ended_since(instance: JsonObject, moment: str) -> list[EndedRun]:
         for plan, entry in _entries(instance).items()
         if (entry.get("finishedAt") or "") >= moment
     ]
+    if not late:
+        return []
+    last = (instance["status"].get("lastRun") or {}).get("uid")
     late.sort(key=lambda found: found[:2])
-    return [run for _, plan, entry in late if (run := _ended(plan, entry)) is not None]
+    return [run for _, plan, entry in late if (run := _ended(plan, entry, last)) is not None]
 
 
-def _ended(plan: str, entry: JsonObject) -> EndedRun | None:
+def _ended(plan: str, entry: JsonObject, last: str | None) -> EndedRun | None:
     uid, status = entry.get("uid"), _TERMINAL.get(entry.get("status") or "")
     message = entry.get("message") or ""
-    if not uid or status is None or message.endswith(_END_UNKNOWN):
+    superseded = message.startswith(_SUPERSEDED)
+    wanted = uid == last or superseded or message == STOPPED
+    if not uid or status is None or not wanted or message.endswith(_END_UNKNOWN):
         return None
-    return EndedRun(plan, uid, status, superseded=message.startswith(_SUPERSEDED))
+    return EndedRun(plan, uid, status, superseded)
 
 
 def _entries(instance: JsonObject) -> JsonObject:

@@ -51,7 +51,7 @@ _LIMIT = 3
 _LONGEST_DELAY = 60.0
 """In seconds, whatever the API server asks for: an event keeps its room meanwhile."""
 _REPEATED = timedelta(minutes=10)
-_REPEATED_AT_ONCE = 100
+_REPEATED_AT_ONCE = 20
 _BURST_SECONDS = 60.0
 _RETRIED = (ConnectionLost, TooManyRequests, ServerError, Conflict, TimeoutError)
 _MAX_NAME = 253

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.execution import fail
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.recorded_runs import STOPPED
 from kudo.run_status import leaving, running, with_entries
 from kudo.stored import ended_cleanup, run_in_progress
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
@@ -74,8 +75,7 @@ class Deletion:
         await self.scheduled.forget(key_of(instance))
         entries = dict(instance.plan_status)
         for name, entry in running(entries).items():
-            text = "stopped: Instance is being deleted"
-            entries[name] = fail(entry, text, self.context.now())
+            entries[name] = fail(entry, STOPPED, self.context.now())
             if entry.uid:
                 self.context.events.stopped(instance, name, entry.uid)
         return with_entries(instance.status, entries)
