@@ -113,6 +113,22 @@ async def test_a_refused_kind_is_not_asked_for_again_at_once(api: FakeApi) -> No
     assert len(api.lists) == 1
 
 
+async def test_a_refused_kind_is_watched_once_it_may_be(api: FakeApi) -> None:
+    api.list_faults.extend(refuse(403, "Forbidden") for _ in range(3))
+    watched: list[Resource] = []
+    async with (
+        observer(api, on_watched=watched.append, refusal_ttl=0.01) as seen,
+        asyncio.TaskGroup() as group,
+    ):
+        await seen.watch_all([WIDGET, WIDGET])
+        assert not seen.watched(WIDGET)
+        asking = group.create_task(seen.keep_watching([WIDGET]))
+        await until(lambda: watched)
+        asking.cancel()
+        assert seen.watched(WIDGET)
+    assert len(api.lists) == 4
+
+
 async def test_what_the_api_server_says_is_cut(api: FakeApi) -> None:
     async def talkative(request: web.Request) -> web.StreamResponse:
         body = {"kind": "Status", "status": "Failure", "message": "x" * 5000, "code": 403}

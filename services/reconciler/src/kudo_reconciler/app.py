@@ -11,7 +11,7 @@ import logging
 import random
 import socket
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from kubeio.client import Client
@@ -70,7 +70,6 @@ from serving.worker_pool import build_pool
 log = logging.getLogger(__name__)
 
 _BY_VERSION = "operatorversion"
-_REFUSED_SECONDS = 30.0
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -218,8 +217,9 @@ class App:
             ]
             await versions.wait_synced()
             await instances.wait_synced()
-            await _watch(READINESS_KINDS, observer)
-            informers.append(watches.create_task(_keep_watching(observer), name="refused kinds"))
+            await observer.watch_all(READINESS_KINDS)
+            asking = observer.keep_watching(READINESS_KINDS)
+            informers.append(watches.create_task(asking, name="refused kinds"))
             log.info("ready", extra={"instances": len(instances)})
             await self.leadership.run(partial(self._lead, observer))
             for task in informers:
@@ -326,19 +326,6 @@ class App:
         scheduled = Scheduled(context, runner, idle, self._settings.recheck)
         reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
         return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
-
-
-async def _keep_watching(observer: Observer) -> None:
-    """Ask anew for the kinds of readiness that may not be watched: no reconcile asks again."""
-    while True:
-        await asyncio.sleep(_REFUSED_SECONDS)
-        await _watch([kind for kind in READINESS_KINDS if not observer.watched(kind)], observer)
-
-
-async def _watch(kinds: Iterable[Resource], observer: Observer) -> None:
-    async with asyncio.TaskGroup() as starting:
-        for kind in kinds:
-            starting.create_task(observer.watch(kind))
 
 
 def _key(obj: JsonObject) -> Key:

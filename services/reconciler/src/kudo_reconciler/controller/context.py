@@ -1,6 +1,5 @@
 """What the reconcile of every state of an Instance uses, and what all of them do."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -100,10 +99,8 @@ class ReconcileContext:
             lists are in.
         """
         key = key_of(instance)
+        await self.observer.watch_all(READINESS_KINDS)
         unknown = [kind for kind in READINESS_KINDS if not self.observer.watched(kind)]
-        if unknown:
-            await asyncio.gather(*map(self.observer.watch, unknown))
-            unknown = [kind for kind in unknown if not self.observer.watched(kind)]
         if unknown and all(map(self.observer.is_late, unknown)):
             return None
         if unknown:

@@ -83,9 +83,8 @@ class ApplyTask:
             (item.resource, item.namespace, item.name): item
             for item in context.memory.applied.get(context.key, ())
         }
-        # Before anything is sent, so that what comes of it is seen. All at once: each kind that
-        # does not answer takes its time.
-        await asyncio.gather(*map(self.observer.watch, dict.fromkeys(w.resource for w in wanted)))
+        # Before anything is sent, so that what comes of it is seen.
+        await self.observer.watch_all(one.resource for one in wanted)
         items, objects = [], []
         for one in wanted:
             done = before.get((one.resource, one.namespace, one.name))

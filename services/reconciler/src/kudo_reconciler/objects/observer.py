@@ -9,9 +9,10 @@ that and comes back after a while.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NoReturn
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, KubeError, NotFound
@@ -54,6 +55,7 @@ class Observer:
         on_status: Told of each change of phase of a watch.
         on_watched: Told of a kind whose first list has come in, also where that came late.
         sync_timeout: Seconds that the first callers of `watch` wait for the first list of a kind.
+        refusal_ttl: Seconds after which a kind that was refused is asked for anew.
     """
 
     def __init__(
@@ -65,15 +67,18 @@ class Observer:
         on_status: Callable[[Resource, Status], None] | None = None,
         on_watched: Callable[[Resource], None] | None = None,
         sync_timeout: float = 1.0,
+        refusal_ttl: float = 30.0,
     ) -> None:
         self._on_status = on_status
         self._on_watched = on_watched
+        self._refusal_ttl = refusal_ttl
         self._informers = Informers(
             client,
             group,
             on_change=self._on_change,
             on_status=self._status,
             sync_timeout=sync_timeout,
+            refusal_ttl=refusal_ttl,
             timing=timing,
         )
         self._synced: set[_Kind] = set()
@@ -85,7 +90,7 @@ class Observer:
 
         Waits for the first list until `sync_timeout` after the first call for a kind, and not at
         all later on. Beside its callers a list that failed is tried again with backoff; one that
-        was refused is tried again by who asks after half a minute.
+        was refused is tried again by who asks after `refusal_ttl`.
         """
         if self.watched(resource):
             return True
@@ -100,6 +105,17 @@ class Observer:
         except REFUSALS as error:
             log.debug("kind is read, not watched", extra={"kind": resource.kind, "why": str(error)})
         return self.watched(resource)
+
+    async def watch_all(self, kinds: Iterable[Resource]) -> None:
+        """Watch kinds, all at once: each that does not answer takes its time."""
+        missing = dict.fromkeys(kind for kind in kinds if not self.watched(kind))
+        await asyncio.gather(*map(self.watch, missing))
+
+    async def keep_watching(self, kinds: Sequence[Resource]) -> NoReturn:
+        """Ask anew for kinds that are refused, until cancelled: an idle Instance never does."""
+        while True:
+            await asyncio.sleep(self._refusal_ttl)
+            await self.watch_all(kinds)
 
     def why_unwatched(self, resource: Resource) -> str:
         """Return why a kind is read again and again, for people; empty if it is watched."""
