@@ -1,0 +1,62 @@
+"""A reconciler that sees the API server through a proxy, in the place of the session's own."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+from aiohttp import web
+
+from kubeio.config import load_config
+from tests.faults.faults import Rules
+from tests.faults.paths import Target
+from tests.faults.proxy import Answer, Proxy
+from tests.faults.reconcilers import Reconcilers
+from tests.faults.roles import write_of
+from tests.faults.strikes import Strikes
+from tests.integration.support import World
+
+
+@dataclass
+class WatchingProxy(Proxy):
+    """Refuses lists, and lets something happen before a write.
+
+    Attributes:
+        failing: Resources whose lists are refused, with the status of the answer.
+        before: What happens before the write with this label goes on its way.
+    """
+
+    failing: dict[str, int] = field(default_factory=dict)
+    before: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
+
+    async def _read(
+        self, reconciler: str, request: web.Request, target: Target | None
+    ) -> web.StreamResponse:
+        status = self.failing.get(target.resource) if target and not target.name else None
+        if status is None:
+            return await super()._read(reconciler, request, target)
+        body = {"kind": "Status", "status": "Failure", "message": "not today", "code": status}
+        return web.json_response(body, status=status)
+
+    async def _forward(self, request: web.Request, body: bytes) -> Answer:
+        write = write_of(request.method, request.path, request.content_type, body)
+        happens = self.before.pop(write.label, None) if write else None
+        if happens is not None:
+            await happens()
+        return await super()._forward(request, body)
+
+
+@pytest.fixture
+async def proxy(world: World) -> AsyncIterator[WatchingProxy]:
+    """Yield the proxy; `reconcilers.start` begins to work behind it."""
+    world.installation.reconciler.stop()
+    upstream = load_config(world.installation.cluster.kubeconfig("reconciler"))
+    strikes = Strikes(Reconcilers(world.installation))
+    async with WatchingProxy(upstream, Rules(), strikes) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def reconcilers(world: World) -> AsyncIterator[Reconcilers]:
+    reconcilers = Reconcilers(world.installation)
+    yield reconcilers
+    await reconcilers.stop(reconcilers.names)
