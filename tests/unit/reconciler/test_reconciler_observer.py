@@ -14,7 +14,7 @@ from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
-from tests.unit.kubeio.fake_api import WIDGET, FakeApi, error_event, fake_api, refuse, stream, until
+from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, refuse, until
 
 OURS = {"heritage": "kudo", "kudo.dev/instance": "i"}
 TIMING = Timing(backoff=(0.01, 0.02), steady=0.01)
@@ -92,9 +92,11 @@ async def test_a_list_that_fails_is_retried_beside_and_wakes_whom_it_shows(api: 
 
 
 async def test_why_a_list_fails_is_told(api: FakeApi) -> None:
-    api.list_faults.extend(refuse(500, "InternalError") for _ in range(2))
-    timing = Timing(backoff=(60.0, 60.0))
-    async with observer(api, timing=timing, sync_timeout=0.5) as seen:
+    api.list_faults.append(refuse(500, "InternalError", **{"Retry-After": "60"}))
+    async with observer(api, sync_timeout=0.5) as seen:
+        # A start that is slower than half a second has not heard of the error yet.
+        await seen.watch(WIDGET)
+        await until(lambda: not seen.is_late(WIDGET))
         assert not await seen.watch(WIDGET)
         assert not seen.is_late(WIDGET)
         assert seen.why_unwatched(WIDGET) == (
@@ -146,7 +148,7 @@ async def test_a_right_that_is_taken_away_is_told(api: FakeApi) -> None:
     async with observer(api) as seen:
         assert await seen.watch(WIDGET)
         await until(lambda: api.watchers)
-        api.watch_faults.append(refuse(403, "Forbidden"))
+        api.watch_faults.append(refuse(403, "Forbidden", **{"Retry-After": "60"}))
         api.end_watches()
         await until(lambda: not seen.watched(WIDGET))
         assert "cannot be watched (no (403 Forbidden))" in seen.why_unwatched(WIDGET)
@@ -156,13 +158,25 @@ async def test_a_right_that_is_taken_away_is_told(api: FakeApi) -> None:
 
 async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -> None:
     api.put("a", labels=OURS)
-    api.watch_faults.append(stream(error_event(500, "InternalError")))
-    async with observer(api, timing=Timing(backoff=(0.2, 0.2))) as seen:
+    mended = False
+
+    async def failing(request: web.Request) -> web.StreamResponse:
+        if not mended:
+            api.watch_faults.append(failing)
+        return await refuse(500, "InternalError")(request)
+
+    api.watch_faults.append(failing)
+    async with observer(api) as seen:
         assert await seen.watch(WIDGET)
         await until(lambda: not seen.sees(WIDGET, "ns", "a"))
         why = seen.why_unwatched(WIDGET)
-        assert why.startswith("the watch of widgets.example.dev is interrupted (no (500")
-        await until(lambda: seen.sees(WIDGET, "ns", "a"))
+        assert (
+            why
+            == "the watch of widgets.example.dev is interrupted (no (500 InternalError)): polled"
+        )
+        mended = True
+        await until(lambda: api.watchers)
+        assert seen.sees(WIDGET, "ns", "a")
         assert seen.why_unwatched(WIDGET) == ""
 
 

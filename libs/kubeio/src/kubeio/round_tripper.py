@@ -18,12 +18,14 @@ class RoundTripper(Protocol):
     """Sends requests to one API server; see `transport.Transport` for what each method does.
 
     Attributes:
+        timeout: Seconds that one call may take.
         before_write: Called in the tick in which a write is sent; what it raises is raised by the
             call, and nothing has been sent.
         on_request: Told of every request that went out.
         warnings: Takes the texts of Warning headers.
     """
 
+    timeout: float
     before_write: Callable[[], None] | None
     on_request: OnRequest | None
     warnings: WarningSink
