@@ -21,9 +21,6 @@ BUILDER = Identity.service_account("ci", "builder")
 JANE = Identity("jane")
 AS_BUILDER = [
     ("Impersonate-User", "system:serviceaccount:ci:builder"),
-    ("Impersonate-Group", "system:serviceaccounts"),
-    ("Impersonate-Group", "system:serviceaccounts:ci"),
-    ("Impersonate-Group", "system:authenticated"),
 ]
 AS_JANE = [("Impersonate-User", "jane")]
 

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kudo.api import JsonObject
+from kudo.names import ANNOTATION_LAST_APPLIED
 from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of, writers
 
 V1 = "apps/v1"
@@ -143,6 +145,25 @@ def live(applied: str | None, **metadata: Any) -> dict[str, Any]:
 )
 def test_what_cannot_be_read_says_nothing(applied: str | None) -> None:
     assert last_applied(live(applied)) is None
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"name": "other", "namespace": "others"},
+        {},
+        {"annotations": ["a"]},
+        {"annotations": None, "namespace": None},
+    ],
+)
+def test_what_was_last_applied_is_of_this_object_whatever_it_names(metadata: JsonObject) -> None:
+    applied = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}}
+    found = last_applied(live(json.dumps(applied)))
+    assert found is not None
+    known = live("{}")["metadata"]
+    assert found["metadata"]["name"] == known["name"]
+    assert found["metadata"].get("namespace") == known.get("namespace")
+    assert found["metadata"]["annotations"] == {ANNOTATION_LAST_APPLIED: ""}
 
 
 def test_what_was_applied_is_freed_of_what_typed_objects_leave_behind() -> None:

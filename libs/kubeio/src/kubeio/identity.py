@@ -44,17 +44,15 @@ class Identity:
     def service_account(cls, namespace: str, name: str) -> Self:
         """Return the identity of a service account.
 
+        It names no groups: the API server adds those of a service account by itself, and asks for
+        the right to impersonate each group that is named, which no namespace would bound.
+
         Raises:
             ValueError: one of them cannot be the name of a namespace or of a service account.
         """
         _checked("namespace", namespace, _NAMESPACE)
         _checked("service account", name, _NAME)
-        groups = (
-            "system:serviceaccounts",
-            f"system:serviceaccounts:{namespace}",
-            "system:authenticated",
-        )
-        return cls(f"system:serviceaccount:{namespace}:{name}", groups)
+        return cls(f"system:serviceaccount:{namespace}:{name}")
 
     @property
     def headers(self) -> Headers:

@@ -92,12 +92,16 @@ def last_applied(live: JsonObject) -> JsonObject | None:
         return None
     pruned = _pruned({key: value for key, value in applied.items() if key != "status"})
     modern = _modern(pruned) or pruned
+    known = pruned.get("metadata", {})
+    annotations = known.get("annotations")
+    # The annotation is anybody's: whatever it names, it is this object that is spoken of.
+    place = {key: live["metadata"][key] for key in ("name", "namespace") if key in live["metadata"]}
     metadata = {
-        **pruned.get("metadata", {}),
-        "name": live["metadata"]["name"],
+        **{key: value for key, value in known.items() if key != "namespace"},
+        **place,
         # So that the annotation goes with the next apply.
         "annotations": {
-            **(pruned.get("metadata", {}).get("annotations") or {}),
+            **(annotations if isinstance(annotations, dict) else {}),
             names.ANNOTATION_LAST_APPLIED: "",
         },
     }

@@ -89,12 +89,15 @@ class Scheduled:
         entry = instance.plan_status.get(name)
         if entry is not None and entry.uid == uid and status_of(entry).terminal:
             return await self.end(instance, version, entry)
+        memory = self._memories.get(key)
+        if memory is not None and not memory.is_of(instance, uid):
+            # Nothing of the old run may arrive once anything of the new one was sent.
+            await self.runner.end(memory, Intent.CANCEL)
         if (entry is None or entry.uid != uid) and self.context.events.unwritten(instance):
             # The record of the last run is about to go: after a crash nobody could repeat its end.
             return Result("waiting", requeue_after=self.context.events.times.hold)
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
             return await self._cancel(key, instance, version)
-        memory = self._memories.get(key)
         # Until its first status is stored, a change may come in that the rules have not seen.
         if memory is None or not memory.is_of(instance, uid) or entry is None or entry.uid != uid:
             if self.context.stopping():
@@ -117,12 +120,13 @@ class Scheduled:
         """Begin to work on a run: read everything live and decide the rules again."""
         context = self.context
         live = await context.instances.live(key)
-        if live is None or live.scheduled != instance.scheduled or active_run(live) is None:
+        if (
+            live is None
+            or live.metadata.uid != instance.metadata.uid
+            or live.scheduled != instance.scheduled
+            or active_run(live) is None
+        ):
             raise Outdated
-        known = self._memories.get(key)
-        if known is not None and not known.is_of(live, live.scheduled.uid or ""):
-            # Nothing of the old run may arrive once anything of the new one was sent.
-            await self.runner.end(known, Intent.CANCEL)
         version = await context.versions.live(live.operator_version_key)
         if version is None:
             raise Outdated
@@ -133,6 +137,7 @@ class Scheduled:
         live = await self._with_finalizer(live, version)
         self._announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
+        known = self._memories.get(key)
         if known is None or not known.is_of(live, live.scheduled.uid or ""):
             status = begun(live, version, context.now())
             known = self._memories[key] = self._memory(live, version, status)
