@@ -1,11 +1,13 @@
 """A small HTTPS client that makes load, and `python -m tests.bench.load` to make it elsewhere.
 
 It speaks HTTP/1.1 by hand, so that on a machine with few cores the client leaves them to the
-server. The process reads a job as JSON on stdin and writes the result as JSON to stdout; bodies
-stand in a file, one a line as `path<TAB>body`.
+server. The process says that it is ready with an empty line, then reads one job a line as JSON on
+stdin and writes its result as a line of JSON to stdout; bodies stand in a file, one a line as
+`path<TAB>body`.
 """
 
 import asyncio
+import contextlib
 import http
 import itertools
 import json
@@ -19,6 +21,8 @@ from pathlib import Path
 
 _HOST = "127.0.0.1"
 _TIMEOUT = 30.0
+_LINE = 64 << 20
+"""Bytes that a result may have as JSON."""
 _LATE = 0.002
 """Seconds by which a timer of the event loop may come late; a request that is sent within them
 counts from when it was sent, any other from when it was due."""
@@ -152,22 +156,68 @@ def _message(path: str, body: bytes) -> bytes:
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-async def elsewhere(job: Job) -> Result:
-    """Make the load in a process of its own."""
+class Elsewhere:
+    """A process that makes loads, one after the other; see `elsewhere`."""
+
+    def __init__(self, answers: asyncio.StreamReader, jobs: asyncio.StreamWriter) -> None:
+        self._answers, self._jobs = answers, jobs
+
+    async def run(self, job: Job) -> Result:
+        """Make a load in the process.
+
+        Raises:
+            RuntimeError: the process has ended.
+        """
+        self._jobs.write(json.dumps(asdict(job)).encode() + b"\n")
+        return Result(**json.loads(await self.line()))
+
+    async def line(self) -> bytes:
+        """Return the next line of the process."""
+        found = await self._answers.readline()
+        if not found.endswith(b"\n"):
+            raise RuntimeError("the process that makes the load has ended; see its traceback above")
+        return found
+
+
+@asynccontextmanager
+async def elsewhere() -> AsyncIterator[Elsewhere]:
+    """Start a process for loads, and wait until its start takes no more CPU from what it loads."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.bench.load"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        limit=_LINE,
     )
-    output, _ = await process.communicate(json.dumps(asdict(job)).encode())
-    if process.returncode:
-        raise RuntimeError(f"the load ended with code {process.returncode}")
-    return Result(**json.loads(output))
+    assert process.stdin is not None
+    assert process.stdout is not None
+    made = Elsewhere(process.stdout, process.stdin)
+    try:
+        await made.line()
+        yield made
+    finally:
+        # It ends with its input; nothing of a job that is still running is of use to anybody.
+        process.stdin.close()
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        await process.wait()
+
+
+async def once(job: Job) -> Result:
+    """Make one load in a process of its own."""
+    async with elsewhere() as process:
+        return await process.run(job)
 
 
 def main() -> None:
-    job = Job(**json.load(sys.stdin))
-    json.dump(asdict(asyncio.run(run(job))), sys.stdout)
+    _say("")
+    for line in sys.stdin:
+        result = asyncio.run(run(Job(**json.loads(line))))
+        _say(json.dumps(asdict(result)))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

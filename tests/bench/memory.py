@@ -259,7 +259,7 @@ async def _webhook(world: World) -> Resident:
         ordinary = [f"ordinary-{number}" for number in range(_ORDINARY)]
         reviews.write(bodies, _creates([*ordinary, *_large_names()]))
         job = load.Job(port, str(world.ca), str(bodies), 2 * (_ORDINARY + _LARGE))
-        failures = (await load.elsewhere(job)).failures
+        failures = (await load.once(job)).failures
         if failures:
             raise RuntimeError(f"webhook: {failures[0]}")
         return resident(_pid(service))

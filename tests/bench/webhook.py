@@ -57,7 +57,7 @@ class Subject:
             RuntimeError: one failed.
         """
         job = load.Job(self.port, str(self.ca), str(self.bodies), requests, rate=rate)
-        result = await load.elsewhere(job)
+        result = await load.once(job)
         if result.failures:
             raise RuntimeError(f"{self.service.name}: {result.failures[0]}")
         return result

@@ -8,7 +8,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kudo_cluster import Cluster
@@ -35,10 +35,10 @@ async def campaign(installation: Installation, *, full: bool, groups: set[str]) 
     return bool(results) and all(result.passed for result in results)
 
 
-async def hostile_tenants(installation: Installation) -> bool:
-    """Send every hostile input and print what it cost; return whether all ended as they have to."""
-    run = await run_tenants(installation, announce)
-    _write(table(run.figures))
+async def hostile_tenants(installation: Installation, chosen: Sequence[str]) -> bool:
+    """Send hostile inputs and print what they cost; return whether all ended as they have to."""
+    run = await run_tenants(installation, announce, chosen)
+    _write([*table(run.figures), *run.why])
     return run.passed
 
 
@@ -52,6 +52,13 @@ def main() -> int:
     parser.add_argument("--family", action="append", choices=_FAMILIES, help="only this one")
     parser.add_argument("--part", action="store_true", help="only the cells of `make test`")
     names = [group.name for group in GROUPS]
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only hostile inputs with this text in their names",
+    )
     parser.add_argument("--group", action="append", choices=names, help="only this group of faults")
     parser.add_argument("--keep", type=Path, help="directory of the cluster, kept with its logs")
     options = parser.parse_args()
@@ -61,7 +68,7 @@ def main() -> int:
     ):
         passed = True
         if "tenants" in (options.family or _FAMILIES):
-            passed = asyncio.run(hostile_tenants(installation))
+            passed = asyncio.run(hostile_tenants(installation, options.input))
         if "matrix" in (options.family or _FAMILIES):
             installation.reconciler.stop()
             groups = set(options.group or names)
