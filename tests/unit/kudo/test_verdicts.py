@@ -153,6 +153,37 @@ def test_values_with_which_a_worker_exceeded_a_limit_are_refused_at_once_afterwa
     assert not alone.known_batch()
 
 
+def test_the_value_that_a_worker_was_reading_at_a_limit_is_the_one_that_is_blamed() -> None:
+    verdicts = Verdicts()
+    values = [("array", BIG), ("map", BIG)]
+    blamed = Fault(
+        "with the other arrays and maps of this request, it took more than 5 s of CPU time; "
+        "give it a smaller value",
+        "cpu",
+        together=True,
+    )
+    check = checker(verdicts)
+    for value in values:
+        check(*value)
+    check.give_up("cpu", "it took more than 5 s of CPU time", at=1)
+    assert [check(*value) for value in values] == [None, blamed]
+    again = checker(verdicts)
+    for value in values:
+        again(*value)
+    assert again.known_batch()
+    assert [again(*value) for value in values] == [None, blamed]
+
+
+def test_of_a_value_that_there_is_not_all_are_blamed() -> None:
+    check = checker()
+    values = [("array", BIG), ("map", BIG)]
+    for value in values:
+        check(*value)
+    check.give_up("wall", "it took more than 5 s", at=2)
+    refused = Fault("it took more than 5 s; give it a smaller value", "wall", together=True)
+    assert [check(*value) for value in values] == [refused, refused]
+
+
 def test_a_value_that_a_slow_worker_did_not_finish_is_tried_again() -> None:
     verdicts = Verdicts()
     check = checker(verdicts)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.rendering import Renderer
 from workers import Limits, Observation, Pool
 
+LACKING = Path(__file__).parents[2] / "support" / "handlers"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 # Needs more steps than an event loop affords, and fewer than a worker does.
 LONG = CONFIG_MAP + "data: {x: '{{ range 20000 }}{{ end }}'}\n"
@@ -43,7 +45,10 @@ class Bench:
 
 @contextlib.asynccontextmanager
 async def bench(
-    limits: Limits | None = None, *, on_job: Callable[[], None] = lambda: None
+    limits: Limits | None = None,
+    *,
+    on_job: Callable[[], None] = lambda: None,
+    handlers: str = "kudo.jobs",
 ) -> AsyncIterator[Bench]:
     jobs: list[Observation] = []
 
@@ -51,7 +56,7 @@ async def bench(
         jobs.append(job)
         on_job()
 
-    pool = Pool("kudo.jobs", limits=limits, observe=observe)
+    pool = Pool(handlers, limits=limits, observe=observe, path=[LACKING])
     task = asyncio.create_task(pool.run())
     try:
         yield Bench(pool, jobs)
@@ -139,6 +144,24 @@ async def test_a_limit_of_the_process_ends_the_step_and_is_remembered() -> None:
         assert str(first).endswith("make the templates, or the parameters they use, smaller")
         await found.failure(asked)
         assert [job.outcome for job in found.jobs] == ["answer"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "at"),
+    [
+        (request(LONG, CONFIG_MAP + "# LARGE"), 'template "t1.yaml"'),
+        (request(LONG, CONFIG_MAP, P=("map", "{a: b}"), Q=("map", "# LARGE")), 'parameter "Q"'),
+    ],
+)
+async def test_the_template_or_parameter_at_which_a_limit_was_exceeded_is_named(
+    asked: Request, at: str
+) -> None:
+    async with bench(handlers="lacking") as found:
+        error = await found.failure(asked)
+    assert str(error) == (
+        "rendering t0.yaml, t1.yaml: it needed more than the 192 MiB of memory of a worker at "
+        f"{at}; make the templates, or the parameters they use, smaller"
+    )
 
 
 async def test_what_is_our_fault_is_tried_again() -> None:

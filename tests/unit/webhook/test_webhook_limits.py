@@ -47,6 +47,7 @@ def aliases(levels: int) -> str:
     return "[" + ", ".join(rows) + "]"
 
 
+LACKING = Path(__file__).parents[2] / "support" / "handlers"
 SMALL = WorkerSettings(memory=128 << 20)
 COSTLY, HOSTILE = aliases(4), aliases(6)
 """Arrays that are right and cost a worker 0.1 s, or that exceed every limit."""
@@ -282,11 +283,11 @@ def as_api_server(request: JsonObject) -> bytes:
 
 
 async def answered(
-    pool: Pool, request: JsonObject, *, deadline: float = 60.0
+    pool: Pool, request: JsonObject, *, deadline: float = 60.0, **changed: Any
 ) -> tuple[JsonObject, Metrics]:
     """Return the status of a denial by the mutating route, and what was counted."""
     metrics = Metrics(("mutate", "validate"), lambda: 0.0)
-    source = DictVersions({("ns", "first-1"): operator_version()})
+    source = DictVersions({("ns", "first-1"): operator_version(**changed)})
     admission = Admission(source, pool, metrics, deadline=deadline, fresh_uid=lambda: "fresh")
     sent: list[Scope] = []
 
@@ -321,14 +322,49 @@ async def test_a_request_that_waits_for_a_worker_till_its_deadline_is_told_so() 
     assert ended(metrics, "limited", "TooManyRequests") == 1
 
 
-async def test_a_fault_in_a_worker_is_an_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
-    # These handlers lack the job.
-    pool = Pool("kudo.jobs")
+@contextlib.asynccontextmanager
+async def working(pool: Pool) -> AsyncIterator[Pool]:
     processes = asyncio.create_task(pool.run())
-    status, metrics = await answered(pool, review(padded(instance())))
+    yield pool
     processes.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await processes
+
+
+@pytest.mark.parametrize(
+    ("values", "reason", "text"),
+    [
+        (
+            {"A": COSTLY, "B": COSTLY + " # LARGE"},
+            "ParameterTooLarge",
+            "it needed more than the 192 MiB of memory of a worker; give it a smaller value",
+        ),
+        (
+            {"A": COSTLY, "B": "[0] # LARGE", "C": "x" * INLINE_BODY},
+            "RequestTooLarge",
+            'more than the 192 MiB of memory of a worker at parameter "B"; make it smaller',
+        ),
+    ],
+)
+async def test_the_parameter_at_which_a_worker_exceeded_a_limit_is_named(
+    values: dict[str, str], reason: str, text: str
+) -> None:
+    parameters = [
+        *({"name": name, "value-type": "array"} for name in "AB"),
+        {"name": "C", "required": False},
+    ]
+    async with working(Pool("lacking", path=[LACKING])) as pool:
+        status, _ = await answered(pool, review(instance(values)), parameters=parameters)
+    assert status["reason"] == reason
+    assert status["message"].endswith(text)
+    assert 'parameter "B"' in status["message"]
+    assert 'parameter "A"' not in status["message"]
+
+
+async def test_a_fault_in_a_worker_is_an_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    # These handlers lack the job.
+    async with working(Pool("kudo.jobs")) as pool:
+        status, metrics = await answered(pool, review(padded(instance())))
     assert (status["code"], status["reason"]) == (500, "InternalError")
     assert ended(metrics, "error", "InternalError") == 1
     assert any(record.exc_info for record in caplog.records)

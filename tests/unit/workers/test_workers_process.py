@@ -47,7 +47,8 @@ async def test_a_process_inherits_nothing_from_the_service(monkeypatch: pytest.M
         os.close(reading)
         os.close(writing)
     kinds = sorted(target.partition(":")[0] for target in found["descriptors"].values())
-    assert kinds == ["/dev/null", "/dev/null", "/dev/null", "pipe", "pipe"]
+    # Of the memory that tells the position, Python keeps a descriptor of its own.
+    assert kinds == ["/dev/null", "/dev/null", "/dev/null", "/memfd", "pipe", "pipe"]
     # Python sets this one itself where there is no locale.
     assert set(found["environment"]) <= {"LC_CTYPE"}
     assert found["directory"] == "/"
@@ -138,6 +139,26 @@ async def test_a_job_that_only_waits_is_killed_by_the_wall_clock() -> None:
         await until(lambda: len(before - pool.pids) == 1)
         assert all(gone(pid) for pid in before - pool.pids)
     assert caught.value.limit == "wall"
+
+
+async def test_an_error_of_a_limit_has_the_part_that_the_job_was_working_on() -> None:
+    async with running(limits=Limits(memory=64 << 20, wall=300)) as pool:
+        with pytest.raises(LimitExceeded) as caught:
+            await pool.call("burn_at", "part ü".encode(), tenant="a", cpu=0.2)
+        assert (caught.value.limit, caught.value.at) == ("cpu", "part ü")
+        with pytest.raises(LimitExceeded) as caught:
+            await pool.call("hog_at", "ü".encode() * 1000, tenant="a")
+        assert (caught.value.limit, caught.value.at) == ("memory", "ü" * 127)
+
+
+async def test_the_part_of_one_job_is_not_that_of_the_next() -> None:
+    async with running() as pool:
+        for _ in range(3):
+            assert await pool.call("told", b"of another tenant", tenant="b") == b"of another tenant"
+        for wall, cpu in ((300.0, 0.2), (0.3, 300.0)):
+            with pytest.raises(LimitExceeded) as caught:
+                await pool.call("burn", b"", tenant="a", cpu=cpu, wall=wall)
+            assert caught.value.at == ""
 
 
 async def test_answers_and_payloads_are_bounded_and_the_process_goes_on() -> None:

@@ -68,19 +68,34 @@ class Variables:
     fixed: Mapping[str, object]
     parameters: tuple[RawParameter, ...]
 
-    def read(self, budget: Budget | None = None) -> dict[str, object]:
+    def read(
+        self, budget: Budget | None = None, begin: Callable[[str], None] | None = None
+    ) -> dict[str, object]:
         """Return the variables by name.
+
+        Args:
+            budget: What reading parameters may cost; see `read_values`.
+            begin: Called with the name of each parameter before it is read.
 
         Raises:
             FatalTaskError: a map or array parameter cannot be read, reason InvalidParams.
         """
         try:
-            parameters = read_values(self.parameters, budget)
+            parameters = read_values(_announced(self.parameters, begin), budget)
         except InvalidInput as error:
             text = f"could not parse parameters: {error}"
             limit = error.limit if isinstance(error, TooLarge) else ""
             raise FatalTaskError("InvalidParams", text, limit=limit) from error
         return {**self.fixed, "Params": parameters}
+
+
+def _announced(
+    parameters: Iterable[RawParameter], begin: Callable[[str], None] | None
+) -> Iterator[RawParameter]:
+    for parameter in parameters:
+        if begin is not None:
+            begin(parameter.name)
+        yield parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _DETAIL: Final = 200
 _SHORT: Final = 100
 """Characters of a scalar that is read again rather than remembered."""
 _HINT: Final = "; give it a smaller value"
+_WITH_OTHERS: Final = "with the other arrays and maps of this request, "
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +107,25 @@ class FullReader:
         self.spent = True
         if not self._known:
             return fault
-        detail = f"with the other arrays and maps of this request, {fault.detail}"
-        return Fault(detail, fault.limit, together=True)
+        return Fault(_WITH_OTHERS + fault.detail, fault.limit, together=True)
 
 
-def read_all(values: Iterable[Value]) -> list[Fault | None]:
+def read_all(
+    values: Iterable[Value], begin: Callable[[int], None] | None = None
+) -> list[Fault | None]:
     """Return what is wrong with each of several values, which share the full limits.
 
     Ends at the first value that exceeds a shared limit: what follows is not read, so the result
     is shorter than the input.
+
+    Args:
+        values: Types and texts.
+        begin: Called with the number of each value before it is read.
     """
     reader, faults = FullReader(), list[Fault | None]()
-    for value in values:
+    for number, value in enumerate(values):
+        if begin is not None:
+            begin(number)
         faults.append(reader(*value))
         if reader.spent:
             break
@@ -242,14 +250,28 @@ class Checker:
         self._verdicts.keep(_within(batch, value), fault)
         self._blame(fault, (value,))
 
-    def give_up(self, limit: str, detail: str) -> None:
-        """Refuse the pending values, because a worker exceeded a limit with them."""
-        alone = len(self._pending) == 1
+    def give_up(self, limit: str, detail: str, at: int | None = None) -> None:
+        """Refuse pending values, because a worker exceeded a limit with them.
+
+        Args:
+            limit: Name of the limit.
+            detail: What the worker exceeded, for people.
+            at: Number of the value that it was reading; None, or a number that there is not, for
+                any of them.
+        """
+        pending = tuple(self._pending)
+        alone = len(pending) == 1
+        blamed = pending if at is None else pending[at : at + 1] or pending
+        if not alone and len(blamed) == 1:
+            detail = _WITH_OTHERS + detail
         fault = Fault(shown(detail, _DETAIL) + _HINT, limit, together=not alone)
         # The wall clock also runs while others have the CPU, so it proves nothing for next time.
         if limit != "wall":
-            self._verdicts.keep(_batch(self._pending), fault)
-        self._blame(fault, tuple(self._pending))
+            batch = _batch(pending)
+            self._verdicts.keep(batch, fault)
+            for value in blamed if blamed != pending else ():
+                self._verdicts.keep(_within(batch, value), fault)
+        self._blame(fault, blamed)
 
     def _blame(self, fault: Fault, blamed: Iterable[Value]) -> None:
         """Settle the pending values: a fault for some, nothing wrong with the others."""

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from worker_process import confinement
 from worker_process.frames import ANSWER, REQUEST, Kind
+from worker_process.position import position
 
 _GROWTH = 4
 """A process ends after a job if more than this part of its spare address space has stayed taken."""
@@ -38,9 +39,12 @@ class Channel:
     def take(cls) -> "Channel":
         """Take the standard streams; a stray `print` of a handler cannot break a frame then."""
         requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
-        # Standard error is /dev/null, opened by the parent.
-        os.dup2(2, 0)
-        os.dup2(2, 1)
+        # Standard error is memory that the parent reads.
+        position.share(2)
+        nothing = os.open("/dev/null", os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        os.close(nothing)
         return cls(requests, answers)
 
     def receive(self) -> tuple[float, str, bytes] | None:
@@ -116,6 +120,9 @@ def work(channel: Channel, handlers: Mapping[str, Handler], largest: int, size: 
         del request
         kind, body = run(handlers, name, payload)
         del payload
+        # The next job is another tenant's. After lack of memory there is none.
+        if kind is not Kind.MEMORY:
+            position.tell("")
         # Waiting for the next job and sending this answer are not part of a job.
         limit_cpu(math.inf)
         if kind is Kind.DONE and len(body) > largest:
@@ -142,6 +149,7 @@ def start(module: str, memory: int) -> tuple[Mapping[str, Handler], Size]:
     """Import the handlers and what they need, then lock the process down."""
     found = importlib.import_module(module)
     getattr(found, "prepare", lambda: None)()
+    getattr(found, "report_to", lambda _: None)(position.tell)
     # What is there now stays: the collector need not look at it again, nor touch its pages.
     gc.collect()
     gc.freeze()

@@ -5,7 +5,7 @@ WorkerError
 ├── JobFailed       a fault of ours: the handler raised, or its process died
 └── PoolBusy        too much is waiting already, or the pool is stopping; try again later
 
-No text of a tenant is in any of them.
+No text of a tenant is in any message; `LimitExceeded.at` may have one.
 """
 
 from typing import Literal
@@ -39,12 +39,15 @@ class LimitExceeded(WorkerError):
     Attributes:
         limit: Which one.
         maximum: How much it may be: seconds for cpu and wall, else bytes.
+        at: The part of the job that its handler told last, up to 255 bytes; empty if it told
+            none.
     """
 
-    def __init__(self, limit: LimitName, maximum: float) -> None:
+    def __init__(self, limit: LimitName, maximum: float, at: str = "") -> None:
         self.limit: LimitName = limit
         self.outcome = limit
         self.maximum = maximum
+        self.at = at
         super().__init__(_TEXTS[limit].format(maximum, maximum / (1 << 20)))
 
 

@@ -75,7 +75,9 @@ class Pool:
     Args:
         handlers: Module with `HANDLERS`, functions from bytes to bytes by name, and optionally
             `prepare()`, which is called once in each process before it is locked down: what
-            handlers need later has to be imported and read there.
+            handlers need later has to be imported and read there. If it has `report_to`, that is
+            called with a function that takes the part of a job before it is worked on; the error
+            of a limit has the last one.
         size: Jobs that run at the same time, at least 2; one more process is kept as a spare.
         limits: What a job may use.
         bounds: How much may wait.

@@ -5,11 +5,12 @@ import contextlib
 import os
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from pathlib import Path
 
 from worker_process.frames import ANSWER, REQUEST, Kind
+from worker_process.position import read, reserve
 from workers.errors import JobFailed, LimitExceeded, WorkerError
 from workers.limits import Limits
 
@@ -34,15 +35,17 @@ class Worker:
         tenant: Whose job it has; after its end, whose job ended it. None between two jobs.
     """
 
-    def __init__(self, process: Process, descriptor: int, limits: Limits) -> None:
+    def __init__(self, process: Process, descriptor: int, position: int, limits: Limits) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
         # asyncio's own kill polls the process first, which may take the exit code away from the
         # thread of asyncio that waits for it; and a pid may be another's by then.
         self._descriptor = descriptor
+        self._position = position
         self._requests, self._answers = process.stdin, process.stdout
         self._limits = limits
+        self._last: str | None = None
         self._working = self._ended = False
         self.tenant: str | None = None
 
@@ -53,36 +56,17 @@ class Worker:
         Raises:
             StartError: it cannot be started, or says that it cannot work.
         """
-        options = (handlers, os.getpid(), limits.memory, limits.answer, *path)
         try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                # Isolated: nothing of the environment, the user or the working directory counts.
-                "-I",
-                "-m",
-                "worker_process",
-                *map(str, options),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                limit=_BUFFER,
-                close_fds=True,
-                env={},
-                cwd="/",
-                # Ctrl-C of a terminal is for the service alone.
-                start_new_session=True,
-            )
+            position = reserve()
         except OSError as error:
-            raise StartError(f"{sys.executable} cannot be started: {error}") from error
+            raise StartError(f"Linux 3.17 or later is needed (memfd_create: {error})") from error
         try:
-            descriptor = os.pidfd_open(process.pid)
-        except ProcessLookupError as error:
-            raise StartError(f"it ended with exit code {await process.wait()}") from error
-        except OSError as error:
-            process.kill()
-            await process.wait()
-            raise StartError(f"Linux 5.3 or later is needed (pidfd_open: {error})") from error
-        worker = cls(process, descriptor, limits)
+            process = await _execute(handlers, limits, path, position)
+            descriptor = await _opened(process)
+        except BaseException:
+            os.close(position)
+            raise
+        worker = cls(process, descriptor, position, limits)
         try:
             await worker._expect_ready()
         except BaseException:
@@ -111,9 +95,9 @@ class Worker:
             async with asyncio.timeout(wall):
                 kind, body = await self._exchange(handler, payload, cpu)
         except TimeoutError:
-            raise LimitExceeded("wall", wall) from None
+            raise LimitExceeded("wall", wall, self._at()) from None
         except (EOFError, ConnectionError):
-            raise _end_of(await self.exit_code(), handler, cpu, self._limits) from None
+            raise self._end_of(await self.exit_code(), handler, cpu) from None
         finally:
             # Without its answer read to the end, the next job would get what is left of it.
             if self._working:
@@ -142,7 +126,7 @@ class Worker:
             case Kind.DONE | Kind.LAST:
                 return body
             case Kind.MEMORY:
-                raise LimitExceeded("memory", self._limits.memory)
+                raise LimitExceeded("memory", self._limits.memory, self._at())
             case Kind.TOO_LARGE:
                 raise LimitExceeded("answer", self._limits.answer)
             case _:
@@ -181,23 +165,65 @@ class Worker:
             await self.exit_code()
         finally:
             os.close(self._descriptor)
+            # Whoever waits for the answer may notice the end later than the pool does.
+            self._last = read(self._position)
+            os.close(self._position)
+
+    def _at(self) -> str:
+        """Return which part of its job the process told last."""
+        return read(self._position) if self._last is None else self._last
+
+    def _end_of(self, code: int, handler: str, cpu: float) -> WorkerError | Killed:
+        """Say why the process ended in the middle of a job."""
+        match -code:
+            case signal.SIGXCPU:
+                return LimitExceeded("cpu", cpu, self._at())
+            case signal.SIGABRT | signal.SIGSEGV:
+                # C++ ends a process so where it gets no memory (std::bad_alloc), and orjson follows
+                # a null pointer. Told as a fault of ours, the same input would be tried for ever.
+                return LimitExceeded("memory", self._limits.memory, self._at())
+            case signal.SIGKILL | signal.SIGTERM:
+                return Killed()
+            case number if number > 0:
+                return JobFailed(f"job {handler!r} failed: its process died of {_name(number)}")
+            case _:
+                return JobFailed(f"job {handler!r} failed: its process ended with exit code {code}")
 
 
-def _end_of(code: int, handler: str, cpu: float, limits: Limits) -> WorkerError | Killed:
-    """Say why a process ended in the middle of a job."""
-    match -code:
-        case signal.SIGXCPU:
-            return LimitExceeded("cpu", cpu)
-        case signal.SIGABRT | signal.SIGSEGV:
-            # C++ ends a process so where it gets no memory (std::bad_alloc), and orjson follows a
-            # null pointer. Were it told as a fault of ours, the same input would be tried for ever.
-            return LimitExceeded("memory", limits.memory)
-        case signal.SIGKILL | signal.SIGTERM:
-            return Killed()
-        case number if number > 0:
-            return JobFailed(f"job {handler!r} failed: its process died of {_name(number)}")
-        case _:
-            return JobFailed(f"job {handler!r} failed: its process ended with exit code {code}")
+async def _execute(handlers: str, limits: Limits, path: Sequence[Path], position: int) -> Process:
+    options = (handlers, os.getpid(), limits.memory, limits.answer, *path)
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            # Isolated: nothing of the environment, the user or the working directory counts.
+            "-I",
+            "-m",
+            "worker_process",
+            *map(str, options),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=position,
+            limit=_BUFFER,
+            close_fds=True,
+            env={},
+            cwd="/",
+            # Ctrl-C of a terminal is for the service alone.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise StartError(f"{sys.executable} cannot be started: {error}") from error
+
+
+async def _opened(process: Process) -> int:
+    """Return a descriptor of the process."""
+    try:
+        return os.pidfd_open(process.pid)
+    except ProcessLookupError as error:
+        raise StartError(f"it ended with exit code {await process.wait()}") from error
+    except OSError as error:
+        process.kill()
+        await process.wait()
+        raise StartError(f"Linux 5.3 or later is needed (pidfd_open: {error})") from error
 
 
 def _name(number: int) -> str:

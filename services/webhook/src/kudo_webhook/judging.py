@@ -110,7 +110,7 @@ class Judge:
         try:
             answer = await self._call(seen, check_job.NAME, request, tenant)
         except LimitExceeded as error:
-            checker.give_up(error.limit, str(error))
+            checker.give_up(error.limit, str(error), check_job.value_at(error.at))
         else:
             checker.learn(check_job.decode_answer(answer))
 
@@ -153,7 +153,8 @@ def busy() -> Answer:
 
 
 def _too_large(error: LimitExceeded) -> Answer:
-    text = f"the request is too large to be judged: {error}; make the Instance smaller"
+    at, what = (f" at {error.at}", "it") if error.at else ("", "the Instance")
+    text = f"the request is too large to be judged: {error}{at}; make {what} smaller"
     return failed(413, "RequestTooLarge", text, limit=error.limit)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 _PREPARED: dict[str, object] = {}
+_TELL: list[Callable[[str], None]] = []
+report_to = _TELL.append
 
 
 def prepare() -> None:
@@ -50,6 +52,22 @@ def burn_for(payload: bytes) -> bytes:
     while time.process_time() < end:
         pass
     return str(os.getpid()).encode()
+
+
+def burn_at(payload: bytes) -> bytes:
+    _TELL[0]("a part before")
+    _TELL[0](payload.decode())
+    return burn(b"")
+
+
+def hog_at(payload: bytes) -> bytes:
+    _TELL[0](payload.decode())
+    return hog(b"")
+
+
+def told(payload: bytes) -> bytes:
+    _TELL[0](payload.decode())
+    return payload
 
 
 def sleep(_: bytes) -> bytes:
@@ -145,6 +163,6 @@ HANDLERS = {
     handler.__name__: handler
     for handler in (
         *(prepared, limits, echo, burn, burn_for, sleep, hog, grow, large, fail, noisy, pid),
-        *(abort, follow_null, leave, attempt),
+        *(abort, follow_null, leave, attempt, burn_at, hog_at, told),
     )
 }

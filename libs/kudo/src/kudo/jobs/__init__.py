@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from gotemplate import zones
 from kudo.jobs import check, digest, env_file, render
+from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 
 HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
     check.NAME: check.handle,

@@ -1,10 +1,14 @@
-"""The job `check`: reads the arrays and maps of one decision with the full limits."""
+"""The job `check`: reads the arrays and maps of one decision with the full limits.
+
+Its position is the number of the value that it reads; a worker does not know which parameter's.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
 import orjson
 
+from kudo.jobs.position import position
 from kudo.verdicts import Fault, Value, read_all
 
 NAME: Final = "check"
@@ -16,9 +20,15 @@ def encode_request(values: Sequence[Value]) -> bytes:
 
 def handle(request: bytes) -> bytes:
     """Return what is wrong with each value; the list ends where a shared limit is spent."""
-    faults = read_all((value_type, text) for value_type, text in orjson.loads(request))
+    values = ((value_type, text) for value_type, text in orjson.loads(request))
+    faults = read_all(values, lambda number: position.tell(str(number)))
     return orjson.dumps([fault and (fault.detail, fault.limit, fault.together) for fault in faults])
 
 
 def decode_answer(answer: bytes) -> list[Fault | None]:
     return [None if fault is None else Fault(*fault) for fault in orjson.loads(answer)]
+
+
+def value_at(told: str) -> int | None:
+    """Return the number of the value that a worker was reading; None if it told none."""
+    return int(told) if told.isascii() and told.isdigit() else None

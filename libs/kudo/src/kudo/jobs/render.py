@@ -12,9 +12,10 @@ from typing import Any, Final, Literal
 import orjson
 
 from kudo.api import JsonObject
+from kudo.jobs.position import position
 from kudo.parameters import RawParameter, parse_parameter_file
 from kudo.pipe import read_pod
-from kudo.problems import InvalidInput
+from kudo.problems import InvalidInput, shown_name
 from kudo.rendering import (
     Engine,
     Manifest,
@@ -129,8 +130,11 @@ def handle(request: bytes) -> bytes:
 def _lines(request: Request) -> Iterator[bytes]:
     until = time.process_time() + _CPU_SECONDS
     engine = Engine.full()
-    values = request.variables.read(engine.budget)
+    values = request.variables.read(
+        engine.budget, lambda name: position.tell(f'parameter "{shown_name(name)}"')
+    )
     for resource in dict.fromkeys(request.resources):
+        position.tell(f'template "{shown_name(resource)}"')
         made = make(
             request,
             engine,

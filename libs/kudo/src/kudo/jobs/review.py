@@ -22,8 +22,10 @@ from kudo.admission.envelope import AdmissionReview, MalformedReview, read_revie
 from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import Json, OperatorVersion
 from kudo.jobs import check
-from kudo.problems import InvalidInput, Problem
-from kudo.verdicts import Check, FullReader
+from kudo.jobs.position import position
+from kudo.jobs.position import report_to as report_to  # for the process that is started with it
+from kudo.problems import InvalidInput, Problem, shown_name
+from kudo.verdicts import Check, Fault, FullReader
 
 NAME: Final = "review"
 MUTATE: Final = "mutate"
@@ -121,13 +123,40 @@ def decide(
 def _decided(subject: Review, blobs: Blobs, route: str, uid: str) -> Answer:
     versions: dict[VersionKey, OperatorVersion | None] = {}
     for key, blob in blobs.items():
+        position.tell(f'OperatorVersion "{"/".join(key)}"')
         try:
             versions[key] = None if blob is None else parse_version(_parse(blob))
         except VersionMalformed as error:
             text = f"OperatorVersion {'/'.join(key)} cannot be read: {error}; try again"
             return failed(500, "OperatorVersionUnreadable", text)
-    reader = FullReader()
-    return decided(decide(route, subject, versions, fresh_uid=lambda: uid, check=reader))
+    position.tell("")
+    check = _told(FullReader(), _names(subject, versions))
+    return decided(decide(route, subject, versions, fresh_uid=lambda: uid, check=check))
+
+
+def _names(subject: Review, versions: Versions) -> Mapping[str, str]:
+    """Return the name of a parameter by its text; of several with the same text, any is right."""
+    names = {
+        parameter.default: parameter.name
+        for version in versions.values()
+        if version is not None
+        for parameter in version.parameters
+        if parameter.default is not None
+    }
+    return names | {text: name for name, text in subject.new.parameters.items()}
+
+
+def _told(check: Check, names: Mapping[str, str]) -> Check:
+    """Return the check, which tells the parameter while it works on it."""
+
+    def told(value_type: str, text: str) -> Fault | None:
+        name = names.get(text)
+        position.tell("" if name is None else f'parameter "{shown_name(name)}"')
+        fault = check(value_type, text)
+        position.tell("")
+        return fault
+
+    return told
 
 
 def _parse(text: bytes) -> Json:

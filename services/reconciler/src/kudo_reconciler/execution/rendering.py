@@ -181,7 +181,8 @@ class Renderer:
         try:
             return await self._jobs.call(job, payload, tenant=tenant)
         except LimitExceeded as error:
-            text = f"{what}: {error}; make the templates, or the parameters they use, smaller"
+            at = f" at {error.at}" if error.at else ""
+            text = f"{what}: {error}{at}; make the templates, or the parameters they use, smaller"
             raise FatalTaskError("TaskRenderingError", text, limit=error.limit) from error
         except WorkerError as error:
             # A fault of ours, or others are many: it must not end a plan.

@@ -57,6 +57,6 @@ class ValueChecks:
                 check_job.NAME, request, tenant=tenant, cpu=_SECONDS, wall=_SECONDS
             )
         except LimitExceeded as error:
-            checker.give_up(error.limit, str(error))
+            checker.give_up(error.limit, str(error), check_job.value_at(error.at))
         else:
             checker.learn(check_job.decode_answer(answer))
