@@ -10,13 +10,14 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 from kudo_cluster.progress import announce
-from tests.bench import hostile, inline, memory, templates, webhook, workers
+from tests.bench import deleted, hostile, inline, memory, templates, webhook, workers
 from tests.bench.figures import Figure, table
 from tests.bench.world import World, running_world
 
 BENCHES: Mapping[str, Callable[[World, int], Awaitable[list[Figure]]]] = {
     "webhook": webhook.bench,
     "memory": memory.bench,
+    "deleted": deleted.bench,
 }
 ALONE: Mapping[str, Callable[[int], list[Figure]]] = {
     "templates": templates.bench,
