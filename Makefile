@@ -99,7 +99,7 @@ cli: $(STAMP) ## write the wheels and the single file of kubectl kudo to dist/, 
 	@$(BIN)/python -m tools.images.plugin --into dist
 	@$(BIN)/python -m pytest tests/plugin -q $(PYTEST_ARGS)
 
-faults: $(STAMP) ## send hostile inputs; break every write and watch of the reconciler (25 min)
+faults: $(STAMP) ## send hostile inputs; measure slow steps; break every write and watch of the reconciler (25 min)
 	@$(BIN)/kudo-cluster build
 	@$(BIN)/python -m tests.faults
 

@@ -1,4 +1,4 @@
-"""`python -m tests.faults`: run the hostile tenants and the matrix on a cluster, and print both.
+"""`python -m tests.faults`: run the hostile tenants, the steps and the matrix on a cluster.
 
 Exit codes: 0 all cells passed and all inputs ended as they have to, 1 some did not. Figures that
 depend on what else runs on the machine are printed and do not count.
@@ -17,9 +17,11 @@ from kudo_cluster.progress import announce
 from tests.bench.figures import table
 from tests.faults.campaign import Campaign
 from tests.faults.matrix import GROUPS, choice_lines, matrix_lines
+from tests.faults.steps import Steps
+from tests.faults.steps_table import figures
 from tests.faults.tenants_run import run_tenants
 
-_FAMILIES = ("tenants", "matrix")
+_FAMILIES = ("tenants", "steps", "matrix")
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -40,6 +42,12 @@ async def hostile_tenants(installation: Installation, chosen: Sequence[str]) -> 
     run = await run_tenants(installation, announce, chosen)
     _write([*table(run.figures), *run.why])
     return run.passed
+
+
+async def steps(installation: Installation) -> None:
+    """Measure what slow and failing steps cost others, and print it."""
+    async with Steps.on(installation) as found:
+        _write(table(list(figures(await found.measure(announce)))))
 
 
 def _write(lines: Iterable[str]) -> None:
@@ -69,8 +77,10 @@ def main() -> int:
         passed = True
         if "tenants" in (options.family or _FAMILIES):
             passed = asyncio.run(hostile_tenants(installation, options.input))
+        installation.reconciler.stop()
+        if "steps" in (options.family or _FAMILIES):
+            asyncio.run(steps(installation))
         if "matrix" in (options.family or _FAMILIES):
-            installation.reconciler.stop()
             groups = set(options.group or names)
             passed &= asyncio.run(campaign(installation, full=not options.part, groups=groups))
     return 0 if passed else 1

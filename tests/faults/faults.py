@@ -5,9 +5,13 @@ watch event of its kind there. Dropping begins with the first write of the run, 
 cannot know of a change that it is never told of; and it goes on until the rule is withdrawn, since
 one lost event may be made good by the next. That a rule struck is on record: a fault that never
 came proves nothing.
+
+A lasting fault strikes at every request of one verb and resource, until it is taken back.
 """
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -84,12 +88,56 @@ class Rule:
         return strikes
 
 
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The requests that a lasting fault strikes at.
+
+    Attributes:
+        verb: `list`, `create` or `exec`.
+        resource: plural.group.
+    """
+
+    verb: str
+    resource: str
+
+
+@dataclass
+class Lasting:
+    """A fault that strikes at every such request, in all namespaces.
+
+    Attributes:
+        fault: A refusal, or HANG.
+        struck: How often it happened.
+    """
+
+    fault: Fault
+    struck: int = 0
+
+
 @dataclass
 class Rules:
     """The rules in force, one a namespace, and what came by."""
 
     _armed: dict[str, Rule] = field(default_factory=dict)
     _seen: dict[str, Counter[str]] = field(default_factory=dict)
+    _lasting: dict[Requests, Lasting] = field(default_factory=dict)
+
+    @contextmanager
+    def lasting(self, requests: Requests, fault: Fault) -> Iterator[Lasting]:
+        """Have a fault strike for the block at all requests of a kind."""
+        lasting = self._lasting[requests] = Lasting(fault)
+        try:
+            yield lasting
+        finally:
+            del self._lasting[requests]
+
+    def strike_lasting(self, requests: Requests) -> Fault | None:
+        """Return the lasting fault that strikes at a request, and count it."""
+        lasting = self._lasting.get(requests)
+        if lasting is None:
+            return None
+        lasting.struck += 1
+        return lasting.fault
 
     def arm(self, namespace: str, rule: Rule | None) -> None:
         """Put a rule in force, or none, and begin to count what comes by."""

@@ -20,7 +20,7 @@ from yarl import URL
 from kubeio.config import ClusterConfig
 from kubeio.errors import ConnectionLost
 from kubeio.watch import lines
-from tests.faults.faults import WATCH, Fault, Rule, Rules
+from tests.faults.faults import WATCH, Fault, Requests, Rule, Rules
 from tests.faults.paths import Target, target_of
 from tests.faults.roles import write_of
 from tests.faults.strikes import Strikes, refusal
@@ -105,6 +105,11 @@ class Proxy:
 
     async def _handle(self, reconciler: str, request: web.Request) -> web.StreamResponse:
         target = target_of(request.path)
+        lasting = None if target is None else self.rules.strike_lasting(_asked(request, target))
+        if lasting is Fault.HANG:
+            await self.strikes.client_gone()
+        elif lasting is not None:
+            return refusal(lasting)
         if target is not None and request.query.get("watch") == "true":
             return await self._watch(reconciler, request, target)
         body = await request.read()
@@ -221,6 +226,16 @@ class Proxy:
             path = key[1].partition("?")[0]
             if key[0] == reconciler and target_of(path) == target:
                 self._stale.add(key)
+
+
+def _asked(request: web.Request, target: Target) -> Requests:
+    """Return what a lasting fault knows a request by."""
+    if target.subresource:
+        return Requests(target.subresource, target.resource)
+    if request.method == "POST":
+        return Requests("create", target.resource)
+    is_list = request.method == "GET" and not target.name and "watch" not in request.query
+    return Requests("list" if is_list else "", target.resource)
 
 
 async def _answer(response: aiohttp.ClientResponse) -> Answer:

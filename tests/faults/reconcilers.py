@@ -15,13 +15,16 @@ CALL_TIMEOUT = 1.0
 WATCH_SILENCE = 10.0
 LEASE = 3.0
 RECHECK = 5.0
+LEASE_OPTIONS = (
+    f"--lease-duration={LEASE}",
+    "--lease-renew-deadline=2",
+    "--lease-retry=0.5",
+)
 OPTIONS = (
     f"--call-timeout={CALL_TIMEOUT}",
     f"--watch-silence={WATCH_SILENCE}",
     f"--recheck={RECHECK}",
-    f"--lease-duration={LEASE}",
-    "--lease-renew-deadline=2",
-    "--lease-retry=0.5",
+    *LEASE_OPTIONS,
     "--grace=2",
 )
 _LOOK_SECONDS = 0.5
@@ -30,9 +33,15 @@ _LOG_LINES = 15
 
 @dataclass
 class Reconcilers:
-    """Reconcilers by name. A killed one is started again at once."""
+    """Reconcilers by name. A killed one is started again at once.
+
+    Attributes:
+        installation: KUDO, whose own reconciler does not run.
+        options: Of each reconciler.
+    """
 
     installation: Installation
+    options: Sequence[str] = OPTIONS
     _services: dict[str, Service] = field(default_factory=dict)
     _dead: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     _dying: set[str] = field(default_factory=set)
@@ -49,6 +58,10 @@ class Reconcilers:
             self._dying.discard(name)
             service.send_signal(signal.SIGCONT)
             await asyncio.to_thread(service.kill)
+
+    def get(self, name: str, path: str) -> tuple[int, str]:
+        """Read from the probe port of one; see `Service.get`."""
+        return self._services[name].get(path)
 
     @property
     def names(self) -> list[str]:
@@ -90,7 +103,7 @@ class Reconcilers:
         kubeconfig = directory / f"{name}.kubeconfig"
         kubeconfig.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
         [port] = free_ports(1)
-        options = [f"--kubeconfig={kubeconfig}", f"--probe-port={port}", *OPTIONS]
+        options = [f"--kubeconfig={kubeconfig}", f"--probe-port={port}", *self.options]
         return replace(
             stock,
             name=name,

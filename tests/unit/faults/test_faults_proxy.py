@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from kubeio.config import ClusterConfig
-from tests.faults.faults import Fault, Rule, Rules
+from tests.faults.faults import Fault, Requests, Rule, Rules
 from tests.faults.proxy import Proxy
 from tests.faults.strikes import Strikes
 from tests.unit.faults.recorded import Recorded
@@ -247,3 +247,45 @@ async def test_a_silent_watch_stays_open_and_says_nothing(setup: Setup) -> None:
             await asyncio.wait_for(response.content.readline(), 0.2)
 
     assert first["object"]["metadata"]["name"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("requests", "method", "path"),
+    [
+        (Requests("list", "jobs.batch"), "GET", ALL_JOBS),
+        (Requests("list", "jobs.batch"), "GET", JOBS),
+        (Requests("create", "events"), "POST", "/api/v1/namespaces/ns/events"),
+        (Requests("exec", "pods"), "GET", "/api/v1/namespaces/ns/pods/p/exec"),
+    ],
+)
+async def test_a_lasting_fault_strikes_at_every_such_request_until_it_is_taken_back(
+    setup: Setup, requests: Requests, method: str, path: str
+) -> None:
+    async def status() -> int:
+        async with setup.session.request(method, f"{setup.url}{path}") as response:
+            return response.status
+
+    before = await status()
+    with setup.rules.lasting(requests, Fault.ERROR) as lasting:
+        assert [await status() for _ in range(3)] == [500] * 3
+    assert lasting.struck == 3
+    assert await status() == before
+
+
+async def test_a_lasting_fault_leaves_other_requests_alone(setup: Setup) -> None:
+    listed = Requests("list", "jobs.batch")
+    with setup.rules.lasting(listed, Fault.ERROR) as lasting:
+        await setup.get(f"{ALL_JOBS}?watch=true")
+        await setup.get(f"{JOBS}/j")
+        assert (await setup.apply())[0] == 200
+    assert lasting.struck == 0
+
+
+async def test_a_request_that_hangs_reaches_nobody(setup: Setup) -> None:
+    with setup.rules.lasting(Requests("list", "jobs.batch"), Fault.HANG) as lasting:
+        async with asyncio.timeout(5):
+            waiting = asyncio.create_task(setup.get(ALL_JOBS))
+            while not lasting.struck:  # noqa: ASYNC110 - a condition of the proxy
+                await asyncio.sleep(0)
+            waiting.cancel()
+    assert setup.server.lists == 0
