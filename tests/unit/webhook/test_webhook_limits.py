@@ -325,10 +325,12 @@ async def test_a_request_that_waits_for_a_worker_till_its_deadline_is_told_so() 
 @contextlib.asynccontextmanager
 async def working(pool: Pool) -> AsyncIterator[Pool]:
     processes = asyncio.create_task(pool.run())
-    yield pool
-    processes.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await processes
+    try:
+        yield pool
+    finally:
+        processes.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await processes
 
 
 @pytest.mark.parametrize(
