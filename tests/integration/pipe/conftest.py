@@ -5,6 +5,7 @@ container `waiter` of any pod runs on this machine. So a pod finds under its mou
 test has put there, as if its init container had made it.
 """
 
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from kubeio.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.layout import Layout
 from kudo_cluster.ports import free_ports
-from tests.integration.pipe.pipes import Pipes, serve_from
+from tests.integration.pipe.pipes import Kubelet, Pipes, serve_from
 from tests.integration.support import World
 
 EXEC = """
@@ -32,7 +33,9 @@ spec:
 
 
 @pytest.fixture(scope="session")
-def exec_port(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def running_kubelet(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kubelet]:
     config = tmp_path_factory.mktemp("kwok") / "exec.yaml"
     config.write_text(EXEC)
     (port,) = free_ports(1)
@@ -47,10 +50,24 @@ def exec_port(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
     with (config.parent / "kwok.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         try:
-            yield port
+            yield Kubelet(port, process)
         finally:
             process.kill()
             process.wait()
+
+
+@pytest.fixture
+def kubelet(running_kubelet: Kubelet) -> Iterator[Kubelet]:
+    """Yield what runs commands in containers, which goes on after a test that paused it."""
+    try:
+        yield running_kubelet
+    finally:
+        running_kubelet.process.send_signal(signal.SIGCONT)
+
+
+@pytest.fixture
+def exec_port(running_kubelet: Kubelet) -> int:
+    return running_kubelet.port
 
 
 @pytest.fixture

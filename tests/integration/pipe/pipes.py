@@ -1,13 +1,18 @@
 """What the tests of Pipe tasks write and read."""
 
 import base64
-from collections.abc import Sequence
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kubeio.client import Client
 from kubeio.resource import Resource
 from tests.integration.support import (
+    EVENTS,
     Json,
     World,
     new_instance,
@@ -21,6 +26,29 @@ PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
 NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
 SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
 POD = "i.deploy.phase1.make.pipe.pipepod"
+SLOW = {"kwok.kudo.dev/ready-delay": "1h"}
+"""Annotations of a pod that does not become ready by itself."""
+
+
+@dataclass(frozen=True)
+class Kubelet:
+    """The kwok that runs commands in containers.
+
+    Attributes:
+        port: Where it listens.
+    """
+
+    port: int
+    process: "subprocess.Popen[bytes]"
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Have every copy hang: connections are accepted, and nobody answers."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
 
 @dataclass(frozen=True)
@@ -126,3 +154,30 @@ def entry_of(path: str, key: str, kind: str = "ConfigMap", *, env: bool = False)
 
 def decoded(data: Json) -> dict[str, bytes]:
     return {key: base64.b64decode(text) for key, text in data.items()}
+
+
+# Pods
+
+
+async def set_status(pipes: Pipes, pod: Json, **status: Any) -> None:
+    await pipes.admin.merge_patch(
+        PODS,
+        pod["metadata"]["name"],
+        {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status},
+        namespace=pipes.world.namespace,
+        subresource="status",
+    )
+
+
+async def make_ready(pipes: Pipes, pod: Json) -> None:
+    ready = [{"type": "Ready", "status": "True"}]
+    await set_status(pipes, pod, phase="Running", conditions=ready)
+
+
+async def scheduled_pods(pipes: Pipes) -> list[str]:
+    """Return the uids of all pipe pods that there have been."""
+    return [
+        event["involvedObject"]["uid"]
+        for event in await pipes.world.all(EVENTS)
+        if event["involvedObject"]["name"] == POD and event["reason"] == "Scheduled"
+    ]

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 from kubeio.resource import Resource
 from tests.integration.lifecycle.helpers import reasons
-from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of
-from tests.integration.support import CONFIG_MAPS, EVENTS, Json, messages, wait_until
+from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of, scheduled_pods
+from tests.integration.support import CONFIG_MAPS, Json, messages, wait_until
 
 QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas", namespaced=True)
 PREFIX = "i.deploy.phase1.make.pipe"
@@ -64,15 +64,6 @@ async def test_a_crash_between_copy_and_artifacts_makes_no_second_pod(pipes: Pip
     assert len(before) == 1
     assert await scheduled_pods(pipes) == before
     assert await reasons(pipes.world) == ["PlanStarted", "PlanFinished"]
-
-
-async def scheduled_pods(pipes: Pipes) -> list[str]:
-    """Return the uids of all pipe pods that there have been."""
-    return [
-        event["involvedObject"]["uid"]
-        for event in await pipes.world.all(EVENTS)
-        if event["involvedObject"]["name"] == POD and event["reason"] == "Scheduled"
-    ]
 
 
 async def test_a_crash_after_the_artifacts_copies_nothing_again(pipes: Pipes) -> None:

@@ -1,7 +1,6 @@
 """The pod of a Pipe task: how it looks, how long it stays, and what replaces it."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,17 @@ from tests.integration.lifecycle.helpers import (
     reasons,
     until_event,
 )
-from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of, serve_from
+from tests.integration.pipe.pipes import (
+    POD,
+    PODS,
+    SLOW,
+    Pipes,
+    decoded,
+    entry_of,
+    make_ready,
+    serve_from,
+    set_status,
+)
 from tests.integration.support import (
     CONFIG_MAPS,
     INSTANCES,
@@ -28,7 +37,6 @@ from tests.integration.support import (
 )
 
 ARTIFACT = "i.deploy.phase1.make.pipe.a"
-SLOW = {"kwok.kudo.dev/ready-delay": "1h"}
 
 
 async def until_pod(pipes: Pipes, condition: Callable[[Json], bool], what: str) -> Json:
@@ -47,21 +55,6 @@ async def waiting_pod(pipes: Pipes, content: bytes = b"x") -> Json:
     """Install an Instance whose pipe pod does not become ready by itself."""
     await pipes.install(entry_of(pipes.file("a", content), "a"), pod=pipes.pod(**SLOW))
     return await until_pod(pipes, bool, "exists")
-
-
-async def set_status(pipes: Pipes, pod: Json, **status: Any) -> None:
-    await pipes.admin.merge_patch(
-        PODS,
-        pod["metadata"]["name"],
-        {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status},
-        namespace=pipes.world.namespace,
-        subresource="status",
-    )
-
-
-async def make_ready(pipes: Pipes, pod: Json) -> None:
-    ready = [{"type": "Ready", "status": "True"}]
-    await set_status(pipes, pod, phase="Running", conditions=ready)
 
 
 async def content(pipes: Pipes) -> bytes:
@@ -227,7 +220,9 @@ async def test_a_cleanup_that_takes_over_leaves_no_pod_of_the_run_before(pipes: 
     await until_pod(pipes, bool, "exists")
     await delete(pipes.world)
     await pipes.world.until_gone(PODS, POD)
-    instance = await pipes.world.instance("i")
-    assert status_of(instance, "cleanup") == "IN_PROGRESS"
+    # The pod goes before the first status of the run that takes over.
+    await pipes.world.until(
+        "i", lambda i: status_of(i, "cleanup") == "IN_PROGRESS", "the cleanup to run"
+    )
     await pipes.world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await pipes.world.until_gone(INSTANCES, "i")
