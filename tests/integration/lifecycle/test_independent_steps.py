@@ -1,0 +1,49 @@
+"""A step that fails: steps of other phases do not wait for its next try."""
+
+from tests.integration.lifecycle.helpers import dummy, shaped, tasks_of
+from tests.integration.support import (
+    World,
+    deployment,
+    entry,
+    messages,
+    new_instance,
+    operator_version,
+    scheduled,
+    steps,
+    template,
+)
+
+SERIAL = [f"web-{number}" for number in range(10)]
+"""More steps than a failing one is tried in a minute and a half: its tries are up to a minute
+apart."""
+
+
+async def test_a_failing_step_keeps_no_step_of_another_phase_waiting(world: World) -> None:
+    version = operator_version(
+        "failing-1",
+        templates={f"{name}.yaml": template(deployment(name)) for name in SERIAL},
+        tasks=[
+            dummy("bad", wantErr=True),
+            *(
+                {"name": name, "kind": "Apply", "spec": {"resources": [f"{name}.yaml"]}}
+                for name in SERIAL
+            ),
+        ],
+        plans={
+            "deploy": shaped({"bad": ["bad"]}, {name: [name] for name in SERIAL}, plan="parallel")
+        },
+    )
+    await world.apply(version, new_instance("i", "failing-1"))
+
+    last = f"phase2.{SERIAL[-1]}"
+    found = await world.until("i", lambda i: steps(i, "deploy").get(last) == "COMPLETE", last)
+
+    assert steps(found, "deploy") == {
+        "phase1.bad": "ERROR",
+        **{f"phase2.{name}": "COMPLETE" for name in SERIAL},
+    }
+    assert "A transient error when executing task deploy.phase1.bad.bad" in messages(
+        found, "deploy"
+    )
+    assert tasks_of(found, "deploy")["bad.bad"]["status"] == "ERROR"
+    assert scheduled(found)["uid"] == entry(found, "deploy")["uid"]
