@@ -7,6 +7,7 @@ that is slow, or fails in another way, holds nobody: its informer goes on trying
 """
 
 import asyncio
+import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Informers:
         refusal_ttl: seconds for which a refusal is remembered.
         timing: of the lists and watches of all of them.
         clock: monotonic seconds.
+        rng: source of jitter.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Informers:
         refusal_ttl: float = 30.0,
         timing: Timing | None = None,
         clock: Callable[[], float] = time.monotonic,
+        rng: random.Random | None = None,
     ) -> None:
         self._client = client
         self._group = task_group
@@ -64,6 +67,7 @@ class Informers:
         self._refusal_ttl = refusal_ttl
         self._timing = timing
         self._clock = clock
+        self._rng = rng
         self._running: dict[_Key, _Running] = {}
         self._refused: dict[_Key, tuple[float, KubeError]] = {}
 
@@ -98,6 +102,8 @@ class Informers:
                 transform=transform,
                 on_status=self._status_hook(resource),
                 timing=self._timing,
+                clock=self._clock,
+                rng=self._rng,
             )
             running = self._start(key, informer)
         # Counted from the start: of many who ask for a kind that does not answer, and of one who

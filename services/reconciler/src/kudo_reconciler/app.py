@@ -8,7 +8,6 @@ Whatever a pass had not written is taken up again by the next process from what 
 import asyncio
 import contextlib
 import logging
-import random
 import socket
 import uuid
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from kubeio.store import Change, Indexer
 from kubeio.types import Transform
 from kudo.api import JsonObject
 from kudo.recorded_runs import has_begun
-from kudo_reconciler.clock import SystemClock
+from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller
 from kudo_reconciler.controller.deletion import Deletion
@@ -33,6 +32,7 @@ from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.reconcile import InstanceReconciler
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.workqueue import WorkQueue, namespace_limit
+from kudo_reconciler.environment import Environment
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.apply import ApplyTask
 from kudo_reconciler.execution.child_versions import ChildVersions
@@ -88,10 +88,15 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         Client(config, timeout=settings.call_timeout, finish_writes=True) as client,
         asyncio.TaskGroup() as group,
     ):
-        app = App(settings, client, lease_config)
+        metrics, probes = Metrics(), Probes()
+        pool = build_pool("kudo.jobs", settings.worker_processes, metrics.registry, probes)
+        leadership = _leadership(settings, lease_config, client.config.namespace, metrics)
+        app = App(settings, Environment(client, leadership, pool, metrics))
+        follow_turns(metrics.registry, leadership.beat)
+        probes.add("caches", lambda: app.synced or "the caches are not synced")
         group.create_task(
             serve(
-                asgi_app(app.probes, app.metrics.registry),
+                asgi_app(probes, metrics.registry),
                 host=settings.probe_host,
                 port=settings.probe_port,
                 stop=closed,
@@ -100,19 +105,40 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             ),
             name="probe listener",
         )
-        working = group.create_task(app.pool.run(), name="worker processes")
+        working = group.create_task(pool.run(), name="worker processes")
         work = group.create_task(app.work(), name="reconciler")
         stopping = group.create_task(stop.wait(), name="stop signal")
         await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        app.probes.draining = True
+        probes.draining = True
         app.queue.close()
         log.info("stopping", extra={"grace_seconds": settings.grace})
         # A standby has no pass in progress, and nothing is worth waiting for.
-        await _finish(work, settings.grace if app.leadership.leading else 0.0)
+        await _finish(work, settings.grace if leadership.leading else 0.0)
         stopping.cancel()
         # Passes in progress may have needed it until now.
         working.cancel()
         closed.set()
+
+
+def _leadership(
+    settings: Settings, config: ClusterConfig, namespace: str, metrics: Metrics
+) -> Leadership:
+    def connect() -> Client:
+        """Return a client for the thread of the Lease, which waits for nothing of the work."""
+        timeout = min(settings.call_timeout, settings.lease_times.call)
+        client = Client(config, timeout=timeout, max_connections=2)
+        # Called in that thread; counters may be used from any.
+        client.on_request = metrics.request_seen
+        return client
+
+    return Leadership(
+        connect,
+        namespace=settings.lease_namespace or namespace,
+        name=settings.lease_name,
+        identity=f"{socket.gethostname()}_{uuid.uuid4()}",
+        times=settings.lease_times,
+        on_change=metrics.leading,
+    )
 
 
 async def _finish(work: asyncio.Task[None], grace: float) -> None:
@@ -131,55 +157,33 @@ class App:
     while we hold the Lease, and remembers nothing from one term to the next.
     """
 
-    def __init__(self, settings: Settings, client: Client, lease_config: ClusterConfig) -> None:
-        self.metrics = Metrics()
-        self.probes = Probes()
-        self.pool = build_pool(
-            "kudo.jobs", settings.worker_processes, self.metrics.registry, self.probes
-        )
+    def __init__(self, settings: Settings, environment: Environment) -> None:
+        client, metrics = environment.client, environment.metrics
+        self._settings = settings
+        self._environment = environment
+        self._client, self._metrics = client, metrics
         self.queue = WorkQueue(
-            random.Random(),  # noqa: S311 - jitter
-            self.metrics.queue,
+            environment.rng,
+            metrics.queue,
+            clock=asyncio.get_running_loop().time,
             begun=self._begun,
             namespace_limit=namespace_limit(settings.workers),
         )
-        self._renderer = Renderer(self.pool, self.metrics.render_seconds.observe)
-        self.metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
-        self._settings = settings
-        self._client = client
-        self._clock = SystemClock()
+        metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
+        self._renderer = Renderer(environment.jobs, metrics.render_seconds.observe)
         self._events: EventRecorder | None = None
-        self._lease_config = lease_config
         self._timing = Timing(idle=settings.watch_silence)
-        self.leadership = Leadership(
-            self._lease_client,
-            namespace=settings.lease_namespace or client.config.namespace,
-            name=settings.lease_name,
-            identity=f"{socket.gethostname()}_{uuid.uuid4()}",
-            times=settings.lease_times,
-            on_change=self.metrics.leading,
-        )
-        follow_turns(self.metrics.registry, self.leadership.beat)
-        client.before_write = self.leadership.check
-        client.on_request = self.metrics.request_seen
+        client.before_write = environment.leadership.check
+        client.on_request = metrics.request_seen
         instances = self._informer(INSTANCES, {_BY_VERSION: _version_of})
         self._instances = InstanceStore(client, instances, OwnWrites(self._instance_news))
-        self.metrics.add_instances(instances.list)
+        metrics.add_instances(instances.list)
         informer = self._informer(OPERATOR_VERSIONS, transform=kept_version)
         self._versions = VersionStore(client, informer)
-        self.probes.add("caches", lambda: self.synced or "the caches are not synced")
 
     @property
     def synced(self) -> bool:
         return self._instances.informer.has_synced and self._versions.informer.has_synced
-
-    def _lease_client(self) -> Client:
-        """Return a client for the thread of the Lease, which waits for nothing of the work."""
-        timeout = min(self._settings.call_timeout, self._settings.lease_times.call)
-        client = Client(self._lease_config, timeout=timeout, max_connections=2)
-        # Called in that thread; counters may be used from any.
-        client.on_request = self.metrics.request_seen
-        return client
 
     def _informer(
         self,
@@ -192,8 +196,10 @@ class App:
             resource,
             indexers=indexers,
             transform=transform,
-            on_status=partial(self.metrics.watches.seen, resource),
+            on_status=partial(self._metrics.watches.seen, resource),
             timing=self._timing,
+            clock=loop_seconds,
+            rng=self._environment.rng,
         )
 
     async def work(self) -> None:
@@ -205,10 +211,11 @@ class App:
                 watches,
                 self.queue.nudge,
                 self._timing,
-                on_status=self.metrics.watches.seen,
+                on_status=self._metrics.watches.seen,
                 on_watched=self._kind_watched,
+                rng=self._environment.rng,
             )
-            self.metrics.add_watches(lambda: [instances, versions, *observer.informers()])
+            self._metrics.add_watches(lambda: [instances, versions, *observer.informers()])
             instances.add_handler(self._instance_changed)
             versions.add_handler(self._version_changed)
             informers = [
@@ -221,7 +228,7 @@ class App:
             asking = observer.keep_watching(READINESS_KINDS)
             informers.append(watches.create_task(asking, name="refused kinds"))
             log.info("ready", extra={"instances": len(instances)})
-            await self.leadership.run(partial(self._lead, observer))
+            await self._environment.leadership.run(partial(self._lead, observer))
             for task in informers:
                 task.cancel()
             observer.close()
@@ -231,7 +238,13 @@ class App:
         instances = self._instances.informer.list()
         for raw in instances:
             self.queue.add(_key(raw))
-        events = EventRecorder(self._client, self._clock, self.metrics, self.queue.nudge)
+        events = EventRecorder(
+            self._client,
+            self._environment.clock,
+            self._metrics,
+            self.queue.nudge,
+            rng=self._environment.rng,
+        )
         self._events = events
         try:
             async with asyncio.TaskGroup() as term:
@@ -283,8 +296,9 @@ class App:
             self.queue.add(_key(instance))
 
     def _controller(self, observer: Observer, events: EventRecorder) -> Controller:
-        clock = self._clock
-        discovery, ownership = Discovery(self._client), Ownership(self._instances)
+        environment, clock = self._environment, self._environment.clock
+        discovery = Discovery(self._client, clock=loop_seconds)
+        ownership = Ownership(self._instances)
         pipe_pods = PipePods(self._client, observer)
         operations = Operations(self.queue.add)
         context = ReconcileContext(
@@ -292,17 +306,17 @@ class App:
             versions=self._versions,
             observer=observer,
             events=events,
-            metrics=self.metrics,
+            metrics=self._metrics,
             clock=clock,
             cluster_objects=ClusterObjects(self._client, discovery, observer, ownership, events),
             pipe_pods=pipe_pods,
-            values=ValueChecks(self.pool),
+            values=ValueChecks(environment.jobs),
             operations=operations,
-            fresh_uid=lambda: str(uuid.uuid4()),
+            fresh_uid=environment.fresh_uid,
             stopping=lambda: self.queue.closed,
         )
         resolver, hasher = Resolver(discovery), DependencyHasher(observer)
-        applier = Applier(discovery, observer, ownership, self.metrics)
+        applier = Applier(discovery, observer, ownership, self._metrics)
         tasks = TaskRunner(
             apply=ApplyTask(resolver, hasher, applier, observer, self._instances),
             delete=DeleteTask(resolver, observer),
@@ -316,16 +330,22 @@ class App:
             child=ChildTask(
                 ChildStore(self._instances),
                 ChildVersions(self._versions),
-                self.metrics,
+                self._metrics,
             ),
         )
         idle = Idle(context)
         runner = PlanRunner(
-            StepRunner(tasks), operations, self._renderer, self._client, clock, self.metrics
+            StepRunner(tasks),
+            operations,
+            self._renderer,
+            self._client,
+            clock,
+            self._metrics,
+            environment.rng,
         )
         scheduled = Scheduled(context, runner, idle, self._settings.recheck)
         reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
-        return Controller(self.queue, reconciler, self.metrics, self._settings.workers)
+        return Controller(self.queue, reconciler, self._metrics, self._settings.workers)
 
 
 def _key(obj: JsonObject) -> Key:

@@ -1,5 +1,6 @@
 """The time, injected, so that tests can hold it."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -17,3 +18,8 @@ class SystemClock:
 def timestamp(moment: datetime) -> str:
     """Return RFC 3339 in whole seconds, as metav1.Time has it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def loop_seconds() -> float:
+    """Return the seconds of the running event loop, which only grow; timers count in them."""
+    return asyncio.get_running_loop().time()

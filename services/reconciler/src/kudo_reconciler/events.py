@@ -121,6 +121,7 @@ class EventRecorder:
         metrics: Counts those that are lost.
         wake: Called with the key of an Instance that asked `unwritten`, once it may ask again.
         times: How long events are tried and waited for.
+        rng: Source of jitter.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class EventRecorder:
         metrics: Metrics,
         wake: Callable[[Key], None] = lambda _: None,
         times: EventTimes = _USUAL_TIMES,
+        rng: random.Random | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -138,7 +140,7 @@ class EventRecorder:
         self.times = times
         self._queue = EventQueue(limit=_LIMIT)
         self._closing = asyncio.Event()
-        self._rng = random.Random()  # noqa: S311 - jitter
+        self._rng = rng or random.Random()  # noqa: S311 - jitter
         # Forgetting the oldest namespace costs one refused event, forgetting a run one request.
         self._deleted = _Remembered()
         self._settled = _Remembered()

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import time
 from dataclasses import dataclass
 
 from kubeio.errors import KubeError
+from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.reconcile import InstanceReconciler
 from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue
 from kudo_reconciler.keys import Key
@@ -49,7 +49,7 @@ class Controller:
                 self.queue.done(key)
 
     async def _one_pass(self, key: Key) -> None:
-        started = time.perf_counter()
+        started = loop_seconds()
         try:
             result = await self.reconciler.reconcile(key)
         except KubeError as error:
@@ -68,4 +68,4 @@ class Controller:
                 self.queue.forget_failures(key)
             if result.requeue_after is not None:
                 self.queue.add_after(key, result.requeue_after)
-        self.metrics.pass_ended(outcome, time.perf_counter() - started)
+        self.metrics.pass_ended(outcome, loop_seconds() - started)

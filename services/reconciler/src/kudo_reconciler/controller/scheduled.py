@@ -9,7 +9,6 @@ next pass goes on.
 """
 
 import logging
-import time
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,6 +29,7 @@ from kudo.problems import Problem
 from kudo.run_status import begun, leaving, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
 from kudo.tasks import FatalTaskError
+from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import (
     AGAIN_SECONDS,
     FIND_CHILDREN,
@@ -212,7 +212,7 @@ class Scheduled:
     ) -> RunMemory:
         """Return what is known to be done under the uid of the run."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        recheck_at = time.monotonic() + self.recheck
+        recheck_at = loop_seconds() + self.recheck
         memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at)
         plan = version.plans.get(name)
         if plan is not None:
@@ -223,10 +223,10 @@ class Scheduled:
 
     async def _recheck_if_due(self, memory: RunMemory, key: Key, instance: Instance) -> None:
         """Now and then trust no cache: an event may have been lost on the way."""
-        memory.rechecking = time.monotonic() >= memory.recheck_at
+        memory.rechecking = loop_seconds() >= memory.recheck_at
         if not memory.rechecking:
             return
-        memory.recheck_at = time.monotonic() + self.recheck
+        memory.recheck_at = loop_seconds() + self.recheck
         live = await self.context.instances.live(key)
         if live is None or live.metadata.resource_version != instance.metadata.resource_version:
             raise Outdated

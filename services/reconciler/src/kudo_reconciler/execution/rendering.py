@@ -11,11 +11,10 @@ is remembered by digest for a while.
 
 import asyncio
 import hashlib
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from kudo.api import JsonObject
 from kudo.jobs import digest, env_file, render
@@ -24,6 +23,8 @@ from kudo.parameters import RawParameter
 from kudo.pipe import parse_env_file
 from kudo.rendering import Engine, Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.clock import loop_seconds
+from kudo_reconciler.jobs import Jobs
 from workers import LimitExceeded, WorkerError
 
 _INLINE_SIZE: Final = 64 << 10
@@ -35,20 +36,14 @@ _KEPT: Final = 500
 _KEPT_SECONDS: Final = 600.0
 
 
-class Jobs(Protocol):
-    """Runs jobs in worker processes."""
-
-    async def call(self, handler: str, payload: bytes, *, tenant: str) -> bytes:
-        """Run a job; raises `WorkerError`."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What came of rendering something before.
 
     Attributes:
         digest: Of the request.
-        until: Monotonic seconds up to which it counts: a worker may have been slow by chance.
+        until: Seconds of the event loop's clock up to which it counts: a worker may have been
+            slow by chance.
         failure: The limit that it exceeded in a worker; None if it only needed one.
     """
 
@@ -71,7 +66,7 @@ class Known:
         """Return what is known, unless it is too old."""
         key = _hash(request)
         found = self.entries.get(key)
-        if found is None or found.until < time.monotonic() or found.digest != _digest(request):
+        if found is None or found.until < loop_seconds() or found.digest != _digest(request):
             return None
         self.entries.move_to_end(key)
         return found
@@ -79,7 +74,7 @@ class Known:
     def put(self, request: Request, failure: FatalTaskError | None = None) -> None:
         """Remember an outcome and forget the oldest."""
         key = _hash(request)
-        until = time.monotonic() + _KEPT_SECONDS
+        until = loop_seconds() + _KEPT_SECONDS
         self.entries[key] = _Known(_digest(request), until, failure)
         self.entries.move_to_end(key)
         if len(self.entries) > _KEPT:
@@ -148,7 +143,7 @@ class Renderer:
         return env_file.decode_answer(answer)
 
     async def _render(self, request: Request, tenant: str) -> list[object]:
-        started = time.monotonic()
+        started = loop_seconds()
         try:
             if not _is_small(request) or self._known.find(request) is not None:
                 return await self._in_worker(request, tenant)
@@ -160,7 +155,7 @@ class Renderer:
             self._known.put(request)
             return await self._in_worker(request, tenant)
         finally:
-            self._on_render(time.monotonic() - started)
+            self._on_render(loop_seconds() - started)
 
     async def _in_worker(self, request: Request, tenant: str) -> list[object]:
         known = self._known.find(request)

@@ -9,7 +9,6 @@ one: a crash must not repeat a finished step.
 """
 
 import random
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -33,7 +32,7 @@ from kudo.execution import (
 )
 from kudo.run_status import with_entry
 from kudo.tasks import FatalTaskError
-from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.clock import Clock, loop_seconds, timestamp
 from kudo_reconciler.errors import Outdated, Superseded
 from kudo_reconciler.execution.acting import client_for
 from kudo_reconciler.execution.operations import Operation, Operations
@@ -129,7 +128,7 @@ class PlanRunner:
         """
         progress = Progress(record(entry, {}, self._now()))
         attempted: set[StepRef] = set()
-        until = time.monotonic() + _HELD_SECONDS
+        until = loop_seconds() + _HELD_SECONDS
         while True:
             unfinished = self._take_results(run, progress)
             attempted -= unfinished
@@ -138,7 +137,7 @@ class PlanRunner:
                 progress.entry,
                 intent,
                 run.memory.states,
-                time.monotonic(),
+                loop_seconds(),
                 attempted=attempted,
             )
             progress.look_again = decision.look_again
@@ -150,14 +149,14 @@ class PlanRunner:
                 attempted.update(decision.start)
                 for ref in decision.start:
                     self._start(run, ref, progress.entry)
-            left = until - time.monotonic()
+            left = until - loop_seconds()
             await self.operations.attend(run.memory.attempts.values(), max(0.0, left))
             if left <= 0 or not any(one.ended for one in run.memory.attempts.values()):
                 return self._with_attempts(run, progress)
 
     async def end(self, memory: RunMemory, intent: Intent) -> None:
         """End the attempts of a run that does not go on; see `_end` for what is awaited."""
-        decision = decide(None, None, intent, memory.states, time.monotonic())
+        decision = decide(None, None, intent, memory.states, loop_seconds())
         await self._end(memory, decision.end)
 
     async def _end(self, memory: RunMemory, refs: tuple[StepRef, ...]) -> None:
@@ -232,7 +231,7 @@ class PlanRunner:
         return {ref for ref, result in ended.items() if result.unfinished}
 
     def _state_after(self, state: StepState, result: StepResult) -> StepState:
-        now, jitter = time.monotonic(), self.rng.random()
+        now, jitter = loop_seconds(), self.rng.random()
         if result.faulty:
             return after_interruption(state, now, jitter=jitter)
         return after_attempt(state, result.outcome.status, now, polled=result.polled, jitter=jitter)

@@ -44,7 +44,7 @@ class RunMemory:
     nothing that is already as it should be.
 
     Attributes:
-        recheck_at: Monotonic seconds from which on a reconcile trusts no cache.
+        recheck_at: Seconds of the event loop's clock from which on a reconcile trusts no cache.
         rechecking: Whether this reconcile is such a one.
         children: What KudoOperator tasks want; a template may give something else each time.
         healthy: uids of objects that were seen healthy: none of them is created again if it goes.

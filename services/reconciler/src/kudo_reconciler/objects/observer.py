@@ -8,6 +8,7 @@ that and comes back after a while.
 
 import asyncio
 import logging
+import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body
 from kudo.sharing import sharers
+from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import reduced, written_by
 from kudo_reconciler.objects.refusals import told
@@ -56,6 +58,7 @@ class Observer:
         on_watched: Told of a kind whose first list has come in, also where that came late.
         sync_timeout: Seconds that the first callers of `watch` wait for the first list of a kind.
         refusal_ttl: Seconds after which a kind that was refused is asked for anew.
+        rng: Source of jitter.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Observer:
         on_watched: Callable[[Resource], None] | None = None,
         sync_timeout: float = 1.0,
         refusal_ttl: float = 30.0,
+        rng: random.Random | None = None,
     ) -> None:
         self._on_status = on_status
         self._on_watched = on_watched
@@ -80,6 +84,8 @@ class Observer:
             sync_timeout=sync_timeout,
             refusal_ttl=refusal_ttl,
             timing=timing,
+            clock=loop_seconds,
+            rng=rng,
         )
         self._synced: set[_Kind] = set()
         self._gone: OrderedDict[str, JsonObject] = OrderedDict()

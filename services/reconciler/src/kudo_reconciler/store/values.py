@@ -6,7 +6,8 @@ from typing import Final, TypeVar
 
 from kudo.jobs import check as check_job
 from kudo.verdicts import Check, Checker, Verdicts
-from workers import LimitExceeded, Pool
+from kudo_reconciler.jobs import Jobs
+from workers import LimitExceeded
 
 _SECONDS: Final = 5.0
 """CPU time and wall clock for all values of one decision; the limits of YAML take less than two."""
@@ -19,11 +20,11 @@ class ValueChecks:
     """Makes decisions that depend on values of parameters.
 
     Attributes:
-        pool: The worker processes.
+        jobs: The worker processes.
         verdicts: What is known of values, so that none is read at each reconcile.
     """
 
-    pool: Pool
+    jobs: Jobs
     verdicts: Verdicts = field(default_factory=Verdicts)
 
     def decide_now(self, decide: Callable[[Check], _Decision]) -> _Decision | None:
@@ -53,7 +54,7 @@ class ValueChecks:
     async def _read_pending(self, checker: Checker, tenant: str) -> None:
         request = check_job.encode_request(checker.pending)
         try:
-            answer = await self.pool.call(
+            answer = await self.jobs.call(
                 check_job.NAME, request, tenant=tenant, cpu=_SECONDS, wall=_SECONDS
             )
         except LimitExceeded as error:
