@@ -68,7 +68,15 @@ async def _batch(call: Callable[[], Awaitable[None]]) -> float:
 
 
 class _NoJobs:
-    async def call(self, handler: str, payload: bytes, *, tenant: str) -> bytes:
+    async def call(
+        self,
+        handler: str,
+        payload: bytes,
+        *,
+        tenant: str,
+        cpu: float | None = None,
+        wall: float | None = None,
+    ) -> bytes:
         raise AssertionError(f"{handler} of {len(payload)} bytes for {tenant}: no small task")
 
 
