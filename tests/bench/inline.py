@@ -77,7 +77,8 @@ class _NoJobs:
         cpu: float | None = None,
         wall: float | None = None,
     ) -> bytes:
-        raise AssertionError(f"{handler} of {len(payload)} bytes for {tenant}: no small task")
+        limits = f"within {cpu} s of CPU and {wall} s"
+        raise AssertionError(f"{handler} of {len(payload)} bytes for {tenant} {limits}: not small")
 
 
 def _figure(inline: float, alone: float) -> Figure:

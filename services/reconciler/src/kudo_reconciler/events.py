@@ -299,8 +299,10 @@ class EventRecorder:
                 return
         except KubeError as error:
             if _namespace_deleted(error):
+                # An Instance that is not being deleted yet may have one refused more than once.
+                if namespace not in self._deleted:
+                    log.info("namespace takes no events", extra={"error": str(error)})
                 self._deleted.add(namespace)
-                log.info("namespace takes no events", extra={"error": str(error)})
             else:
                 self._lose(event, str(error))
         except Exception as error:  # noqa: BLE001 - a bug costs one event, not the term
