@@ -39,7 +39,7 @@ from tests.integration.support import (
 )
 
 ARTIFACT = "i.deploy.phase1.make.pipe.a"
-COPYING = f"copying 1 files from pod {POD}"
+COPYING = f"copying files from pod {POD}"
 
 
 def version(pipes: Pipes, **plans: Json) -> Json:

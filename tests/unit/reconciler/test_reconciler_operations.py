@@ -65,9 +65,9 @@ async def test_one_that_says_that_it_takes_long_is_not_waited_for() -> None:
     bench, event = Bench(), asyncio.Event()
 
     async def copy(operation: Operation[str]) -> str:
-        operation.takes_long("copying a file")
+        await operation.takes_long("copying a file")
         await event.wait()
-        operation.takes_long("copying another one")
+        await operation.takes_long("copying another one")
         return "done"
 
     operation = bench.start(copy)
@@ -76,6 +76,24 @@ async def test_one_that_says_that_it_takes_long_is_not_waited_for() -> None:
     event.set()
     await bench.operations.ended()
     assert bench.woken == [KEY]
+
+
+async def test_those_that_take_long_leave_their_slots_to_others() -> None:
+    bench, event = Bench(), asyncio.Event()
+
+    async def copy(operation: Operation[str]) -> str:
+        await operation.takes_long("copying a file")
+        await event.wait()
+        return "done"
+
+    # Twice as many as one namespace may have slots.
+    hanging = [bench.start(copy) for _ in range(8)]
+    quick = bench.start(at_once)
+    await asyncio.wait_for(bench.operations.attend([quick], FOREVER), 60)
+    assert quick.ended
+    assert not any(one.ended for one in hanging)
+    event.set()
+    await bench.operations.ended()
 
 
 async def test_the_end_of_one_ends_the_attention_to_the_others() -> None:

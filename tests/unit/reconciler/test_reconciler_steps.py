@@ -28,6 +28,10 @@ REF = StepRef(0, 0, "ph", "st")
 NOW = "2026-01-01T00:00:00Z"
 
 
+async def _takes_long(_: str) -> None:
+    """Say nothing."""
+
+
 @dataclass
 class Scripted:
     """Runs tasks by a list of results for each of them; the last one is repeated."""
@@ -75,7 +79,7 @@ class Bench:
             memory=self.memory,
             still_wanted=lambda: True,
             tell=_told,
-            takes_long=lambda _: None,
+            takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),
             client=Client(ClusterConfig("http://127.0.0.1")),
             now=lambda: NOW,

@@ -22,6 +22,10 @@ WAITS = TaskResult(done=False, message="Deployment ns/a waits", polled=True)
 REF = StepRef(0, 0, "ph0", "s1")
 
 
+async def _takes_long(_: str) -> None:
+    """Say nothing."""
+
+
 @dataclass
 class Scripted:
     """Runs tasks by a list of results; the last one is repeated."""
@@ -70,7 +74,7 @@ class Bench:
             memory=self.memory,
             still_wanted=lambda: True,
             tell=_told,
-            takes_long=lambda _: None,
+            takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),
             client=Client(ClusterConfig("http://127.0.0.1")),
         )

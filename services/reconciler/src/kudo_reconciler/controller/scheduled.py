@@ -380,6 +380,9 @@ class Scheduled:
             await self.context.release(instance)
             return Result("deleted")
         cleared = await self.context.instances.clear_run(instance, uid)
+        if cleared.metadata.deleting:
+            # Deleted since the terminal status: nothing is settled, the cleanup plan comes next.
+            return Result("finished", requeue_after=AGAIN_SECONDS)
         settled = await self.idle.settle(cleared, version)
         # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
         return Result("finished", requeue_after=settled.requeue_after)

@@ -7,6 +7,7 @@ reconcile takes its result. Cancelling one waits for no more than a write that i
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Hashable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
@@ -16,6 +17,9 @@ from kudo_reconciler.keys import Key
 LIMIT: Final = 64
 SHARE: Final = 16
 """Operations that go on at once, of the process and of one namespace."""
+LONG_LIMIT: Final = 256
+LONG_SHARE: Final = 64
+"""The same of those that have said that they take long, such as copies: they only wait."""
 _TOGETHER_SECONDS: Final = 0.05
 """How long operations that end at about the same time are waited for, so that one write of the
 status tells of all of them."""
@@ -57,19 +61,28 @@ class Operation(Generic[T]):
         doing: What it is at, for people; empty as long as it takes no time worth a word.
     """
 
-    def __init__(self, key: Key, wake: Callable[[Key], None]) -> None:
+    def __init__(self, key: Key, wake: Callable[[Key], None], long_slots: Slots) -> None:
         self.doing = ""
         self._key = key
+        self._slot = AsyncExitStack()
+        self._long_slots = long_slots
         self._wake = wake
         self._attention: _Attention | None = None
         self._long = self._dropped = False
         self._task: asyncio.Task[T] | None = None
 
-    def run(self, work: Awaitable[T]) -> "asyncio.Task[T]":
-        """Begin."""
-        self._task = asyncio.ensure_future(work)
+    def run(
+        self, slots: Slots, work: "Callable[[Operation[T]], Awaitable[T]]"
+    ) -> "asyncio.Task[T]":
+        """Begin, once there is a slot."""
+        self._task = asyncio.create_task(self._in_slot(slots, work))
         self._task.add_done_callback(lambda _: self._settle(ended=True))
         return self._task
+
+    async def _in_slot(self, slots: Slots, work: "Callable[[Operation[T]], Awaitable[T]]") -> T:
+        async with self._slot:
+            await self._slot.enter_async_context(slots.taken(self._key.namespace))
+            return await work(self)
 
     @property
     def ended(self) -> bool:
@@ -85,12 +98,17 @@ class Operation(Generic[T]):
         assert self._task is not None
         return self._task.result()
 
-    def takes_long(self, doing: str) -> None:
-        """Say what it is at from now on; no worker waits for it any more."""
+    async def takes_long(self, doing: str) -> None:
+        """Say what it is at from now on; no worker waits for it any more.
+
+        Its slot is for others from now on, and it goes on in one of those for long operations.
+        """
         self.doing = doing
         if not self._long:
             self._long = True
             self._settle(ended=False)
+            await self._slot.aclose()
+            await self._slot.enter_async_context(self._long_slots.taken(self._key.namespace))
 
     def attended_by(self, attention: _Attention | None) -> None:
         """Have somebody told of its end instead of its Instance woken."""
@@ -119,11 +137,13 @@ class Operations:
     Attributes:
         wake: Called with the Instance of an operation that ends while no reconcile waits for it.
         slots: Bounds how many go on at once.
+        long_slots: Bounds how many go on that take long.
         attended_seconds: How long a reconcile holds its worker for one that does not end.
     """
 
     wake: Callable[[Key], None]
     slots: Slots = field(default_factory=lambda: Slots(LIMIT, SHARE))
+    long_slots: Slots = field(default_factory=lambda: Slots(LONG_LIMIT, LONG_SHARE))
     attended_seconds: float = 0.5
     _going: dict[asyncio.Task[Any], Operation[Any]] = field(default_factory=dict)
     _named: dict[tuple[Key, str], tuple[Hashable, Operation[Any]]] = field(default_factory=dict)
@@ -138,13 +158,8 @@ class Operations:
             key: The Instance; its namespace holds the slot.
             work: What to do; it is given the operation, to say when it takes long.
         """
-        operation: Operation[T] = Operation(key, self.wake)
-
-        async def in_slot() -> T:
-            async with self.slots.taken(key.namespace):
-                return await work(operation)
-
-        task = operation.run(in_slot())
+        operation: Operation[T] = Operation(key, self.wake, self.long_slots)
+        task = operation.run(self.slots, work)
         self._going[task] = operation
         task.add_done_callback(self._has_ended)
         return operation

@@ -75,7 +75,7 @@ class PipeTask:
             return TaskResult(done=False, message=message, polled=not seen)
         files = context.task.spec.pipe or ()
         _check_wanted(context)
-        context.takes_long(f"copying {len(files)} files from pod {pod['metadata']['name']}")
+        await context.takes_long(f"copying files from pod {pod['metadata']['name']}")
         contents = await self.pods.read(pod, files, client=context.client)
         for wanted in await self._artifacts(context, files, contents):
             await self.applier.apply(wanted, context)

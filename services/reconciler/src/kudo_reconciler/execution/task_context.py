@@ -1,6 +1,6 @@
 """Where a task stands in a run, what is remembered of the run, and how a task can end."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +103,7 @@ class StepContext:
     memory: RunMemory
     still_wanted: Callable[[], bool]
     tell: Tell
-    takes_long: Callable[[str], None]
+    takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
     client: Client
     now: Callable[[], str]
@@ -162,7 +162,7 @@ class TaskContext:
     memory: RunMemory
     still_wanted: Callable[[], bool]
     tell: Tell
-    takes_long: Callable[[str], None]
+    takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
     client: Client
 
