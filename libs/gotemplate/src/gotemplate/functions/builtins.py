@@ -19,7 +19,7 @@ from gotemplate.values import NO_VALUE, Kind, StringMap, Uint8, kind_of, to_byte
 _HTML: Final = str.maketrans(
     {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
 )
-_JS_SPECIAL: Final = re.compile(r"[\\'\"<>&=\x00-\x1f\x80-\U0010ffff]")
+_JS_SPECIAL: Final = re.compile(r"[^ !#-%(-;?-\[\]-\x7f]")
 _JS: Final = {"\\": "\\\\", "'": "\\'", '"': '\\"'}
 
 

@@ -22,7 +22,7 @@ _BREAKS: Final = "\n\u2028\u2029"
 _BOM: Final = "\ufeff"
 _SPECIAL: Final = re.compile(r"[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 _ESCAPED: Final = re.compile(
-    r'[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]|["\\]'
+    r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe-\U0010ffff]'
 )
 _ANY_BREAK: Final = re.compile(r"[\n\r\x85\u2028\u2029]")
 _SPACE_BREAK: Final = re.compile(r" [\n\u2028\u2029]")
