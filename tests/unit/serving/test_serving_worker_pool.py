@@ -6,6 +6,7 @@ import contextlib
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from kudo.jobs import check
 from serving.probes import Probes
 from serving.settings import parse
 from serving.worker_pool import WorkerMetrics, WorkerSettings, build_pool, worker_options
@@ -58,8 +59,11 @@ async def test_a_service_is_ready_once_a_process_is_and_tells_of_all() -> None:
     pool = build_pool("kudo.jobs", WorkerSettings(), registry, probes)
     assert probes.not_ready() == {"workers": "no worker process is ready"}
     running = asyncio.create_task(pool.run())
-    await until(lambda: len(pool.pids) == 3)
-    assert probes.not_ready() == {}
+    await until(lambda: not probes.not_ready())
+    while len(pool.pids) < 3:
+        # The next is started as soon as jobs have all there are.
+        jobs = [pool.call(check.NAME, check.encode_request([]), tenant=name) for name in "ab"]
+        await asyncio.gather(*jobs)
     assert sample(registry, "kudo_worker_processes") == 3
     # No interpreter runs in less than a few MiB.
     assert (sample(registry, "kudo_worker_resident_memory_bytes") or 0) > 3 * (4 << 20)

@@ -22,7 +22,15 @@ async def running(
     observe: Callable[[Observation], None] | None = None,
 ) -> AsyncIterator[Pool]:
     """Run a pool, with all its processes warm at the start and none left at the end."""
-    pool = Pool(handlers, size=size, limits=limits, bounds=bounds, observe=observe, path=[path])
+    pool = Pool(
+        handlers,
+        size=size,
+        limits=limits,
+        bounds=bounds,
+        settling=0,
+        observe=observe,
+        path=[path],
+    )
     task = asyncio.create_task(pool.run())
     try:
         await until(lambda: len(pool.pids) == size + 1 or task.done())

@@ -194,6 +194,30 @@ async def test_jobs_that_come_before_the_first_process_is_warm_wait_for_it() -> 
     await cancel(running_pool)
 
 
+async def test_until_a_service_has_settled_a_process_is_started_when_none_is_idle() -> None:
+    pool = Pool("trials", settling=3600, path=[HANDLERS])
+    running_pool = asyncio.create_task(pool.run())
+    await until(lambda: pool.ready)
+    # Answers have gone to and fro by now: the pool has had the time to start another.
+    assert await pool.call("echo", b"x", tenant="a") == b"x"
+    await until(lambda: len(pool.pids) == 2)
+    before = pool.pids
+    assert await pool.call("echo", b"x", tenant="a") == b"x"
+    assert starts() == {"worker process 0", "worker process 1"}
+    jobs = [asyncio.create_task(pool.call("sleep", b"", tenant=tenant)) for tenant in "ab"]
+    await until(lambda: len(pool.pids) == 3)
+    assert pool.pids > before
+    await cancel(*jobs, running_pool)
+
+
+async def test_before_its_first_job_an_unsettled_pool_has_one_process() -> None:
+    pool = Pool("trials", settling=3600, path=[HANDLERS])
+    running_pool = asyncio.create_task(pool.run())
+    await until(lambda: pool.ready)
+    assert starts() == {"worker process 0"}
+    await cancel(running_pool)
+
+
 async def test_a_limit_that_leaves_jobs_no_memory_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -263,6 +287,12 @@ async def test_every_call_is_observed_once(caplog: pytest.LogCaptureFixture) -> 
 def test_a_pool_that_one_tenant_could_hold_is_refused() -> None:
     with pytest.raises(ValueError, match="the least is 2"):
         Pool("trials", size=1)
+
+
+def starts() -> set[str]:
+    """Return the names of what keeps processes running."""
+    names = {task.get_name() for task in asyncio.all_tasks()}
+    return {name for name in names if name.startswith("worker process")}
 
 
 def working(pool: Pool) -> list[int]:

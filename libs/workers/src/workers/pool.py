@@ -1,5 +1,8 @@
 """Keeps worker processes warm and shares them between tenants.
 
+The first process is started with the service. The others follow when jobs have all there are, or
+once the service has settled.
+
 Invariants: there are never more than `size + 1` processes, since a new one is started only after
 the one that it replaces has been reaped; never more than `size` jobs run; and one tenant never has
 more than `size - 1` of them. A tenant whose job ended its process counts as running it until the
@@ -9,6 +12,7 @@ new one is ready: whoever kills workers waits for their starts, and nobody else 
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import time
 from collections import Counter
@@ -28,6 +32,8 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TRIES = 2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two failing starts."""
+_SETTLING = 30.0
+"""Seconds in which a service that has just started has better use for its CPU than a spare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,8 @@ class Pool:
         size: Jobs that run at the same time, at least 2; one more process is kept as a spare.
         limits: What a job may use.
         bounds: How much may wait.
+        settling: Seconds after the start of the first process until the others are started. A job
+            that takes the last idle one starts the next at once.
         observe: Called once for each call, at its end; must not raise.
         path: Directories to import from, besides those of the interpreter.
 
@@ -95,6 +103,7 @@ class Pool:
         size: int = 2,
         limits: Limits | None = None,
         bounds: Bounds | None = None,
+        settling: float = _SETTLING,
         observe: Callable[[Observation], None] | None = None,
         path: Sequence[Path] = (),
     ) -> None:
@@ -108,6 +117,8 @@ class Pool:
         self._workers: set[Worker] = set()
         # The one used last comes last and is used next: its caches are warm.
         self._idle: list[Worker] = []
+        self._settling = settling
+        self._all_taken = asyncio.Event()
         self._running = 0
         self._tenants: Counter[str] = Counter()
         self._stopped = False
@@ -134,19 +145,30 @@ class Pool:
 
     async def run(self) -> None:
         """Keep the processes running until cancelled; none is left then, and waiting jobs fail."""
+        settled = math.inf
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self._size + 1):
+                    if number:
+                        await self._next_needed(settled)
                     started = asyncio.Event()
                     group.create_task(self._keep(started), name=f"worker process {number}")
                     # One after the other at the start of a service, whose first worker is ready
                     # sooner if it need not share the CPU. Later starts wait for no other's.
                     await started.wait()
+                    settled = min(settled, time.monotonic() + self._settling)
         finally:
             self._stopped = True
             while (job := self._queue.take(lambda _: True)) is not None:
                 if not job.granted.done():
                     job.granted.set_exception(PoolBusy("the worker processes are stopping"))
+
+    async def _next_needed(self, settled: float) -> None:
+        """Return when jobs have all processes, at the latest at a time of the monotonic clock."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(settled - time.monotonic()):
+                await self._all_taken.wait()
+        self._all_taken.clear()
 
     async def call(
         self,
@@ -242,6 +264,8 @@ class Pool:
                 self._tenants[job.tenant] += 1
                 self._running += 1
                 job.granted.set_result(worker)
+                if not self._idle:
+                    self._all_taken.set()
 
     def _may_run(self, tenant: str) -> bool:
         return self._tenants[tenant] < self._size - 1
