@@ -15,11 +15,15 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 LIFETIME = dt.timedelta(days=7)
 _CLOCK_SKEW = dt.timedelta(minutes=5)
+_RSA_BITS = 2048
+
+_Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+_PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,9 @@ class Authority:
     @classmethod
     def create(cls, name: str) -> "Authority":
         """Make a new self-signed authority."""
-        key = ec.generate_private_key(ec.SECP256R1())
+        # The API server checks the authority's signature with every request, and a signature of RSA
+        # is checked in a third of the time.
+        key = rsa.generate_private_key(public_exponent=65537, key_size=_RSA_BITS)
         subject = _name(name)
         certificate = (
             _builder(subject, subject, key.public_key())
@@ -80,7 +86,7 @@ class Authority:
     ) -> Pair:
         issuer = x509.load_pem_x509_certificate(self.pair.certificate)
         issuer_key = serialization.load_pem_private_key(self.pair.key, password=None)
-        assert isinstance(issuer_key, ec.EllipticCurvePrivateKey)
+        assert isinstance(issuer_key, rsa.RSAPrivateKey)
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _builder(subject, issuer.subject, key.public_key())
@@ -113,9 +119,7 @@ def signing_key() -> tuple[bytes, bytes]:
     return _private_pem(key), public
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
-) -> x509.CertificateBuilder:
+def _builder(subject: x509.Name, issuer: x509.Name, key: _PublicKey) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
@@ -159,11 +163,11 @@ def _key_usage(*, authority: bool) -> x509.KeyUsage:
     )
 
 
-def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pair:
+def _pair(certificate: x509.Certificate, key: _Key) -> Pair:
     return Pair(certificate.public_bytes(serialization.Encoding.PEM), _private_pem(key))
 
 
-def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _private_pem(key: _Key) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
