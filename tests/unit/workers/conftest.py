@@ -20,20 +20,26 @@ async def running(
     limits: Limits | None = None,
     bounds: Bounds | None = None,
     observe: Callable[[Observation], None] | None = None,
+    settled: bool = True,
 ) -> AsyncIterator[Pool]:
-    """Run a pool, with all its processes warm at the start and none left at the end."""
+    """Run a pool; none of its processes is left at the end.
+
+    Args:
+        settled: Whether all its processes are warm at the start; one otherwise.
+    """
     pool = Pool(
         handlers,
         size=size,
         limits=limits,
         bounds=bounds,
-        settling=0,
+        settling=0 if settled else 3600,
         observe=observe,
         path=[path],
     )
     task = asyncio.create_task(pool.run())
     try:
-        await until(lambda: len(pool.pids) == size + 1 or task.done())
+        warm = size + 1 if settled else 1
+        await until(lambda: len(pool.pids) >= warm or task.done())
         yield pool
     finally:
         task.cancel()
