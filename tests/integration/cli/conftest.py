@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chart.site import Site, new_site
+from tests.chart.site import CRDS, Site, new_site
 from tests.integration.cli.initialising import init
 from tests.support.prefork import Prefork
 
@@ -18,6 +18,16 @@ def running_site() -> Iterator[Site]:
 
 @pytest.fixture
 def site(running_site: Site) -> Iterator[Site]:
-    """Yield a cluster where KUDO is not installed, and remove what a test installs."""
+    """Yield a cluster where KUDO is not installed, and remove what a test installs.
+
+    The CRDs stay: whenever one comes or goes, the API server builds its OpenAPI document anew.
+    """
     yield running_site
-    init(running_site, "--uninstall", "--yes", "--delete-crds")
+    init(running_site, "--uninstall", "--yes")
+
+
+@pytest.fixture
+def without_crds(site: Site) -> None:
+    """Remove what is left of the test before."""
+    init(site, "--uninstall", "--yes", "--delete-crds")
+    assert not set(CRDS) & site.names("crds")

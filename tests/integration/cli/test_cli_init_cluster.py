@@ -4,6 +4,7 @@ The webhook of the installation therefore runs beside the cluster where a test n
 That the pods do their work is seen on a real node, in tests/e2e.
 """
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tools.chart.helm import NAMESPACE, Json
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.usefixtures("without_crds")
 def test_everything_gets_there(site: Site) -> None:
     done = init(site, BUILT_IN)
 
@@ -68,6 +70,7 @@ def test_it_is_ready_when_the_api_server_asks_the_webhook(site: Site) -> None:
     ), verified.output
 
 
+@pytest.mark.usefixtures("without_crds")
 def test_verifying_names_what_is_missing_and_what_differs(site: Site) -> None:
     nothing = init(site, BUILT_IN, "--verify")
     assert "  CRD instances.kudo.dev is not installed\n" in nothing.stderr
@@ -88,6 +91,7 @@ def test_verifying_names_what_is_missing_and_what_differs(site: Site) -> None:
     )
 
 
+@pytest.mark.usefixtures("without_crds")
 def test_the_crds_alone_are_served_at_once(site: Site) -> None:
     done = init(site, "--crd-only")
     assert (done.code, done.stdout) == (0, "✅ installed crds\n"), done.output
@@ -95,6 +99,7 @@ def test_the_crds_alone_are_served_at_once(site: Site) -> None:
     assert "kudo-webhook" not in site.names("deployments", f"--namespace={NAMESPACE}")
 
 
+@pytest.mark.usefixtures("without_crds")
 @pytest.mark.parametrize("flags", [(BUILT_IN,), (), ("--crd-only",)])
 def test_the_manifests_are_accepted_by_the_api_server(site: Site, flags: tuple[str, ...]) -> None:
     printed = init(site, "--dry-run", "-o", "yaml", *flags, user=Path("/nobody/is/asked"))
@@ -137,6 +142,7 @@ def test_removing_keeps_the_crds_and_their_objects(site: Site) -> None:
     assert {name for name in names if name.startswith("kudo-")} == {"kudo-user"}
     again = init(site, "--uninstall", "--yes")
     assert (again.code, again.stdout) == (0, "KUDO is not installed in namespace kudo-system\n")
+    site.kubectl("delete", "operators.kudo.dev/tea", "--namespace=default")
 
 
 def test_the_crds_go_with_their_objects_if_that_is_said(site: Site) -> None:
@@ -185,13 +191,16 @@ def image(site: Site, name: str) -> str:
 def versions(site: Site) -> dict[str, str]:
     """Return the resourceVersion of everything that `init` applies."""
     printed = init(site, "--dry-run", "-o", "json", BUILT_IN).stdout
-    found = {}
-    for wanted in yaml.safe_load(printed):
-        kind, name = wanted["kind"], wanted["metadata"]["name"]
-        place = wanted["metadata"].get("namespace", "default")
-        live = site.get(f"{kind.lower()}/{name}", f"--namespace={place}")
-        found[f"{kind}/{name}"] = spec_version(live)
-    return found
+    wanted: defaultdict[str, list[str]] = defaultdict(list)
+    for one in yaml.safe_load(printed):
+        metadata = one["metadata"]
+        place = metadata.get("namespace", "default")
+        wanted[place].append(f"{one['kind'].lower()}/{metadata['name']}")
+    return {
+        f"{live['kind']}/{live['metadata']['name']}": spec_version(live)
+        for place, names in wanted.items()
+        for live in site.get(*names, f"--namespace={place}")["items"]
+    }
 
 
 def spec_version(live: Json) -> str:
