@@ -12,11 +12,11 @@ from kubeio.client import Client
 from tests.chart.site import CONFIGURATION_KINDS
 from tests.e2e.chart.plans import WRITTEN, apply, written
 from tests.e2e.chart.release import USUAL, Release
+from tests.integration.registration import CONFIGURATION
 from tests.integration.support import (
     World,
     wait_until,
 )
-from tests.integration.webhook.as_service import CONFIGURATION
 from tests.integration.webhook.writers import until_written, writing
 from tests.support.cert_manager import cert_manager, install_crds, renew
 from tools.chart.helm import NAMESPACE

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from kubeio.client import Client
 from kubeio.config import load_config
 from kubeio.errors import ApiError
+from tests.integration.registration import restore, unregister
 from tests.integration.support import (
     INSTANCES,
     Json,
@@ -34,13 +35,14 @@ async def client_as(
 @asynccontextmanager
 async def without_webhooks(world: World) -> AsyncIterator[None]:
     """Take both webhook configurations away, and put them back whatever happens."""
-    world.installation.unregister_webhook()
-    try:
-        await _until_judged(world, judged=False)
-        yield
-    finally:
-        world.installation.register_webhook()
-        await _until_judged(world, judged=True)
+    async with client_as(world, "admin") as admin:
+        await unregister(admin)
+        try:
+            await _until_judged(world, judged=False)
+            yield
+        finally:
+            await restore(world.installation, admin)
+            await _until_judged(world, judged=True)
 
 
 @asynccontextmanager
@@ -53,7 +55,7 @@ async def without_mutating_webhook(world: World) -> AsyncIterator[None]:
             await _until_mutated(world, mutated=False)
             yield
         finally:
-            world.installation.register_webhook()
+            await restore(world.installation, admin)
             await _until_mutated(world, mutated=True)
 
 

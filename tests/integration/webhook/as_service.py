@@ -18,25 +18,20 @@ from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation
+from tests.integration.registration import CONFIGURATION, CONFIGURATIONS, restore, unregister
 from tests.integration.support import INSTANCES, Json, World, new_instance, wait_until
 
 NAMESPACE, SERVICE = "kudo-system", "kudo-webhook"
-CONFIGURATION = "kudo-instance-admission"
 HOST = f"{SERVICE}.{NAMESPACE}.svc"
 
 SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
 SERVICES = Resource("", "v1", "Service", "services", namespaced=True)
-_GROUP = "admissionregistration.k8s.io"
-CONFIGURATIONS = tuple(
-    Resource(_GROUP, "v1", f"{kind}Configuration", f"{kind.lower()}configurations", False)
-    for kind in ("MutatingWebhook", "ValidatingWebhook")
-)
 
 
 @asynccontextmanager
 async def in_place_of_the_webhook(installation: Installation, admin: Client) -> AsyncIterator[None]:
     """Have the Service, and no configuration but the one that is registered in the block."""
-    await asyncio.to_thread(installation.unregister_webhook)
+    await unregister(admin)
     service = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -47,8 +42,8 @@ async def in_place_of_the_webhook(installation: Installation, admin: Client) -> 
     try:
         yield
     finally:
-        await asyncio.to_thread(installation.unregister_webhook)
-        await asyncio.to_thread(installation.register_webhook)
+        await unregister(admin)
+        await restore(installation, admin)
         await discard(admin, SERVICES, SERVICE)
 
 
