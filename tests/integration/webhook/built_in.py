@@ -25,6 +25,8 @@ from tests.integration.webhook import as_service
 from tests.integration.webhook.as_service import HOST, NAMESPACE, SECRETS
 
 LEAF, AUTHORITY = "kudo-webhook-certificate", "kudo-webhook-certificate-ca"
+_PAUSE = 0.4
+"""Seconds between two writes of an Instance, and between two handshakes with both webhooks."""
 
 
 @dataclass
@@ -139,14 +141,14 @@ async def _write(world: World, load: Load, name: str) -> None:
         except KubeError as error:
             load.failures.append(f"{dt.datetime.now(dt.UTC):%T}: {error}")
         # A steady load: what is shown is that no write fails, not how many the machine takes.
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(_PAUSE)
 
 
 async def _shake_hands(replicas: Replicas, load: Load) -> None:
     while True:
         if problem := await replicas.problem():
             load.failures.append(f"{dt.datetime.now(dt.UTC):%T}: {problem}")
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(_PAUSE)
 
 
 def _service(
