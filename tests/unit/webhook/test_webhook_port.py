@@ -54,9 +54,10 @@ async def test_three_hundred_half_open_requests_end_and_others_are_answered_mean
         async def all_closed() -> bool:
             reasons = ("head_timeout", "body_timeout", "too_many_connections")
             closed = [await metric(webhook, f'{CLOSED}{{reason="{one}"}}') for one in reasons]
-            return sum(closed) == 300
+            # A connection of ours that had nothing to ask for a second may have been closed, too.
+            return sum(closed) >= 300
 
-        await until(all_closed, seconds=30.0)
+        await until(all_closed, seconds=120.0)
         for _, writer in halves:
             writer.transport.abort()
 
@@ -70,7 +71,7 @@ async def test_forty_held_bodies_of_4_mib_hold_no_more_than_their_share(tmp_path
         async def shed() -> bool:
             return await metric(webhook, f'{CLOSED}{{reason="too_many_bytes"}}') >= 36
 
-        await until(shed, seconds=30.0)
+        await until(shed, seconds=120.0)
         assert await metric(webhook, "kudo_admission_body_bytes") <= limits.held_bytes
         assert (await webhook.ask(review(instance())))["allowed"] is True
         for _, writer in held:
