@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kubeio.client import Client
-from kubeio.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import default, silent
 from tests.integration.cluster.kubectl import Kubectl, new_namespace
-from tests.integration.support import World
+from tests.integration.support import World, client_of
 from tests.integration.support import new_namespace as new_user_namespace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +51,7 @@ def installation(running_installation: Installation) -> Installation:
 @pytest.fixture
 async def world(installation: Installation) -> AsyncIterator[World]:
     """Yield a namespace of its own, seen by a user without rights on workloads."""
-    async with Client(load_config(installation.cluster.kubeconfig("user"))) as client:
+    async with client_of(installation.cluster.kubeconfig("user")) as client:
         namespace = await new_user_namespace(client)
         yield World(installation, client, namespace, reconcilers=(installation.reconciler,))
 

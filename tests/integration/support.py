@@ -5,6 +5,7 @@ Waiting polls for a condition with a generous deadline; nothing depends on how f
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from typing import Any
 
 from kubeio.client import Client
 from kubeio.config import load_config
-from kubeio.errors import ApiError, NotFound
+from kubeio.errors import ApiError, Gone, NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation, Service
 from tests.support.prefork import Prefork
@@ -181,12 +182,14 @@ class World:
                 field_selector=f"metadata.name={name}",
                 timeout_seconds=_WATCH_SECONDS,
             )
-            async with aclosing(watch) as events:
-                async for event in events:
-                    if event.type == "DELETED":
-                        break
-                    if event.type != "BOOKMARK":
-                        yield event.object
+            # What was read is older than the API server's history: it is read anew.
+            with contextlib.suppress(Gone):
+                async with aclosing(watch) as events:
+                    async for event in events:
+                        if event.type == "DELETED":
+                            break
+                        if event.type != "BOOKMARK":
+                            yield event.object
 
     async def until_idle(self, name: str) -> Json:
         """Wait until nothing is scheduled and the status speaks of the object as it is."""

@@ -17,7 +17,7 @@ from kudo_cluster.progress import default
 from tests.chart.site import Site, new_site
 from tests.e2e.chart.release import USUAL, Release
 from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import World, new_namespace
+from tests.integration.support import World, client_of, new_namespace
 from tools.chart.helm import NAMESPACE
 from tools.images.version import ROOT
 
@@ -65,7 +65,7 @@ async def world(release: Release) -> AsyncIterator[World]:
     """Yield a namespace of its own, seen by a user without rights on workloads."""
     # Of an installation, a world asks only on which cluster it is; a site says that, too.
     installation = cast("Installation", release.site)
-    async with Client(load_config(release.site.cluster.kubeconfig("user"))) as client:
+    async with client_of(release.site.cluster.kubeconfig("user")) as client:
         yield World(installation, client, await new_namespace(client))
 
 
