@@ -16,6 +16,10 @@ class NothingToDo(Exception):
     """Everything waits for something that no timer will bring about."""
 
 
+class TooBusy(Exception):
+    """Tasks go on and on while no time passes."""
+
+
 class _Selector:
     """Stands where the loop would wait for sockets."""
 
@@ -33,6 +37,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     Attributes:
         on_iteration: Called at each iteration; between two of them every task has got at most from
             one await to the next.
+        limit: How many iterations there may be in which no time passes.
     """
 
     def __init__(self) -> None:
@@ -42,6 +47,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         # The clock stands still while callbacks run: no timer may be early.
         self._clock_resolution = 1e-9
         self.on_iteration: Callable[[], None] | None = None
+        self.limit = 100_000
+        self._busy = 0
 
     def time(self) -> float:
         return self._now
@@ -50,6 +57,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Let the time pass that nothing happens in."""
         if timeout is None:
             raise NothingToDo("no task is ready, and no timer is set")
+        self._busy = 0 if timeout else self._busy + 1
+        if self._busy > self.limit:
+            raise TooBusy(f"{self.limit} iterations of the loop at {self._now} s")
         self._now += timeout
         if self.on_iteration is not None:
             self.on_iteration()

@@ -62,8 +62,13 @@ class MemoryCluster:
         return cls(server, collector, workloads)
 
     def client(
-        self, *, user: str = "admin", timeout: float = 30.0, network: Network | None = None
+        self,
+        *,
+        user: str = "admin",
+        timeout: float = 30.0,
+        network: Network | None = None,
+        finish_writes: bool = False,
     ) -> tuple[Client, MemoryTransport]:
         """Return a client of a process, and the way that its requests take."""
         transport = MemoryTransport(self.server, user=user, timeout=timeout, network=network)
-        return Client(CONFIG, transport=transport), transport
+        return Client(CONFIG, transport=transport, finish_writes=finish_writes), transport

@@ -19,7 +19,8 @@ class Process:
 
     def __init__(self, *transports: MemoryTransport) -> None:
         self.transports = transports
-        self.tasks: set[asyncio.Task[Any]] = set()
+        # In the order of their start, so that a death goes the same way each time.
+        self.tasks: dict[asyncio.Task[Any], None] = {}
         self.dead = False
 
     def start(self, main: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -50,6 +51,6 @@ def _made(loop: asyncio.AbstractEventLoop, code: _Code, **options: Any) -> async
     context = options.get("context")
     process = _process.get() if context is None else context.get(_process)
     if process is not None:
-        process.tasks.add(task)
-        task.add_done_callback(process.tasks.discard)
+        process.tasks[task] = None
+        task.add_done_callback(process.tasks.pop)
     return task

@@ -98,6 +98,7 @@ class ApiServer:
     Attributes:
         execute: Runs commands in containers.
         authorize: Called with every request; the StatusError that it raises is the answer.
+        serving: The request that is being carried out; None while controllers write.
     """
 
     def __init__(
@@ -111,9 +112,11 @@ class ApiServer:
         self.reader = Reader(self.storage)
         self.execute: Callable[[Command], Ran] = _nothing_runs
         self.authorize: Callable[[Request], None] = _everything_is_allowed
+        self.serving: Request | None = None
 
     def handle(self, request: Request) -> Response:
         """Do what a request asks for; whatever is refused becomes a Status."""
+        self.serving = request
         try:
             self.authorize(request)
             if len(request.body) > _MOST_BYTES:
@@ -122,6 +125,8 @@ class ApiServer:
             return self._answer(request)
         except StatusError as error:
             return refusal(error)
+        finally:
+            self.serving = None
 
     def find_pod(self, namespace: str, name: str) -> JsonObject:
         return self.writer.find(Target(POD, namespace, name))

@@ -105,8 +105,9 @@ class Watch:
             if self.bookmarks and now >= self._bookmark_at and not self._lines:
                 self._bookmark_at = now + BOOKMARK_SECONDS
                 return self._bookmark()
-            arrives = self._lines[0][0] if self._lines else self._end
-            await self._wait(min(self._end, self._bookmark_at, arrives))
+            # A bookmark does not overtake an event that is on its way.
+            comes = self._lines[0][0] if self._lines else self._bookmark_at
+            await self._wait(min(self._end, comes))
         return None
 
     def end(self) -> None:

@@ -1,0 +1,305 @@
+"""A life of Instances over the API server in memory, in simulated time; no tests of its own.
+
+The reconciler is the real one, on a network that loses and delays; its processes die and start
+anew, and hand the Lease over. Users do whatever they may. A life is told by its sort, its seed and
+how much happens in it: the same three give the same life.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+from typing import Any, Final
+
+from kubeio.types import JsonObject
+from kudo.api.crds import definitions
+from kudo.jobs import HANDLERS
+from kudo_reconciler.app import App
+from kudo_reconciler.environment import Environment
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.settings import Settings
+from tests.support.apiserver.cluster import MemoryCluster, moment
+from tests.support.apiserver.process import Process
+from tests.support.apiserver.workloads import Outcome
+from tests.support.instance_admission import RECONCILER, InstanceAdmission
+from tests.support.virtual_loop import VirtualLoop
+from tests.unit.reconciler.lives.lease import Candidate
+from tests.unit.reconciler.lives.network import LONGEST, RandomNetwork
+from tests.unit.reconciler.lives.observed import Observed
+from tests.unit.reconciler.lives.rest import assert_at_rest, stuck_by_itself
+from tests.unit.reconciler.lives.users import NAMES, Sort, User, acts
+
+REST_SECONDS: Final = 900.0
+"""After which everything has come to rest: the longest backoffs are a minute."""
+_SETTINGS: Final = Settings.read([], {})
+_DEFINITIONS: Final = tuple(definitions().values())
+
+
+class LoopClock:
+    """The time of day by the loop's clock."""
+
+    def now(self) -> datetime:
+        return moment()
+
+
+class InPlace:
+    """Runs the jobs of worker processes where it is called."""
+
+    async def call(
+        self,
+        handler: str,
+        payload: bytes,
+        *,
+        tenant: str,
+        cpu: float | None = None,
+        wall: float | None = None,
+    ) -> bytes:
+        del tenant, cpu, wall
+        return HANDLERS[handler](payload)
+
+
+@dataclass
+class Replica:
+    """A process of the reconciler."""
+
+    process: Process
+    candidate: Candidate
+    metrics: Metrics
+    main: "asyncio.Task[None]"
+
+    @property
+    def reconciles(self) -> float:
+        """Return how many there have been."""
+        return sum(
+            sample.value
+            for metric in self.metrics.passes.collect()
+            for sample in metric.samples
+            if sample.name.endswith("_total")
+        )
+
+
+class Told(logging.Handler):
+    """Takes what the reconciler logs: faults of ours, and runs that it refuses."""
+
+    def __init__(self, observed: Observed) -> None:
+        super().__init__()
+        self.observed = observed
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.ERROR:
+            error = record.exc_info[1] if record.exc_info else getattr(record, "fault", "")
+            self.observed.broken.append(f"logged: {record.getMessage()}: {error!r}")
+        elif record.getMessage() == "run refused":
+            self.observed.refused.add(getattr(record, "uid", ""))
+
+
+@contextmanager
+def _told(observed: Observed) -> Iterator[None]:
+    logger, handler = logging.getLogger("kudo_reconciler"), Told(observed)
+    level, propagate = logger.level, logger.propagate
+    logger.setLevel(logging.WARNING)
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagate
+
+
+@dataclass
+class Life:
+    """What happens, one act after the other."""
+
+    sort: Sort
+    seed: int
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    replicas: list[Replica] = field(default_factory=list)
+    deaths: int = 0
+    _later: set["asyncio.Task[None]"] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.rng = Random(f"{self.seed} reconciler")
+        self.fates = Random(f"{self.seed} workloads")
+        network = Random(f"{self.seed} network")
+        self.network = RandomNetwork(network, network.choice((0.0, 0.03, 0.15)))
+        self.standby = network.random() < 0.25
+        self.admission = InstanceAdmission(lambda: f"a{next(self.numbers)}")
+        self.cluster = MemoryCluster.start(
+            seed=self.seed, admission=self.admission, crds=_DEFINITIONS
+        )
+        self.admission.storage = self.cluster.server.storage
+        lawful = self.sort != "webhooks missing"
+        self.observed = Observed(self.cluster.server, self.admission, lawful=lawful)
+        self.cluster.workloads.outcome = self._outcome
+        client, _ = self.cluster.client(user="alice")
+        self.user = User(client, self.numbers, made_up_uids=self.sort != "admitted")
+
+    def _outcome(self, obj: JsonObject) -> Outcome:
+        roll, seconds = self.fates.random(), self.fates.choice((0.05, 1.0, 10.0))
+        if roll < 0.1:
+            return Outcome("stuck")
+        failed = roll < 0.15 and obj["kind"] == "Job"
+        return Outcome("failed" if failed else "healthy", seconds * self.fates.random())
+
+    async def run(self, size: int) -> None:
+        """Have the first acts happen, and let everything come to rest.
+
+        Raises:
+            AssertionError: a promise was broken.
+        """
+        with _told(self.observed):
+            self._start_replica(leading=True)
+            if self.standby:
+                self._start_replica(leading=False)
+            for act in itertools.islice(acts(Random(f"{self.seed} users"), self.sort), size + 3):
+                await asyncio.sleep(act.after)
+                by = self if hasattr(self, act.what) else self.user
+                await getattr(by, act.what)(*act.arguments)
+                self._check()
+            await self._come_to_rest()
+
+    def _check(self) -> None:
+        assert not self.observed.broken, "; ".join(self.observed.broken)
+        for replica in self.replicas:
+            assert not replica.main.done(), f"the reconciler has ended: {replica.main}"
+
+    # Replicas
+
+    def _start_replica(self, *, leading: bool) -> None:
+        client, transport = self.cluster.client(
+            user=RECONCILER, network=self.network, finish_writes=True
+        )
+        candidate, metrics = Candidate(), Metrics()
+        environment = Environment(
+            client,
+            candidate,
+            InPlace(),
+            metrics,
+            LoopClock(),
+            self.rng,
+            lambda: f"r{next(self.numbers)}",
+        )
+        process = Process(transport)
+
+        async def main() -> None:
+            await App(_SETTINGS, environment).work()
+
+        self.replicas.append(Replica(process, candidate, metrics, process.start(main())))
+        if leading:
+            candidate.begin()
+
+    @property
+    def _leader(self) -> Replica | None:
+        return next((one for one in self.replicas if one.candidate.leading), None)
+
+    async def crash(self, iterations: int) -> None:
+        """Kill the leader after some turns of the event loop, wherever it is then."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        left = itertools.count(iterations, -1)
+
+        def turn() -> None:
+            if next(left) <= 0:
+                loop.on_iteration = None
+                self._do(self._kill())
+
+        loop.on_iteration = turn
+
+    def _do(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
+
+    async def _kill(self) -> None:
+        replica = self._leader
+        if replica is None:
+            return
+        self.deaths += 1
+        self.replicas.remove(replica)
+        replica.candidate.end()
+        await replica.process.kill()
+        self._start_replica(leading=False)
+        await self._succeed(LONGEST * 2)
+
+    async def _succeed(self, seconds: float) -> None:
+        """Let another replica lead after a while; what was sent before has arrived by then."""
+        await asyncio.sleep(seconds)
+        if self._leader is None:
+            self.replicas[0].candidate.begin()
+
+    async def hand_over(self, seconds: float) -> None:
+        """End the term of the leader, whose process goes on."""
+        replica = self._leader
+        if replica is not None:
+            replica.candidate.end()
+            self.replicas.append(self.replicas.pop(0))
+            self._do(self._succeed(seconds))
+
+    # What happens around the reconciler
+
+    async def delay_events(self, plural: str, seconds: float) -> None:
+        self.network.late[plural] = seconds
+
+    async def cut_watches(self) -> None:
+        for replica in self.replicas:
+            for transport in replica.process.transports:
+                transport.cut_watches()
+
+    async def compact(self) -> None:
+        self.cluster.server.storage.compact()
+
+    async def reach_webhook(self, reachable: bool) -> None:
+        self.admission.reachable = reachable
+
+    async def install_webhooks(self, mutating: bool, validating: bool) -> None:
+        self.admission.mutating, self.admission.validating = mutating, validating
+
+    # The end
+
+    async def _come_to_rest(self) -> None:
+        """Have nothing happen any more, and hold what is then there against the promises."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.on_iteration = None
+        self.network.calm = True
+        admission = self.admission
+        admission.reachable = admission.mutating = admission.validating = True
+        self.cluster.workloads.make_healthy()
+        await asyncio.sleep(REST_SECONDS)
+        for name in NAMES:
+            if stuck_by_itself(self.observed, name):
+                await self.user.change(name, {"run": "cancel"})
+        await asyncio.sleep(REST_SECONDS)
+        self._check()
+        before = sum(replica.reconciles for replica in self.replicas)
+        await asyncio.sleep(REST_SECONDS)
+        after = sum(replica.reconciles for replica in self.replicas)
+        assert after == before, f"{after - before} reconciles although nothing happens"
+        self._check()
+        assert_at_rest(self.observed, self.deaths)
+        for replica in self.replicas:
+            await replica.process.kill()
+
+
+def live(sort: Sort, seed: int, size: int) -> None:
+    """Let a life pass.
+
+    Raises:
+        AssertionError: a promise was broken, or it came to no rest.
+    """
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        life = Life(sort, seed)
+        faults = life.observed.broken
+        loop.set_exception_handler(lambda _, context: faults.append(f"unretrieved: {context}"))
+        await life.run(size)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(main())

@@ -1,0 +1,107 @@
+"""What holds once everything has come to rest; no tests of its own."""
+
+from kudo.api import Instance
+from kudo.conditions import Situation
+from kudo.health import readiness
+from kudo.names import LABEL_INSTANCE
+from kudo.run_status import running, settled, with_conditions
+from kudo.stored import judge_idle
+from kudo_reconciler.resources import READINESS_KINDS
+from tests.unit.reconciler.lives.observed import Observed
+from tests.unit.reconciler.lives.users import NAMES
+
+
+def stuck_by_itself(observed: Observed, name: str) -> bool:
+    """Return whether an Instance runs a plan with a task that fails again and again.
+
+    Raises:
+        AssertionError: it runs any other plan.
+    """
+    raw = observed.instance(name)
+    if raw is None:
+        return False
+    instance = Instance.from_wire(raw)
+    plan = instance.scheduled.plan_name
+    if not plan or observed.version(instance) is None:
+        return False
+    entry = instance.plan_status.get(plan)
+    steps = [step for phase in (entry.phases if entry else ()) or () for step in phase.steps or ()]
+    errors = [step for step in steps if step.status == "ERROR"]
+    assert errors, f"{name} waits for ever: {raw['spec']} {raw.get('status')}"
+    assert all("dummy error" in (step.message or "") for step in errors), f"{name}: {errors}"
+    return True
+
+
+def assert_at_rest(observed: Observed, deaths: int) -> None:
+    for name in NAMES:
+        raw = observed.instance(name)
+        if raw is not None:
+            _assert_settled(observed, Instance.from_wire(raw))
+    _assert_runs_ended(observed)
+    _assert_events(observed, deaths)
+
+
+def _assert_settled(observed: Observed, instance: Instance) -> None:
+    assert not instance.metadata.deleting, f"{instance.key} is not gone"
+    status = instance.status
+    version = observed.version(instance)
+    last = status.last_run
+    if last is not None and (entry := instance.plan_status.get(last.plan or "")) is not None:
+        assert entry.uid != last.uid or last.status == entry.status
+    if version is None:
+        _assert_stalled(instance, "InvalidOperatorVersion")
+        return
+    assert not instance.scheduled.plan_name, f"{instance.scheduled} is not cleared"
+    verdict = judge_idle(instance, version)
+    if verdict.problems:
+        assert not observed.lawful, f"admitted, then refused: {verdict}"
+        _assert_stalled(instance, verdict.problems[0].reason)
+        return
+    assert verdict.plan is None, f"{verdict.plan} is not run"
+    assert not running(instance.plan_status)
+    situation = settled(status, readiness(_workloads(observed, instance.metadata.name)))
+    _assert_says(instance, situation)
+
+
+def _assert_stalled(instance: Instance, reason: str) -> None:
+    conditions = instance.status.conditions or ()
+    ready = next(one for one in conditions if one.type == "Ready")
+    assert (ready.status, ready.reason) == ("False", reason), f"{reason}: {conditions}"
+    assert ready.message
+    assert instance.status.observed_generation == instance.metadata.generation
+
+
+def _assert_says(instance: Instance, situation: Situation) -> None:
+    wanted = with_conditions(instance, instance.status, situation, "")
+    assert wanted == instance.status, f"{situation}: {instance.status}"
+
+
+def _workloads(observed: Observed, name: str) -> list[dict[str, object]]:
+    storage = observed.server.storage
+    return [
+        obj
+        for kind in READINESS_KINDS
+        for obj in storage.table((kind.group, kind.plural)).objects.values()
+        if (obj["metadata"].get("labels") or {}).get(LABEL_INSTANCE) == name
+    ]
+
+
+def _assert_runs_ended(observed: Observed) -> None:
+    for uid, story in observed.stories.items():
+        raw = observed.instance(story.name)
+        if observed.lawful and raw is not None and raw["metadata"]["uid"] == uid:
+            lost = story.record.lost
+            assert not lost, f"admitted, but never run: {sorted(lost)}"
+
+
+def _assert_events(observed: Observed, deaths: int) -> None:
+    """Each run has one start and one end event."""
+    del deaths
+    missing = [
+        (story.name, run, what)
+        for uid, story in observed.stories.items()
+        for run in sorted(story.record.begun - story.left_behind)
+        for what in ("started", "finished")
+        if (uid, run, what) not in observed.events
+    ]
+    assert not missing, f"events are missing: {missing}"

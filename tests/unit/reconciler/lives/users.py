@@ -1,0 +1,217 @@
+"""What users do in a life, drawn beforehand; no tests of its own.
+
+All is drawn before a life begins, so that a part of it is the beginning of the same life.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, Literal
+
+from kubeio.client import Client
+from kubeio.errors import ApiError
+from kubeio.types import JsonObject
+from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
+from tests.unit.reconciler.lives.operators import PLANS, operator_version, values
+
+Sort = Literal["admitted", "mutation missing", "webhooks missing"]
+"""Which changes may come past which of KUDO's webhooks."""
+
+NAMES: Final = ("i", "j")
+_STATUSES: Final = (None, "FATAL_ERROR", "COMPLETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that happens to a life.
+
+    Attributes:
+        after: Seconds since the one before.
+        what: Name of the method of `Life` that does it.
+        arguments: What that is called with.
+    """
+
+    after: float
+    what: str
+    arguments: tuple[Any, ...] = ()
+
+
+def acts(rng: Random, sort: Sort) -> Iterator[Act]:
+    """Draw what happens in a life, without an end."""
+    for name in ("v1", "v2"):
+        yield Act(0.0, "put_version", (operator_version(rng, name),))
+    yield Act(0.0, "create", (NAMES[0], _first_values(rng)))
+    while True:
+        after = rng.choice((0.0, 0.05, 0.3, 1.0, 5.0, 30.0)) * rng.random()
+        what, *arguments = _drawn(rng, sort)
+        yield Act(after, what, tuple(arguments))
+
+
+def _first_values(rng: Random) -> dict[str, str]:
+    wanted = {"NOTE": "n", **values(rng)}
+    if wanted.get("COUNT") == "many":
+        wanted["COUNT"] = "1"
+    wanted["NOTE"] = wanted["NOTE"] or "n"
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _drawn(rng: Random, sort: Sort) -> tuple[Any, ...]:
+    name = rng.choice((NAMES[0], NAMES[0], NAMES[0], NAMES[1]))
+    roll = rng.randrange(100)
+    if roll < 40:
+        return ("change", name, _edit(rng))
+    if roll < 46:
+        return ("change", name, {"run": "cancel"})
+    if roll < 49:
+        return ("change", name, {"run": "clear"})
+    if roll < 53:
+        return ("delete", name)
+    if roll < 60:
+        return ("create", name, _first_values(rng))
+    if roll < 63:
+        return ("label", name, str(rng.randrange(3)))
+    if roll < 72:
+        return ("crash", rng.randrange(120))
+    if roll < 75:
+        return ("hand_over", 5.0 + rng.random() * 10)
+    if roll < 80:
+        kind = rng.choice(("instances", "operatorversions", "configmaps", "jobs", "deployments"))
+        return ("delay_events", kind, rng.choice((0.02, 1.0, 10.0)))
+    if roll < 82:
+        return ("cut_watches",)
+    if roll < 84:
+        return ("compact",)
+    if roll < 88:
+        return ("reach_webhook", rng.random() < 0.5)
+    if roll < 92 and sort != "admitted":
+        validating = sort == "mutation missing" or rng.random() < 0.5
+        return ("install_webhooks", rng.random() < 0.4, validating)
+    if roll < 96 and sort == "webhooks missing":
+        return _past_the_rules(rng, name)
+    return ("change", name, {"parameters": values(rng)})
+
+
+def _past_the_rules(rng: Random, name: str) -> tuple[Any, ...]:
+    version = rng.choice(("v1", "v2"))
+    match rng.randrange(4):
+        case 0:
+            return ("put_version", operator_version(rng, version, broken=True))
+        case 1:
+            return ("delete_version", version)
+        case 2:
+            plan, state = rng.choice(PLANS), rng.choice(("IN_PROGRESS", "PENDING", "ERROR"))
+            return ("leave_behind", name, plan, state)
+    return ("change", name, {"run": {"planName": rng.choice(PLANS), "uid": "x"}})
+
+
+def _edit(rng: Random) -> JsonObject:
+    """Draw parameters, the version to use, and the run to ask for; not all of them."""
+    edit: JsonObject = {}
+    parts = rng.choice(("p", "p", "v", "r", "r", "pv", "pr", "pvr"))
+    if "p" in parts:
+        edit["parameters"] = values(rng)
+    if "v" in parts:
+        edit["of"] = rng.choice(("v1", "v2"))
+    if "r" in parts:
+        run = {
+            "planName": rng.choice(PLANS),
+            "uid": rng.choice((None, "x", "y")),
+            "status": rng.choice(_STATUSES),
+        }
+        edit["run"] = {key: value for key, value in run.items() if value is not None}
+    return edit
+
+
+@dataclass
+class User:
+    """Changes Instances and OperatorVersions; what is denied or conflicts is left so.
+
+    Attributes:
+        made_up_uids: Whether uids that users make up are unique, as rules that only validate ask.
+    """
+
+    client: Client
+    numbers: "itertools.count[int]"
+    made_up_uids: bool = False
+
+    async def create(self, name: str, parameters: dict[str, str]) -> None:
+        body = {
+            "apiVersion": "kudo.dev/v1beta1",
+            "kind": "Instance",
+            "metadata": {"name": name, "namespace": "ns"},
+            "spec": {"operatorVersion": {"name": "v1"}, "parameters": parameters},
+        }
+        try:
+            await self.client.create(INSTANCES, body)
+        except ApiError:
+            return
+
+    async def change(self, name: str, edit: JsonObject) -> None:
+        try:
+            stored = await self.client.get(INSTANCES, name, namespace="ns")
+            await self.client.replace(INSTANCES, self._edited(stored, edit))
+        except ApiError:
+            return
+
+    def _edited(self, stored: JsonObject, edit: JsonObject) -> JsonObject:
+        spec = dict(stored["spec"])
+        parameters = {**spec.get("parameters", {}), **edit.get("parameters", {})}
+        spec["parameters"] = {name: v for name, v in parameters.items() if v is not None}
+        if "of" in edit:
+            spec["operatorVersion"] = {"name": edit["of"]}
+        run = edit.get("run")
+        if run == "clear":
+            spec["planExecution"] = {}
+        elif run == "cancel":
+            spec["planExecution"] = {**spec.get("planExecution", {}), "status": "FATAL_ERROR"}
+        elif run is not None:
+            made_up = {"uid": f"u{next(self.numbers)}"} if "uid" in run else {}
+            spec["planExecution"] = run | (made_up if self.made_up_uids else {})
+        return {**stored, "spec": spec}
+
+    async def label(self, name: str, value: str) -> None:
+        change = {"metadata": {"labels": {"l": value}}}
+        try:
+            await self.client.merge_patch(INSTANCES, name, change, namespace="ns")
+        except ApiError:
+            return
+
+    async def delete(self, name: str) -> None:
+        try:
+            await self.client.delete(INSTANCES, name, namespace="ns")
+        except ApiError:
+            return
+
+    async def put_version(self, version: JsonObject) -> None:
+        name = version["metadata"]["name"]
+        try:
+            await self.client.create(OPERATOR_VERSIONS, version)
+        except ApiError:
+            stored = await self.client.get(OPERATOR_VERSIONS, name, namespace="ns")
+            await self.client.replace(OPERATOR_VERSIONS, {**stored, "spec": version["spec"]})
+
+    async def delete_version(self, name: str) -> None:
+        try:
+            await self.client.delete(OPERATOR_VERSIONS, name, namespace="ns")
+        except ApiError:
+            return
+
+    async def leave_behind(self, name: str, plan: str, state: str) -> None:
+        """Write an entry of a running plan, as the original leaves it when it stops."""
+        try:
+            stored = await self.client.get(INSTANCES, name, namespace="ns")
+            status = stored.get("status") or {}
+            entries = status.get("planStatus") or {}
+            running = {"IN_PROGRESS", "PENDING", "ERROR"}
+            if plan in entries and entries[plan].get("uid"):
+                return
+            if any(entry.get("status") in running for entry in entries.values()):
+                return
+            entry = {"name": plan, "uid": f"u{next(self.numbers)}", "status": state}
+            changed = {**status, "planStatus": {**entries, plan: entry}}
+            await self.client.replace(
+                INSTANCES, {**stored, "status": changed}, subresource="status"
+            )
+        except ApiError:
+            return
