@@ -5,6 +5,7 @@ There are neither sockets nor threads: what is given to a thread runs in place.
 """
 
 import asyncio
+import itertools
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +19,24 @@ class NothingToDo(Exception):
 
 class TooBusy(Exception):
     """Tasks go on and on while no time passes."""
+
+
+class NumberedTask(asyncio.Task[Any]):
+    """A task whose place in a set is the same in every run, as that of an address is not."""
+
+    _numbers = itertools.count()
+
+    @classmethod
+    def begin(cls) -> None:
+        """Number the tasks of another run."""
+        cls._numbers = itertools.count()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._number = next(self._numbers)
+        super().__init__(*args, **kwargs)
+
+    def __hash__(self) -> int:
+        return self._number
 
 
 class _Selector:
@@ -48,6 +67,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._clock_resolution = 1e-9
         self.on_iteration: Callable[[], None] | None = None
         self.limit = 100_000
+        NumberedTask.begin()
+        self.set_task_factory(lambda loop, code, **options: NumberedTask(code, loop=loop, **options))
         self._busy = 0
 
     def time(self) -> float:

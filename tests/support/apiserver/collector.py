@@ -42,7 +42,7 @@ class Collector:
     deleter: Deleter
     delay: Callable[[], float] = _at_once
     _places: dict[str, Place] = field(default_factory=dict)
-    _dependents: dict[str, set[str]] = field(default_factory=dict)
+    _dependents: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def start(self) -> None:
         """Follow the changes from now on."""
@@ -54,9 +54,9 @@ class Collector:
         before = _owners(change.old) if change.old else ()
         after = () if change.deleted else _owners(new)
         for owner in before:
-            self._dependents.get(owner["uid"], set()).discard(uid)
+            self._dependents.get(owner["uid"], {}).pop(uid, None)
         for owner in after:
-            self._dependents.setdefault(owner["uid"], set()).add(uid)
+            self._dependents.setdefault(owner["uid"], {})[uid] = None
         if change.deleted:
             self._places.pop(uid, None)
         else:

@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Generator
 from typing import Any
 
 from tests.support.apiserver.transport import MemoryTransport
+from tests.support.virtual_loop import NumberedTask
 
 _process: contextvars.ContextVar["Process | None"] = contextvars.ContextVar("process", default=None)
 _Code = Coroutine[Any, Any, Any] | Generator[Any, None, Any]
@@ -47,7 +48,7 @@ class Process:
 
 
 def _made(loop: asyncio.AbstractEventLoop, code: _Code, **options: Any) -> asyncio.Task[Any]:
-    task: asyncio.Task[Any] = asyncio.Task(code, loop=loop, **options)
+    task = NumberedTask(code, loop=loop, **options)
     context = options.get("context")
     process = _process.get() if context is None else context.get(_process)
     if process is not None:

@@ -48,7 +48,8 @@ class MemoryTransport:
         self.before_write: Callable[[], None] | None = None
         self.on_request: OnRequest | None = None
         self.warnings = WarningSink()
-        self._watches: set[Watch] = set()
+        # In the order of their opening, so that a run goes the same way each time.
+        self._watches: dict[Watch, None] = {}
         self._cut_off = False
 
     async def open(self) -> None: ...
@@ -123,11 +124,11 @@ class MemoryTransport:
         watch = response.watch
         if watch is None:
             raise _refused(response, f"GET {path}")
-        self._watches.add(watch)
+        self._watches[watch] = None
         try:
             yield self._lines(watch, f"GET {path}", idle_timeout)
         finally:
-            self._watches.discard(watch)
+            self._watches.pop(watch, None)
             watch.end()
 
     async def _lines(self, watch: Watch, subject: str, idle_timeout: float) -> AsyncIterator[bytes]:

@@ -30,12 +30,14 @@ class Story:
     Attributes:
         order: uids of runs in the order in which something of them was first written.
         left_behind: uids of runs that the original recorded.
+        let_go: Whether it was deleted without our finalizer, and so at once.
     """
 
     name: str
     record: Record = field(default_factory=Record)
     order: list[str] = field(default_factory=list)
     left_behind: set[str] = field(default_factory=set)
+    let_go: bool = False
 
     def wrote(self, run: str) -> None:
         """Note a write of a run.
@@ -91,6 +93,8 @@ class Observed:
             story.record.note(new)
             return
         if change.deleted:
+            finalizers = change.old["metadata"].get("finalizers", ())
+            story.let_go = names.FINALIZER_CLEANUP not in finalizers
             return
         old = Instance.from_wire(change.old)
         by = self._by()
