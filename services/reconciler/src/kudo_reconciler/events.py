@@ -159,12 +159,12 @@ class EventRecorder:
 
     def stopped(self, instance: Instance, plan: str, uid: str) -> None:
         """Queue the end event of a run that the deletion of its Instance stopped."""
-        self.finished(instance, plan, uid, ExecutionStatus.FATAL_ERROR)
+        self._queue_replaced(instance, EndedRun(plan, uid, ExecutionStatus.FATAL_ERROR))
 
     def superseded(self, instance: Instance, plan: str, uid: str) -> None:
         """Queue the end event of a run in whose place another came."""
-        end = _end_of(EndedRun(plan, uid, ExecutionStatus.FATAL_ERROR, superseded=True))
-        self._queue_run(identity(instance), instance.metadata.deleting, end)
+        run = EndedRun(plan, uid, ExecutionStatus.FATAL_ERROR, superseded=True)
+        self._queue_replaced(instance, run)
 
     def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
         """Queue what went wrong; once for each uid and reason."""
@@ -201,8 +201,7 @@ class EventRecorder:
         for run in self._ended_lately(instance):
             subject = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
             deleting = bool(metadata.get("deletionTimestamp"))
-            self._queue_run(subject, deleting, _start_of(run.plan, run.uid))
-            self._queue_run(subject, deleting, _end_of(run))
+            self._queue_both(subject, deleting, run)
 
     def _ended_lately(self, instance: JsonObject) -> list[EndedRun]:
         return ended_since(instance, timestamp(self._clock.now() - _REPEATED))
@@ -221,6 +220,15 @@ class EventRecorder:
             return False
         self._held.add(key)
         return True
+
+    def _queue_replaced(self, instance: Instance, run: EndedRun) -> None:
+        # A crash may have cost its start event, and nobody takes it over any more. What this
+        # process has written is not sent again.
+        self._queue_both(identity(instance), instance.metadata.deleting, run)
+
+    def _queue_both(self, subject: InstanceIdentity, deleting: bool, run: EndedRun) -> None:
+        self._queue_run(subject, deleting, _start_of(run.plan, run.uid))
+        self._queue_run(subject, deleting, _end_of(run))
 
     def _queue_run(self, subject: InstanceIdentity, deleting: bool, text: _Text) -> None:
         self._put(subject, text, probe=not deleting, of_run=True)
