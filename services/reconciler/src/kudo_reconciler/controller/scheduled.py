@@ -103,8 +103,8 @@ class Scheduled:
             if self.context.stopping():
                 return Result("waiting")
             taken = await self._take_over(key, instance)
-            if taken is None:
-                return Result("refused", requeue_after=AGAIN_SECONDS)
+            if isinstance(taken, Result):
+                return taken
             instance, version = taken
         else:
             # A run keeps the version that it began with.
@@ -116,8 +116,12 @@ class Scheduled:
 
     async def _take_over(
         self, key: Key, instance: Instance
-    ) -> tuple[Instance, OperatorVersion] | None:
-        """Begin to work on a run: read everything live and decide the rules again."""
+    ) -> tuple[Instance, OperatorVersion] | Result:
+        """Begin to work on a run: read everything live and decide the rules again.
+
+        Returns:
+            The Instance and the version in force; the end of the reconcile if it may not begin yet.
+        """
         context = self.context
         live = await context.instances.live(key)
         if (
@@ -133,7 +137,9 @@ class Scheduled:
         problems = await self._problems_of(live, version)
         if problems:
             await self._refuse(live, version, problems)
-            return None
+            return Result("refused", requeue_after=AGAIN_SECONDS)
+        if self._tell_replaced(key, live):
+            return Result("waiting", requeue_after=context.events.times.hold)
         live = await self._with_finalizer(live, version)
         self._announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
@@ -184,20 +190,35 @@ class Scheduled:
         names = [*kept, FINALIZER_CLEANUP] if wanted else kept
         return await self.context.instances.set_finalizers(instance, names) or instance
 
+    def _replaced(self, key: Key, instance: Instance) -> dict[str, str]:
+        """Return the plans of the runs in whose place the scheduled one comes, by their uids."""
+        found = {old.uid or "": old.name for old in running(instance.plan_status).values()}
+        memory = self._memories.get(key)
+        if memory is not None and memory.instance_uid == instance.metadata.uid:
+            found[memory.uid] = memory.plan
+        own = {"", instance.scheduled.uid}
+        return {uid: plan for uid, plan in found.items() if uid not in own}
+
+    def _tell_replaced(self, key: Key, instance: Instance) -> bool:
+        """Queue the end events of replaced runs; return whether one is still to be written.
+
+        The first status of the new run takes the place of their record: after a crash nobody could
+        repeat their ends.
+        """
+        replaced = self._replaced(key, instance)
+        for uid, plan in replaced.items():
+            self.context.events.superseded(instance, plan, uid)
+        return bool(replaced) and self.context.events.unwritten(instance)
+
     def _announce(self, key: Key, instance: Instance) -> None:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        replaced = {old.uid: old.name for old in running(instance.plan_status).values()}
         memory = self._memories.get(key)
-        announced = False
-        if memory is not None and memory.instance_uid == instance.metadata.uid:
-            replaced[memory.uid] = memory.plan
-            # Until its first status is stored, a run may be taken over more than once.
-            announced = memory.uid == uid
-        for old_uid, old_name in replaced.items():
-            if old_uid and old_uid != uid:
-                self.context.events.superseded(instance, old_name, old_uid)
-                if not announced:
-                    self.context.metrics.run_superseded(old_name)
+        # Until its first status is stored, a run may be taken over more than once.
+        announced = memory is not None and memory.is_of(instance, uid)
+        for old_uid, old_name in self._replaced(key, instance).items():
+            self.context.events.superseded(instance, old_name, old_uid)
+            if not announced:
+                self.context.metrics.run_superseded(old_name)
         known = instance.plan_status.get(name)
         if known is None or known.uid != uid:
             if not announced:
@@ -317,6 +338,8 @@ class Scheduled:
             if problems:
                 await self._refuse(instance, version, problems)
                 return Result("refused", requeue_after=AGAIN_SECONDS)
+            if self._tell_replaced(key, instance):
+                return Result("waiting", requeue_after=self.context.events.times.hold)
             self._announce(key, instance)
             # Whatever replaces it before its end is on record has to end what was announced.
             self._memories[key] = self._memory(instance, version, status)
