@@ -147,6 +147,18 @@ async def test_a_delete_that_waits_keeps_no_other_task() -> None:
     assert not result.unfinished
 
 
+@pytest.mark.parametrize("kind", ["Delete", "Pipe"])
+@pytest.mark.parametrize("error", [TransientTaskError("TaskError", "not now"), MemoryError()])
+async def test_what_would_do_harm_if_repeated_keeps_the_next_task_while_it_fails(
+    kind: str, error: Exception
+) -> None:
+    bench = Bench({"first": (kind, [error, DONE]), "then": ("Apply", [DONE])})
+    result = await bench.attempt()
+    assert bench.script.seen == ["first"]
+    assert not result.unfinished
+    assert result.outcome.status in {S.ERROR, S.IN_PROGRESS}
+
+
 async def test_a_fatal_error_ends_the_attempt() -> None:
     error = FatalTaskError("TaskApplyError", "no")
     bench = Bench({"a": ("Apply", [error]), "b": ("Apply", [DONE])})

@@ -2,7 +2,8 @@
 
 A Delete or Pipe task that has just finished ends the attempt, if other tasks follow it: that it is
 done is to be on record before anything of the next one is sent. Otherwise a crash in between would
-do it once more, and delete what the next one made.
+do it once more, and delete what the next one made. For the same reason the tasks after it wait
+while it fails.
 """
 
 import logging
@@ -68,9 +69,12 @@ class StepRunner:
             tried.append(await self._try_task(step, name))
             if tried[-1].failure is not None:
                 break
-            last = number == len(names) - 1
-            if not last and name not in recorded and _must_be_recorded(step, tried[-1]):
-                return _together(tried, unfinished=True)
+            if number < len(names) - 1 and step.kind_of(name) in _RECORDED_FIRST:
+                if tried[-1].faulty or tried[-1].outcome.status is S.ERROR:
+                    # It is done anew, and would then take away what the next ones make now.
+                    break
+                if tried[-1].outcome.status is S.COMPLETE and name not in recorded:
+                    return _together(tried, unfinished=True)
         return _together(tried)
 
     async def _try_task(self, step: StepContext, name: str) -> StepResult:
@@ -112,11 +116,6 @@ def _of_task(
     """Return the result of a step of one task."""
     step = StepOutcome(outcome.status, outcome.message, (outcome,))
     return StepResult(step, failure, polled, faulty)
-
-
-def _must_be_recorded(step: StepContext, tried: StepResult) -> bool:
-    (task,) = tried.outcome.tasks
-    return task.status is S.COMPLETE and step.kind_of(task.name) in _RECORDED_FIRST
 
 
 def _together(tried: list[StepResult], *, unfinished: bool = False) -> StepResult:
