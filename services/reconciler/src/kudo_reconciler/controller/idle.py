@@ -72,6 +72,12 @@ class Idle:
         if instance.metadata.deleting:
             text = f"{text}: no cleanup plan can run, the Instance is let go"
             context.events.warning(instance, uid, "InvalidOperatorVersion", text)
+            for name, entry in running(instance.plan_status).items():
+                if entry.uid:
+                    context.events.stopped(instance, name, entry.uid)
+            if context.events.unwritten(instance):
+                # The record of the run goes with the Instance.
+                return Result("deleting", requeue_after=context.events.times.hold)
             await context.release(instance)
             return Result("deleting")
         context.events.warning(instance, uid, "InvalidOperatorVersion", text)

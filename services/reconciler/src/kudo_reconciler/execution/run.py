@@ -20,6 +20,7 @@ from kudo.execution import (
     StepOutcome,
     StepRef,
     StepState,
+    adapt,
     after_attempt,
     after_interruption,
     attempted_still,
@@ -177,7 +178,10 @@ class PlanRunner:
         if stored is None:
             if not is_single_step(run.plan) or unfinished:
                 await run.writer.store(entry)
-        elif unfinished.intersection(start) or not set(start) <= set(runnable(run.plan, stored)):
+            return
+        # The version may have been edited since that was stored: other steps, or more of them.
+        stored = adapt(run.name, run.plan, stored)
+        if unfinished.intersection(start) or not set(start) <= set(runnable(run.plan, stored)):
             await run.writer.store(entry)
 
     def _start(self, run: Run, ref: StepRef, entry: PlanStatus) -> None:
