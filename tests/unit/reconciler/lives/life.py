@@ -22,8 +22,10 @@ from kudo_reconciler.app import App
 from kudo_reconciler.environment import Environment
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
+from tests.support.apiserver.admission import Review
 from tests.support.apiserver.cluster import MemoryCluster, moment
 from tests.support.apiserver.process import Process
+from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.workloads import Outcome
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.support.virtual_loop import VirtualLoop
@@ -44,6 +46,25 @@ class LoopClock:
 
     def now(self) -> datetime:
         return moment()
+
+
+@dataclass(slots=True)
+class CheckedAdmission(InstanceAdmission):
+    """Both webhooks, of which the second denies nothing that the first has let pass.
+
+    Attributes:
+        broken: Told of what it denied all the same.
+    """
+
+    broken: list[str] = field(default_factory=list)
+
+    def validate(self, review: Review) -> None:
+        try:
+            InstanceAdmission.validate(self, review)
+        except StatusError as error:
+            if self.mutating and self.reachable:
+                self.broken.append(f"mutated, then denied: {error.message}")
+            raise
 
 
 class InPlace:
@@ -120,7 +141,6 @@ class Life:
     seed: int
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     replicas: list[Replica] = field(default_factory=list)
-    deaths: int = 0
     _later: set["asyncio.Task[None]"] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -129,16 +149,22 @@ class Life:
         network = Random(f"{self.seed} network")
         self.network = RandomNetwork(network, network.choice((0.0, 0.03, 0.15)))
         self.standby = network.random() < 0.25
-        self.admission = InstanceAdmission(lambda: f"a{next(self.numbers)}")
+        self.admission = CheckedAdmission(lambda: f"a{next(self.numbers)}")
         self.cluster = MemoryCluster.start(
             seed=self.seed, admission=self.admission, crds=_DEFINITIONS
         )
         self.admission.storage = self.cluster.server.storage
         lawful = self.sort != "webhooks missing"
         self.observed = Observed(self.cluster.server, self.admission, lawful=lawful)
+        self.admission.broken = self.observed.broken
         self.cluster.workloads.outcome = self._outcome
         client, _ = self.cluster.client(user="alice")
-        self.user = User(client, self.numbers, made_up_uids=self.sort != "admitted")
+        self.user = User(
+            client,
+            self.numbers,
+            made_up_uids=self.sort != "admitted",
+            past_the_rules=not lawful,
+        )
 
     def _outcome(self, obj: JsonObject) -> Outcome:
         roll, seconds = self.fates.random(), self.fates.choice((0.05, 1.0, 10.0))
@@ -161,10 +187,11 @@ class Life:
                 await asyncio.sleep(act.after)
                 by = self if hasattr(self, act.what) else self.user
                 await getattr(by, act.what)(*act.arguments)
-                self._check()
+                self.check()
             await self._come_to_rest()
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise AssertionError if a promise was broken."""
         assert not self.observed.broken, "; ".join(self.observed.broken)
         for replica in self.replicas:
             assert not replica.main.done(), f"the reconciler has ended: {replica.main}"
@@ -220,7 +247,6 @@ class Life:
         replica = self._leader
         if replica is None:
             return
-        self.deaths += 1
         self.replicas.remove(replica)
         replica.candidate.end()
         await replica.process.kill()
@@ -276,13 +302,13 @@ class Life:
             if stuck_by_itself(self.observed, name):
                 await self.user.change(name, {"run": "cancel"})
         await asyncio.sleep(REST_SECONDS)
-        self._check()
+        self.check()
         before = sum(replica.reconciles for replica in self.replicas)
         await asyncio.sleep(REST_SECONDS)
         after = sum(replica.reconciles for replica in self.replicas)
         assert after == before, f"{after - before} reconciles although nothing happens"
-        self._check()
-        assert_at_rest(self.observed, self.deaths)
+        self.check()
+        assert_at_rest(self.observed)
         for replica in self.replicas:
             await replica.process.kill()
 

@@ -12,6 +12,8 @@ from typing import Any, Final, Literal
 from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.types import JsonObject
+from kudo.api import Instance
+from kudo.plans import used_uids
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
 from tests.unit.reconciler.lives.operators import PLANS, operator_version, values
 
@@ -116,7 +118,7 @@ def _edit(rng: Random) -> JsonObject:
     if "r" in parts:
         run = {
             "planName": rng.choice(PLANS),
-            "uid": rng.choice((None, "x", "y")),
+            "uid": rng.choice((None, "x", "y", "used")),
             "status": rng.choice(_STATUSES),
         }
         edit["run"] = {key: value for key, value in run.items() if value is not None}
@@ -129,11 +131,13 @@ class User:
 
     Attributes:
         made_up_uids: Whether uids that users make up are unique, as rules that only validate ask.
+        past_the_rules: Whether nothing keeps users from using a uid again.
     """
 
     client: Client
     numbers: "itertools.count[int]"
     made_up_uids: bool = False
+    past_the_rules: bool = False
 
     async def create(self, name: str, parameters: dict[str, str]) -> None:
         body = {
@@ -166,9 +170,18 @@ class User:
         elif run == "cancel":
             spec["planExecution"] = {**spec.get("planExecution", {}), "status": "FATAL_ERROR"}
         elif run is not None:
-            made_up = {"uid": f"u{next(self.numbers)}"} if "uid" in run else {}
-            spec["planExecution"] = run | (made_up if self.made_up_uids else {})
+            spec["planExecution"] = run | self._uid(stored, run.get("uid"))
         return {**stored, "spec": spec}
+
+    def _uid(self, stored: JsonObject, wanted: str | None) -> JsonObject:
+        deleting = "deletionTimestamp" in stored["metadata"]
+        if wanted == "used" and not self.past_the_rules and not deleting:
+            # Validation alone lets a uid of another run pass while an Instance is being deleted.
+            used = sorted(used_uids(Instance.from_wire(stored)))
+            return {"uid": used[0] if used else "z"}
+        if wanted is not None and self.made_up_uids:
+            return {"uid": f"u{next(self.numbers)}"}
+        return {}
 
     async def label(self, name: str, value: str) -> None:
         change = {"metadata": {"labels": {"l": value}}}
