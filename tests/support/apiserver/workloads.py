@@ -110,6 +110,7 @@ class Workloads:
     registry: Registry
     outcome: Callable[[JsonObject], Outcome] = _always_healthy
     _begun: dict[str, int] = field(default_factory=dict)
+    _all_healthy: bool = False
 
     def start(self) -> None:
         """Follow the changes from now on."""
@@ -118,6 +119,7 @@ class Workloads:
     def make_healthy(self) -> None:
         """Have every workload become healthy, also those that are stuck; what failed stays so."""
         self.outcome = _always_healthy
+        self._all_healthy = True
         for name in _STATUSES:
             for obj in tuple(self.writer.storage.table(name).objects.values()):
                 if not (obj.get("status") or {}).get("failed"):
@@ -138,6 +140,8 @@ class Workloads:
     def _become(self, name: StorageName, seen: JsonObject, state: State) -> None:
         obj = self.writer.storage.table(name).objects.get(key_of(seen))
         if obj is None or _generation(obj) != _generation(seen):
+            return
+        if state == "stuck" and self._all_healthy:
             return
         target = Target(self.registry.of(name), *key_of(obj), "status")
         self.writer.replace(target, {**obj, "status": _STATUSES[name](obj, state)}, _OPTIONS)

@@ -126,7 +126,7 @@ def cleanup_that_has_ended_is_not_scheduled_again(write: Write) -> None:
     before, after = write.before.scheduled, write.after.scheduled
     if before.plan_name == PLAN_CLEANUP and not before.uid:
         return
-    if write.by != "user" and ended_cleanup(write.before) is not None and before != after:
+    if write.by == "reconciler" and ended_cleanup(write.before) is not None and before != after:
         assert after.plan_name != PLAN_CLEANUP, "a cleanup that has ended is scheduled again"
 
 

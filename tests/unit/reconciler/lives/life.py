@@ -32,7 +32,11 @@ from tests.support.virtual_loop import VirtualLoop
 from tests.unit.reconciler.lives.lease import Candidate
 from tests.unit.reconciler.lives.network import LONGEST, RandomNetwork
 from tests.unit.reconciler.lives.observed import Observed
-from tests.unit.reconciler.lives.rest import assert_at_rest, stuck_by_itself
+from tests.unit.reconciler.lives.rest import (
+    assert_at_rest,
+    assert_stalled_without_version,
+    stuck_by_itself,
+)
 from tests.unit.reconciler.lives.users import NAMES, Sort, User, acts
 
 REST_SECONDS: Final = 900.0
@@ -141,6 +145,7 @@ class Life:
     seed: int
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     replicas: list[Replica] = field(default_factory=list)
+    versions: dict[str, JsonObject] = field(default_factory=dict)
     _later: set["asyncio.Task[None]"] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -269,6 +274,10 @@ class Life:
 
     # What happens around the reconciler
 
+    async def put_version(self, version: JsonObject) -> None:
+        self.versions[version["metadata"]["name"]] = version
+        await self.user.put_version(version)
+
     async def delay_events(self, plural: str, seconds: float) -> None:
         self.network.late[plural] = seconds
 
@@ -297,6 +306,10 @@ class Life:
         admission = self.admission
         admission.reachable = admission.mutating = admission.validating = True
         self.cluster.workloads.make_healthy()
+        await asyncio.sleep(REST_SECONDS)
+        assert_stalled_without_version(self.observed)
+        for version in self.versions.values():
+            await self.user.put_version(version)
         await asyncio.sleep(REST_SECONDS)
         for name in NAMES:
             if stuck_by_itself(self.observed, name):
