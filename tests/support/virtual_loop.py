@@ -68,7 +68,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.on_iteration: Callable[[], None] | None = None
         self.limit = 100_000
         NumberedTask.begin()
-        self.set_task_factory(lambda loop, code, **options: NumberedTask(code, loop=loop, **options))
+        self.set_task_factory(
+            lambda loop, code, **options: NumberedTask(code, loop=loop, **options)
+        )
         self._busy = 0
 
     def time(self) -> float:

@@ -26,6 +26,11 @@ def shortest(sort: Sort, seed: int, size: int) -> int:
     return next(n for n in range(size + 1) if n == size or broken(sort, seed, n))
 
 
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lives", type=int, default=1)
@@ -42,8 +47,8 @@ def main() -> int:
         if why:
             found += 1
             size = shortest(sort, seed, options.size) if options.shrink else options.size
-            print(f"{sort!r} seed {seed} size {size}: {why}", flush=True)
-    print(f"{options.lives} lives, {found} broken, {time.monotonic() - began:.0f} s")
+            _say(f"{sort!r} seed {seed} size {size}: {why}")
+    _say(f"{options.lives} lives, {found} broken, {time.monotonic() - began:.0f} s")
     return 1 if found else 0
 
 

@@ -8,7 +8,7 @@ how much happens in it: the same three give the same life.
 import asyncio
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -178,22 +178,28 @@ class Life:
         failed = roll < 0.15 and obj["kind"] == "Job"
         return Outcome("failed" if failed else "healthy", seconds * self.fates.random())
 
-    async def run(self, size: int) -> None:
-        """Have the first acts happen, and let everything come to rest.
+    def start(self) -> None:
+        """Start the processes of the reconciler."""
+        self._start_replica(leading=True)
+        if self.standby:
+            self._start_replica(leading=False)
+
+    async def end(self) -> None:
+        """End them."""
+        for replica in self.replicas:
+            await replica.process.kill()
+
+    async def happen(self, size: int) -> None:
+        """Have the first acts happen; the least life creates an Instance.
 
         Raises:
             AssertionError: a promise was broken.
         """
-        with _told(self.observed):
-            self._start_replica(leading=True)
-            if self.standby:
-                self._start_replica(leading=False)
-            for act in itertools.islice(acts(Random(f"{self.seed} users"), self.sort), size + 3):
-                await asyncio.sleep(act.after)
-                by = self if hasattr(self, act.what) else self.user
-                await getattr(by, act.what)(*act.arguments)
-                self.check()
-            await self._come_to_rest()
+        for act in itertools.islice(acts(Random(f"{self.seed} users"), self.sort), size + 3):
+            await asyncio.sleep(act.after)
+            by = self if hasattr(self, act.what) else self.user
+            await getattr(by, act.what)(*act.arguments)
+            self.check()
 
     def check(self) -> None:
         """Raise AssertionError if a promise was broken."""
@@ -243,10 +249,15 @@ class Life:
 
         loop.on_iteration = turn
 
-    def _do(self, work: Any) -> None:
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._later.add(task)
-        task.add_done_callback(self._later.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._later.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self.observed.broken.append(f"{task.exception()!r}")
 
     async def _kill(self) -> None:
         replica = self._leader
@@ -297,7 +308,7 @@ class Life:
 
     # The end
 
-    async def _come_to_rest(self) -> None:
+    async def come_to_rest(self) -> None:
         """Have nothing happen any more, and hold what is then there against the promises."""
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
@@ -322,8 +333,28 @@ class Life:
         assert after == before, f"{after - before} reconciles although nothing happens"
         self.check()
         assert_at_rest(self.observed)
-        for replica in self.replicas:
-            await replica.process.kill()
+
+
+def passes(body: Callable[[Life], Awaitable[None]], sort: Sort, seed: int = 0) -> None:
+    """Run a body with a life, whose reconciler works.
+
+    Raises:
+        AssertionError: a promise was broken.
+    """
+
+    async def main() -> None:
+        life = Life(sort, seed)
+        faults = life.observed.broken
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: faults.append(f"unretrieved: {context}"))
+        with _told(life.observed):
+            life.start()
+            await body(life)
+            life.check()
+            await life.end()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(main())
 
 
 def live(sort: Sort, seed: int, size: int) -> None:
@@ -333,12 +364,8 @@ def live(sort: Sort, seed: int, size: int) -> None:
         AssertionError: a promise was broken, or it came to no rest.
     """
 
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        life = Life(sort, seed)
-        faults = life.observed.broken
-        loop.set_exception_handler(lambda _, context: faults.append(f"unretrieved: {context}"))
-        await life.run(size)
+    async def body(life: Life) -> None:
+        await life.happen(size)
+        await life.come_to_rest()
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(main())
+    passes(body, sort, seed)

@@ -28,6 +28,7 @@ class RandomNetwork:
     calm: bool = False
 
     def fate(self, request: Request) -> Fate:
+        del request
         if self.calm:
             return UNHARMED
         rng = self.rng

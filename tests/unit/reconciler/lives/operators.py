@@ -33,6 +33,7 @@ _OF_INSTANCE: Final = "{{ .Name }}-"
 
 
 def _template(kind: str, name: str) -> str:
+    content: JsonObject
     match kind:
         case "ConfigMap":
             content = {"data": {"size": "{{ .Params.SIZE }}", "plan": "{{ .PlanName }}"}}

@@ -59,8 +59,22 @@ def _first_values(rng: Random) -> dict[str, str]:
 
 
 def _drawn(rng: Random, sort: Sort) -> tuple[Any, ...]:
+    """Return what happens next, and to what."""
     name = rng.choice((NAMES[0], NAMES[0], NAMES[0], NAMES[1]))
     roll = rng.randrange(100)
+    if roll < 63:
+        return _by_a_user(rng, roll, name)
+    if roll < 88:
+        return _to_the_reconciler(rng, roll)
+    if roll < 92 and sort != "admitted":
+        validating = sort == "mutation missing" or rng.random() < 0.5
+        return ("install_webhooks", rng.random() < 0.4, validating)
+    if roll < 96 and sort == "webhooks missing":
+        return _past_the_rules(rng, name)
+    return ("change", name, {"parameters": values(rng)})
+
+
+def _by_a_user(rng: Random, roll: int, name: str) -> tuple[Any, ...]:
     if roll < 40:
         return ("change", name, _edit(rng))
     if roll < 46:
@@ -71,8 +85,10 @@ def _drawn(rng: Random, sort: Sort) -> tuple[Any, ...]:
         return ("delete", name)
     if roll < 60:
         return ("create", name, _first_values(rng))
-    if roll < 63:
-        return ("label", name, str(rng.randrange(3)))
+    return ("label", name, str(rng.randrange(3)))
+
+
+def _to_the_reconciler(rng: Random, roll: int) -> tuple[Any, ...]:
     if roll < 72:
         return ("crash", rng.randrange(120))
     if roll < 75:
@@ -84,14 +100,7 @@ def _drawn(rng: Random, sort: Sort) -> tuple[Any, ...]:
         return ("cut_watches",)
     if roll < 84:
         return ("compact",)
-    if roll < 88:
-        return ("reach_webhook", rng.random() < 0.5)
-    if roll < 92 and sort != "admitted":
-        validating = sort == "mutation missing" or rng.random() < 0.5
-        return ("install_webhooks", rng.random() < 0.4, validating)
-    if roll < 96 and sort == "webhooks missing":
-        return _past_the_rules(rng, name)
-    return ("change", name, {"parameters": values(rng)})
+    return ("reach_webhook", rng.random() < 0.5)
 
 
 def _past_the_rules(rng: Random, name: str) -> tuple[Any, ...]:

@@ -1,0 +1,103 @@
+"""What the reconciler does about changes that no webhook would have let pass."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from kubeio.types import JsonObject
+from kudo.fingerprints import fingerprint
+from tests.unit.reconciler.lives.life import Life, passes
+
+WAIT = 30.0
+STUCK: JsonObject = {"name": "t", "kind": "Dummy", "spec": {"wantErr": True}}
+DONE: JsonObject = {"name": "t", "kind": "Dummy", "spec": {"done": True}}
+
+
+def version(task: JsonObject) -> JsonObject:
+    steps = [{"name": name, "tasks": ["t"]} for name in ("a", "b")]
+    plan = {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": steps}]}
+    return {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "OperatorVersion",
+        "metadata": {"name": "v1", "namespace": "ns"},
+        "spec": {
+            "operator": {"name": "op"},
+            "version": "1",
+            "plans": {"deploy": plan},
+            "tasks": [task],
+            "parameters": [{"name": "FIXED", "immutable": True, "default": "a"}],
+        },
+    }
+
+
+def unlawful(body: Callable[[Life], Awaitable[None]], task: JsonObject) -> None:
+    """Run a body with an Instance whose first run has begun, and whose webhooks are gone then."""
+
+    async def begun(life: Life) -> None:
+        life.network.calm = True
+        await life.put_version(version(task))
+        await life.user.create("i", {})
+        await asyncio.sleep(WAIT)
+        await life.install_webhooks(mutating=False, validating=False)
+        await body(life)
+        await asyncio.sleep(WAIT)
+
+    passes(begun, "webhooks missing")
+
+
+async def changed(life: Life, edit: JsonObject) -> None:
+    await life.user.change("i", edit)
+    await asyncio.sleep(WAIT)
+
+
+def stored(life: Life) -> JsonObject:
+    found = life.observed.instance("i")
+    assert found is not None
+    return found
+
+
+def ready(life: Life) -> tuple[str, str]:
+    conditions = stored(life)["status"]["conditions"]
+    return next((one["status"], one["reason"]) for one in conditions if one["type"] == "Ready")
+
+
+def test_a_run_that_begins_to_violate_a_rule_ends_when_the_reconciler_has_died() -> None:
+    async def body(life: Life) -> None:
+        await changed(life, {"parameters": {"FIXED": "b"}})
+        assert stored(life)["status"]["planStatus"]["deploy"]["status"] == "IN_PROGRESS"
+        await life.crash(0)
+        await asyncio.sleep(1.0)
+        await asyncio.sleep(WAIT)
+        entry = stored(life)["status"]["planStatus"]["deploy"]
+        assert entry["status"] == "FATAL_ERROR"
+        assert "parameter 'FIXED' is immutable" in entry["message"]
+        assert ready(life)[0] == "False"
+
+    unlawful(body, STUCK)
+
+
+def test_a_violation_is_refused_until_it_is_taken_back() -> None:
+    async def body(life: Life) -> None:
+        assert ready(life) == ("True", "ResourcesReady")
+        await changed(life, {"parameters": {"FIXED": "b"}})
+        assert ready(life)[0] == "False"
+        await changed(life, {"parameters": {"FIXED": "a"}})
+        assert ready(life) == ("True", "ResourcesReady")
+
+    unlawful(body, DONE)
+
+
+def test_a_cancelled_run_that_never_began_makes_no_violation_good() -> None:
+    async def body(life: Life) -> None:
+        leader = life.replicas[0].candidate
+        leader.end()
+        await changed(life, {"parameters": {"FIXED": "b"}})
+        await changed(life, {"run": {"planName": "deploy", "uid": "x"}})
+        await changed(life, {"run": "cancel"})
+        leader.begin()
+        await asyncio.sleep(WAIT)
+        assert stored(life)["spec"]["planExecution"] == {}
+        assert ready(life)[0] == "False"
+        last = stored(life)["status"]["lastRun"]
+        assert last["parameters"]["FIXED"] == fingerprint("a")
+
+    unlawful(body, DONE)
