@@ -31,13 +31,13 @@ class Deletion:
             Outdated: the Instance changed; decide again.
             Superseded: another run was scheduled; decide again.
         """
-        if PLAN_CLEANUP not in version.plans:
-            await self.scheduled.forget(key_of(instance))
+        if PLAN_CLEANUP not in version.plans or FINALIZER_CLEANUP not in finalizers(instance):
+            # There is no cleanup, or somebody took the finalizer off: none is wanted.
+            instance = await self.stop(instance)
+            if self.context.events.unwritten(instance):
+                # The record of the run goes with the Instance: nobody could repeat its end.
+                return Result("deleting", requeue_after=self.context.events.times.hold)
             await self.context.release(instance)
-            return Result("deleting")
-        if FINALIZER_CLEANUP not in finalizers(instance):
-            # Somebody took it off: no cleanup is wanted.
-            await self.context.release(await self.stop(instance))
             return Result("deleting")
         if instance.scheduled.plan_name == PLAN_CLEANUP:
             return await self.scheduled.proceed(instance, version)
