@@ -30,6 +30,7 @@ class Story:
     Attributes:
         order: uids of runs in the order in which something of them was first written.
         left_behind: uids of runs that the original recorded.
+        gone: Whether it was deleted.
         let_go: Whether it was deleted without our finalizer, and so at once.
     """
 
@@ -37,6 +38,7 @@ class Story:
     record: Record = field(default_factory=Record)
     order: list[str] = field(default_factory=list)
     left_behind: set[str] = field(default_factory=set)
+    gone: bool = False
     let_go: bool = False
 
     def wrote(self, run: str) -> None:
@@ -94,6 +96,7 @@ class Observed:
             return
         if change.deleted:
             finalizers = change.old["metadata"].get("finalizers", ())
+            story.gone = True
             story.let_go = names.FINALIZER_CLEANUP not in finalizers
             return
         old = Instance.from_wire(change.old)
@@ -134,10 +137,15 @@ class Observed:
         owners = [one["uid"] for one in metadata.get("ownerReferences") or ()]
         if not run or not owners:
             return
+        story = self.stories[owners[0]]
+        if story.gone:
+            # Until its event has come the reconciler goes on with an Instance that was deleted
+            # without our finalizer; the collector takes away what that makes.
+            return
         if name == ("batch", "jobs") and change.old is None:
             self.jobs[metadata["name"], run] += 1
             assert self.jobs[metadata["name"], run] == 1, f"made twice in run {run}"
-        self.stories[owners[0]].wrote(run)
+        story.wrote(run)
 
     def _event(self, event: JsonObject) -> None:
         about = event["involvedObject"]
