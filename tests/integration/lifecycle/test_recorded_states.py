@@ -421,7 +421,11 @@ async def test_a_stuck_plan_ends_with_the_deletion_and_cleanup_runs_once(
 
     assert await ends_of(world, NEW) == ["Execution of plan stuck finished with status FATAL_ERROR"]
     started = [e["message"] for e in await world.events("PlanStarted")]
-    assert started == ["Execution of plan cleanup started"]
+    # Nobody can know whether a crash has cost the start event of the plan that was stopped.
+    assert started == [
+        "Execution of plan stuck started",
+        "Execution of plan cleanup started",
+    ]
 
 
 async def test_a_finalizer_that_no_plan_takes_off_does_not_hold_the_instance(
