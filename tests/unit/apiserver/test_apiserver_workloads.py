@@ -80,3 +80,22 @@ def test_a_change_is_rolled_out_anew() -> None:
             assert found["status"]["updatedReplicas"] == 3
 
     run_virtually(main())
+
+
+def test_what_is_stuck_becomes_healthy_and_what_failed_stays_so() -> None:
+    async def main() -> None:
+        cluster = MemoryCluster.start()
+        client, _ = cluster.client()
+        async with client:
+            cluster.workloads.outcome = lambda obj: Outcome(
+                "failed" if obj["kind"] == "Job" else "stuck"
+            )
+            await client.create(JOB, workload())
+            await asyncio.sleep(2)
+            await client.create(DEPLOYMENT, workload())
+            cluster.workloads.make_healthy()
+            await asyncio.sleep(2)
+            assert judge(await read(client, DEPLOYMENT)).state is State.HEALTHY
+            assert judge(await read(client, JOB)).state is State.FAILED
+
+    run_virtually(main())

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.virtual_loop import NothingToDo, VirtualLoop, run_virtually
+from tests.support.virtual_loop import NothingToDo, TooBusy, VirtualLoop, run_virtually
 
 
 def test_hours_pass_at_once_and_in_order() -> None:
@@ -89,3 +89,12 @@ def test_each_iteration_can_be_counted() -> None:
             return seen
 
     assert iterations(20) - iterations(10) == 10
+
+
+def test_who_never_lets_time_pass_is_stopped() -> None:
+    async def busy() -> None:
+        while True:  # noqa: ASYNC110 - it is to be ended
+            await asyncio.sleep(0)
+
+    with pytest.raises(TooBusy, match="100000 iterations"):
+        run_virtually(busy())

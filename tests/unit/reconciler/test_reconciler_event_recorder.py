@@ -151,6 +151,17 @@ async def test_events_of_a_run_are_written_once_the_recorder_runs(bench: Bench) 
     assert (bench.waiting, bench.lost) == (0, 0)
 
 
+async def test_a_run_that_another_process_began_and_this_one_replaces_has_both_events(
+    bench: Bench,
+) -> None:
+    recorder = bench.recorder()
+    recorder.superseded(instance(), "deploy", "u")
+    recorder.stopped(instance(), "deploy", "v")
+    async with running(recorder):
+        await until(lambda: len(bench.names) == 4)
+    assert bench.names == ["i.u.started", "i.u.finished", "i.v.started", "i.v.finished"]
+
+
 @pytest.mark.parametrize(
     ("status", "severity"), [(DONE, "Normal"), (ExecutionStatus.FATAL_ERROR, "Warning")]
 )

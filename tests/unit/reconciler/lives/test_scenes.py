@@ -1,0 +1,165 @@
+"""Scenes of lives that broke a promise once."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kubeio.types import JsonObject
+from tests.support.apiserver import status
+from tests.support.apiserver.faults import UNHARMED, Fate
+from tests.support.apiserver.server import Request
+from tests.unit.reconciler.lives.life import Life, passes
+from tests.unit.reconciler.lives.network import RandomNetwork
+
+JOB = '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}, "spec": {}}'
+TASKS: list[JsonObject] = [
+    {"name": "done", "kind": "Dummy", "spec": {"done": True}},
+    {"name": "fails", "kind": "Dummy", "spec": {"wantErr": True}},
+    {"name": "delete", "kind": "Delete", "spec": {"resources": ["job.yaml"]}},
+    {"name": "apply", "kind": "Apply", "spec": {"resources": ["job.yaml"]}},
+]
+
+
+def version(**plans: list[list[str]]) -> JsonObject:
+    """Return an OperatorVersion whose plans have steps of these tasks."""
+    return {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "OperatorVersion",
+        "metadata": {"name": "v1", "namespace": "ns"},
+        "spec": {
+            "operator": {"name": "op"},
+            "version": "1",
+            "tasks": TASKS,
+            "templates": {"job.yaml": JOB},
+            "plans": {name: plan(steps) for name, steps in plans.items()},
+        },
+    }
+
+
+def plan(steps: list[list[str]]) -> JsonObject:
+    named = [{"name": f"s{number}", "tasks": tasks} for number, tasks in enumerate(steps)]
+    return {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": named}]}
+
+
+@dataclass
+class Refusing(RandomNetwork):
+    """Has the API server refuse some requests."""
+
+    refused: Callable[[Request], bool] = lambda _: False
+
+    def fate(self, request: Request) -> Fate:
+        if self.refused(request):
+            return Fate(refused=status.internal_error("not now"))
+        return UNHARMED
+
+
+def entry(life: Life, name: str) -> JsonObject:
+    stored = life.observed.instance("i")
+    assert stored is not None
+    found: JsonObject = stored["status"]["planStatus"][name]
+    return found
+
+
+def events(life: Life) -> list[tuple[str, str]]:
+    return sorted((run, what) for _, run, what in life.observed.events)
+
+
+def test_a_run_goes_on_when_its_version_was_edited_and_the_process_died() -> None:
+    async def body(life: Life) -> None:
+        life.network.calm = True
+        await life.put_version(version(deploy=[["done"], ["fails"]]))
+        await life.user.create("i", {})
+        await asyncio.sleep(10)
+        await life.put_version(version(deploy=[["done"]]))
+        await life.crash(0)
+        await asyncio.sleep(1)
+        await asyncio.sleep(60)
+        assert entry(life, "deploy")["status"] == "COMPLETE"
+
+    passes(body, "webhooks missing")
+
+
+def test_a_run_whose_version_goes_with_its_instance_has_its_end_event() -> None:
+    async def body(life: Life) -> None:
+        life.network.calm = True
+        await life.put_version(version(deploy=[["done"]], cleanup=[["fails"]]))
+        await life.user.create("i", {})
+        await asyncio.sleep(10)
+        await life.user.delete("i")
+        await asyncio.sleep(10)
+        await life.user.delete_version("v1")
+        await asyncio.sleep(60)
+        assert life.observed.instance("i") is None
+        assert [what for _, what in events(life)].count("finished") == 2
+
+    passes(body, "webhooks missing")
+
+
+def test_a_run_whose_cleanup_plan_is_gone_has_its_end_event() -> None:
+    async def body(life: Life) -> None:
+        life.network.calm = True
+        await life.put_version(version(deploy=[["done"]], cleanup=[["fails"]]))
+        await life.user.create("i", {})
+        await asyncio.sleep(10)
+        await life.user.delete("i")
+        await asyncio.sleep(10)
+        await life.put_version(version(deploy=[["done"]]))
+        await asyncio.sleep(60)
+        assert life.observed.instance("i") is None
+        assert [what for _, what in events(life)].count("finished") == 2
+
+    passes(body, "webhooks missing")
+
+
+def test_a_run_waits_for_the_end_event_of_the_one_that_it_replaces() -> None:
+    async def body(life: Life) -> None:
+        network = Refusing(life.rng, 0.0)
+        life.replicas[0].process.transports[0].network = network
+        await life.put_version(version(deploy=[["done"], ["fails"]]))
+        await life.user.create("i", {})
+        await asyncio.sleep(10)
+        network.refused = lambda request: request.path.endswith("/events")
+        await life.user.change("i", {"run": {"planName": "deploy", "uid": "x"}})
+        before = entry(life, "deploy")["uid"]
+        await asyncio.sleep(2)
+        assert entry(life, "deploy")["uid"] == before
+        network.refused = lambda _: False
+        await asyncio.sleep(10)
+        assert entry(life, "deploy")["uid"] != before
+        assert (before, "finished") in events(life)
+
+    passes(body, "admitted")
+
+
+def test_a_run_does_not_wait_long_for_an_event_that_cannot_be_written() -> None:
+    async def body(life: Life) -> None:
+        network = Refusing(life.rng, 0.0)
+        life.replicas[0].process.transports[0].network = network
+        await life.put_version(version(deploy=[["done"], ["fails"]]))
+        await life.user.create("i", {})
+        await asyncio.sleep(10)
+        network.refused = lambda request: request.path.endswith("/events")
+        await life.user.change("i", {"run": {"planName": "deploy", "uid": "x"}})
+        before = entry(life, "deploy")["uid"]
+        await asyncio.sleep(7)
+        assert entry(life, "deploy")["uid"] != before
+
+    passes(body, "admitted")
+
+
+def test_a_delete_that_fails_does_not_take_away_what_the_next_task_makes() -> None:
+    async def body(life: Life) -> None:
+        network = Refusing(life.rng, 0.0)
+        life.replicas[0].process.transports[0].network = network
+        network.refused = lambda request: (
+            request.path.endswith("/jobs/i-job")
+            or (request.method == "GET" and request.path.endswith("/jobs/job"))
+        )
+        await life.put_version(version(deploy=[["delete", "apply"]]))
+        await life.user.create("i", {})
+        await asyncio.sleep(3)
+        network.refused = lambda _: False
+        await asyncio.sleep(60)
+        assert list(life.observed.jobs.values()) == [1]
+
+    passes(body, "admitted")
