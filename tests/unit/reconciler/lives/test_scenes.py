@@ -8,6 +8,7 @@ from kubeio.types import JsonObject
 from tests.support.apiserver import status
 from tests.support.apiserver.faults import UNHARMED, Fate
 from tests.support.apiserver.server import Request
+from tests.support.apiserver.workloads import Outcome
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
 
@@ -70,7 +71,7 @@ def test_a_run_goes_on_when_its_version_was_edited_and_the_process_died() -> Non
         await life.put_version(version(deploy=[["done"], ["fails"]]))
         await life.user.create("i", {})
         await asyncio.sleep(10)
-        await life.put_version(version(deploy=[["done"]]))
+        await life.put_version(version(deploy=[["done"], ["done"], ["done"]]))
         await life.crash(0)
         await asyncio.sleep(1)
         await asyncio.sleep(60)
@@ -151,9 +152,9 @@ def test_a_delete_that_fails_does_not_take_away_what_the_next_task_makes() -> No
     async def body(life: Life) -> None:
         network = Refusing(life.rng, 0.0)
         life.replicas[0].process.transports[0].network = network
+        life.cluster.workloads.outcome = lambda _: Outcome(seconds=20)
         network.refused = lambda request: (
-            request.path.endswith("/jobs/i-job")
-            or (request.method == "GET" and request.path.endswith("/jobs/job"))
+            request.method == "GET" and request.path.endswith("/jobs/job")
         )
         await life.put_version(version(deploy=[["delete", "apply"]]))
         await life.user.create("i", {})

@@ -356,6 +356,8 @@ class Scheduled:
     ) -> Result:
         """End a run as a whole; the message stands at the plan."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        # Another process may have begun the run, and died before that event was written.
+        self.context.events.started(instance, name, uid)
         self.context.events.warning(instance, uid, reason, text)
         entry = fail((status.plan_status or {})[name], text, self.context.now())
         status = with_entry(status, entry)
