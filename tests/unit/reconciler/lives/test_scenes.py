@@ -42,6 +42,13 @@ def plan(steps: list[list[str]]) -> JsonObject:
     return {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": named}]}
 
 
+def in_parallel(*steps: list[str]) -> JsonObject:
+    """Return an OperatorVersion whose deploy has steps that run at the same time."""
+    found = version(deploy=[*steps])
+    found["spec"]["plans"]["deploy"]["phases"][0]["strategy"] = "parallel"
+    return found
+
+
 @dataclass
 class Refusing(RandomNetwork):
     """Has the API server refuse some requests."""
@@ -68,10 +75,10 @@ def events(life: Life) -> list[tuple[str, str]]:
 def test_a_run_goes_on_when_its_version_was_edited_and_the_process_died() -> None:
     async def body(life: Life) -> None:
         life.network.calm = True
-        await life.put_version(version(deploy=[["done"], ["fails"], ["done"]]))
+        await life.put_version(in_parallel(["done"], ["fails"], ["fails"]))
         await life.user.create("i", {})
         await asyncio.sleep(10)
-        await life.put_version(version(deploy=[["done"], ["done"]]))
+        await life.put_version(in_parallel(["done"], ["done"]))
         await life.crash(0)
         await asyncio.sleep(1)
         await asyncio.sleep(60)
@@ -160,6 +167,7 @@ def test_a_delete_that_fails_does_not_take_away_what_the_next_task_makes() -> No
         await life.put_version(version(deploy=[["delete", "apply"]]))
         await life.user.create("i", {})
         await asyncio.sleep(60)
+        assert entry(life, "deploy")["status"] == "COMPLETE"
         assert list(life.observed.jobs.values()) == [1]
 
     passes(body, "admitted")
