@@ -408,6 +408,9 @@ class Scheduled:
         if cleared.metadata.deleting:
             # Deleted since the terminal status: nothing is settled, the cleanup plan comes next.
             return Result("finished", requeue_after=AGAIN_SECONDS)
+        if cleared.operator_version_key != (version.metadata.namespace, version.metadata.name):
+            # Changed during the run, past admission: what is needed now is up to that version.
+            return Result("finished", requeue_after=AGAIN_SECONDS)
         settled = await self.idle.settle(cleared, version)
         # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
         return Result("finished", requeue_after=settled.requeue_after)
