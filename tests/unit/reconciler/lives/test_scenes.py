@@ -87,6 +87,29 @@ def test_a_run_goes_on_when_its_version_was_edited_and_the_process_died() -> Non
     passes(body, "webhooks missing")
 
 
+def test_what_is_needed_after_a_run_is_said_by_the_version_as_it_is_then() -> None:
+    async def body(life: Life) -> None:
+        life.network.calm = True
+        life.cluster.workloads.outcome = lambda _: Outcome(seconds=20)
+        edited = version(deploy=[["apply"]])
+        needing = version(deploy=[["apply"]])
+        needing["spec"]["parameters"] = [{"name": "NOTE", "required": True}]
+        await life.put_version(needing)
+        await life.user.create("i", {"NOTE": "a"})
+        await asyncio.sleep(10)
+        await life.put_version(edited)
+        await life.user.change("i", {"parameters": {"NOTE": None}})
+        await asyncio.sleep(60)
+        assert entry(life, "deploy")["status"] == "COMPLETE"
+        stored = life.observed.instance("i")
+        assert stored is not None
+        assert [(one["type"], one["status"]) for one in stored["status"]["conditions"]] == [
+            ("Ready", "True")
+        ]
+
+    passes(body, "webhooks missing")
+
+
 def test_a_run_whose_version_goes_with_its_instance_has_its_end_event() -> None:
     async def body(life: Life) -> None:
         life.network.calm = True

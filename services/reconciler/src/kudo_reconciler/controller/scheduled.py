@@ -44,6 +44,7 @@ from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import RunMemory
 from kudo_reconciler.keys import Key, key_of
+from kudo_reconciler.store.versions import VersionTooLarge
 
 log = logging.getLogger(__name__)
 
@@ -405,15 +406,24 @@ class Scheduled:
             await self.context.release(instance)
             return Result("deleted")
         cleared = await self.context.instances.clear_run(instance, uid)
-        if cleared.metadata.deleting:
-            # Deleted since the terminal status: nothing is settled, the cleanup plan comes next.
-            return Result("finished", requeue_after=AGAIN_SECONDS)
-        if cleared.operator_version_key != (version.metadata.namespace, version.metadata.name):
-            # Changed during the run, past admission: what is needed now is up to that version.
+        if cleared.metadata.deleting or not await self._in_force(cleared, version):
+            # Deleted since the terminal status, or another version is in force than the one that
+            # the run began with: what is needed now is not for this reconcile to say.
             return Result("finished", requeue_after=AGAIN_SECONDS)
         settled = await self.idle.settle(cleared, version)
         # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
         return Result("finished", requeue_after=settled.requeue_after)
+
+    async def _in_force(self, instance: Instance, version: OperatorVersion) -> bool:
+        """Whether an OperatorVersion is the one of an Instance, and nobody has edited it since."""
+        try:
+            found = await self.context.versions.get(instance.operator_version_key)
+        except VersionTooLarge:
+            return False
+        return found is not None and (found.metadata.uid, found.metadata.resource_version) == (
+            version.metadata.uid,
+            version.metadata.resource_version,
+        )
 
 
 def _problems(instance: Instance, version: OperatorVersion, name: str, plan: Plan) -> str:
