@@ -16,10 +16,10 @@ from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from tests.integration.acting.acting_reconciler import ACCOUNT
 from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.pipe.conftest import exec_port, pipes
+from tests.integration.pipe.conftest import exec_port, pipes, running_kubelet
 from tests.integration.support import World
 
-__all__ = ["exec_port", "pipes"]
+__all__ = ["exec_port", "pipes", "running_kubelet"]
 
 _PROGRAM = Path(__file__).with_name("acting_reconciler.py")
 _RECONCILER = "kudo-reconciler"

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +34,7 @@ async def debugged(world: World) -> AsyncIterator[World]:
     reconciler = installation.another_reconciler("debugged", "--log-level=debug")
     reconciler.log.unlink(missing_ok=True)
     reconciler.start()
-    yield world
+    yield replace(world, reconcilers=(reconciler,))
     reconciler.stop()
 
 
