@@ -43,12 +43,15 @@ class Controller:
             except QueueClosed:
                 return
             try:
-                with log_context(namespace=key.namespace, instance=key.name):
-                    await self._one_pass(key)
+                await self._one_pass(key)
             finally:
                 self.queue.done(key)
 
     async def _one_pass(self, key: Key) -> None:
+        with log_context(namespace=key.namespace, instance=key.name):
+            await self._reconcile(key)
+
+    async def _reconcile(self, key: Key) -> None:
         started = loop_seconds()
         try:
             result = await self.reconciler.reconcile(key)

@@ -216,10 +216,9 @@ class Scheduled:
         memory = self._memories.get(key)
         # Until its first status is stored, a run may be taken over more than once.
         announced = memory is not None and memory.is_of(instance, uid)
-        for old_uid, old_name in self._replaced(key, instance).items():
-            self.context.events.superseded(instance, old_name, old_uid)
-            if not announced:
-                self.context.metrics.run_superseded(old_name)
+        if not announced:
+            for plan in self._replaced(key, instance).values():
+                self.context.metrics.run_superseded(plan)
         known = instance.plan_status.get(name)
         if known is None or known.uid != uid:
             if not announced:
