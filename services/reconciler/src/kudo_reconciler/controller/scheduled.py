@@ -20,6 +20,7 @@ from kudo.api import (
     Plan,
     PlanStatus,
 )
+from kudo.children import dependencies_of
 from kudo.execution import Intent, check_plan, fail, finished_tasks, status_of
 from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
@@ -88,19 +89,22 @@ class Scheduled:
             await self.context.instances.schedule(instance, name, self.context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         entry = instance.plan_status.get(name)
-        if entry is not None and entry.uid == uid and status_of(entry).terminal:
+        if entry is not None and entry.uid != uid:
+            entry = None  # that of another run
+        if entry is not None and status_of(entry).terminal:
             return await self.end(instance, version, entry)
         memory = self._memories.get(key)
         if memory is not None and not memory.is_of(instance, uid):
             # Nothing of the old run may arrive once anything of the new one was sent.
             await self.runner.end(memory, Intent.CANCEL)
-        if (entry is None or entry.uid != uid) and self.context.events.unwritten(instance):
+            memory = None
+        if entry is None and self.context.events.unwritten(instance):
             # The record of the last run is about to go: after a crash nobody could repeat its end.
             return Result("waiting", requeue_after=self.context.events.times.hold)
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
             return await self._cancel(key, instance, version)
         # Until its first status is stored, a change may come in that the rules have not seen.
-        if memory is None or not memory.is_of(instance, uid) or entry is None or entry.uid != uid:
+        if memory is None or entry is None:
             if self.context.stopping():
                 return Result("waiting")
             taken = await self._take_over(key, instance)
@@ -300,6 +304,8 @@ class Scheduled:
             return None
         children = ChildVersions(self.context.versions)
         try:
+            if not dependencies_of(memory.version, memory.plan):
+                return None
             await self.context.operations.result(
                 key, FIND_CHILDREN, memory.uid, lambda: children.tree(memory.version, memory.plan)
             )
