@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ _KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
 _SECONDS = 60.0
 _PATIENCE = 180.0
+_NUDGES = 12
 _POLL = 0.1
 _LONGEST_PAUSE = 0.8
 
@@ -88,10 +89,37 @@ class Site:
         """Remove the release, if there is one, and everything of KUDO that it leaves."""
         if self.names("secrets", f"--namespace={NAMESPACE}", "--selector=owner=helm"):
             self.helm("uninstall", "--no-hooks")
-        self.kubectl("delete", "crds", "--ignore-not-found", *CRDS)
+        self.delete_crds(*CRDS)
         leftovers = "jobs,leases,secrets,configmaps,serviceaccounts,pods,services,statefulsets"
         # Some are made anew as soon as they are gone, so nobody should wait for their end.
         self.kubectl("delete", leftovers, "--all", f"--namespace={NAMESPACE}", "--wait=false")
+
+    def delete_crds(self, *names: str) -> None:
+        """Delete CustomResourceDefinitions and wait until they are gone.
+
+        Raises:
+            AssertionError: some are still there; their conditions are in its text.
+        """
+        self.kubectl("delete", "crds", "--ignore-not-found", "--wait=false", *names)
+        for nudge in range(_NUDGES):
+            left = self._left(names)
+            deadline = time.monotonic() + _SECONDS / 2
+            while left and time.monotonic() < deadline:
+                time.sleep(_POLL)
+                left = self._left(names)
+            if not left:
+                return
+            # Now and then one stays as it is. The controller in the API server that ends it looks
+            # again when it changes, and at all of them every five minutes.
+            for crd in left:
+                with suppress(KubectlError):  # gone meanwhile
+                    self.kubectl("annotate", "crd", crd["metadata"]["name"], f"nudge-{nudge}=")
+        told = {crd["metadata"]["name"]: crd["status"]["conditions"] for crd in left}
+        raise AssertionError(f"these CRDs are not gone: {json.dumps(told, indent=1)}")
+
+    def _left(self, names: tuple[str, ...]) -> list[Json]:
+        crds: list[Json] = self.get("crds")["items"]
+        return [crd for crd in crds if crd["metadata"]["name"] in names]
 
     def account(self, name: str, folder: Path) -> Path:
         """Write what a pod of a service account finds mounted, and return the folder."""

@@ -104,7 +104,7 @@ async def admin(site: Site) -> AsyncIterator[Client]:
         await install_crds(client)
         yield client
     names = [f"{name}.cert-manager.io" for name in _CERT_MANAGER_CRDS]
-    await asyncio.to_thread(site.kubectl, "delete", "crds", "--ignore-not-found", *names)
+    await asyncio.to_thread(site.delete_crds, *names)
 
 
 def test_without_cert_manager_it_says_what_can_be_done(site: Site) -> None:
