@@ -11,7 +11,7 @@ from kubectl_kudo.errors import CliError, UsageError, describe
 from kubectl_kudo.installation import Installation, described
 from kubectl_kudo.installed import check_namespace, look
 from kubectl_kudo.kinds import INSTANCES
-from kubectl_kudo.outcome import triggered
+from kubectl_kudo.outcome import triggered, triggered_plan
 from kubectl_kudo.output import JsonObject, say
 from kubectl_kudo.resolving import find, with_dependencies
 from kubectl_kudo.session import Session, in_session
@@ -66,7 +66,7 @@ async def _create(session: Session, instance: JsonObject) -> JsonObject:
         text = f"failed to create {described(INSTANCES, instance)}: {describe(error)}"
         raise CliError(text) from error
     session.report.done(f"{described(INSTANCES, made)} created")
-    session.report.foretell(None, made)
+    session.report.foretell(triggered_plan(None, made))
     return made
 
 

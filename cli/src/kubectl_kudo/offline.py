@@ -12,6 +12,7 @@ from kubectl_kudo.dry_run import Judged
 from kubectl_kudo.installation import described
 from kubectl_kudo.installed_versions import no_cluster
 from kubectl_kudo.kinds import INSTANCES
+from kubectl_kudo.outcome import triggered_plan
 from kubectl_kudo.output import JsonObject, talk
 from kubectl_kudo.session import namespace_of, report_of
 from kudo.packages import Located, resolve
@@ -38,5 +39,5 @@ async def _judge(args: Args, contents: Contents, instance: JsonObject | None) ->
     if instance is not None:
         made = await writes.create(INSTANCES, instance)
         report.done(f"{described(INSTANCES, instance)} created")
-        report.foretell(None, made)
+        report.foretell(triggered_plan(None, made))
     report.show_all(writes.objects)

@@ -82,6 +82,17 @@ def triggered(before: JsonObject | None, after: JsonObject) -> Target | None:
     return target
 
 
+def triggered_plan(before: JsonObject | None, after: JsonObject) -> str | None:
+    """Return the plan of the run that a write caused; empty while nobody has chosen it.
+
+    Args:
+        before: As of `triggered`.
+        after: As of `triggered`.
+    """
+    run = triggered(before, after)
+    return None if run is None else run.plan
+
+
 def _wanted(instance: JsonObject) -> tuple[object, object]:
     spec = instance.get("spec") or {}
     return spec.get("operatorVersion"), spec.get("parameters") or {}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubectl_kudo.arguments import CLIENT, NONE, SERVER
-from kubectl_kudo.outcome import triggered
 from kubectl_kudo.output import JsonObject, many, one, say, talk, without_bookkeeping
 
 _BEHIND: Final = {NONE: "", CLIENT: " (dry run)", SERVER: " (server dry run)"}
@@ -39,20 +38,18 @@ class Report:
         """Tell of something else."""
         (talk if self.output else say)(text)
 
-    def foretell(self, before: JsonObject | None, after: JsonObject) -> None:
+    def foretell(self, plan: str | None) -> None:
         """Tell which plan would run; after a real write that is seen, not foretold.
 
         Args:
-            before: The Instance before the write; None if the write creates it.
-            after: The Instance that the write returned.
+            plan: The plan; empty if the reconciler would choose it, None if none would run.
         """
         if not self.dry:
             return
-        run = triggered(before, after)
-        if run is None:
+        if plan is None:
             self.say("no plan would run")
-        elif run.plan:
-            self.say(f"plan {run.plan} would run")
+        elif plan:
+            self.say(f"plan {plan} would run")
         else:
             self.say("the reconciler would choose the plan: no webhook of KUDO answered")
 

@@ -3,7 +3,7 @@
 from kubectl_kudo.arguments import Args
 from kubectl_kudo.errors import UsageError, no_arguments
 from kubectl_kudo.kinds import INSTANCES
-from kubectl_kudo.outcome import triggered
+from kubectl_kudo.outcome import triggered, triggered_plan
 from kubectl_kudo.output import JsonObject, say, talk
 from kubectl_kudo.session import Session, in_session
 from kubectl_kudo.values import given_values
@@ -31,7 +31,7 @@ async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     patch: JsonObject = {"spec": {"parameters": values}}
     after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
     session.report.done(f"Instance {args.instance} was updated.")
-    session.report.foretell(before, after)
+    session.report.foretell(triggered_plan(before, after))
     session.report.show(session.writes.objects[-1])
     if args.wait and not session.report.dry:
         await _wait(session, args, before, after)

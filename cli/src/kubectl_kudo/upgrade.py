@@ -13,7 +13,7 @@ from kubectl_kudo.errors import CliError, UsageError
 from kubectl_kudo.installation import Installation, described
 from kubectl_kudo.installed import look
 from kubectl_kudo.kinds import INSTANCES
-from kubectl_kudo.outcome import triggered
+from kubectl_kudo.outcome import triggered, triggered_plan
 from kubectl_kudo.output import JsonObject, say, talk
 from kubectl_kudo.resolving import find, with_dependencies
 from kubectl_kudo.session import Session, in_session
@@ -87,7 +87,7 @@ async def _send(
         INSTANCES, session.namespace, before["metadata"]["name"], {"spec": spec}
     )
     session.report.done(f"{described(INSTANCES, after)} updated")
-    session.report.foretell(before, after)
+    session.report.foretell(triggered_plan(before, after))
     return after
 
 
