@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.command import PROGRAM, Command, Group, find
-from kubectl_kudo.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, describe
+from kubectl_kudo.core.command import PROGRAM, Command, Group, find
+from kubectl_kudo.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, describe
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +55,7 @@ def _run(argv: list[str]) -> None:
 
 
 def _run_group(group: Group, argv: list[str]) -> None:
-    from kubectl_kudo.arguments import Parser
+    from kubectl_kudo.core.arguments import Parser
 
     Parser(group.name).parse(argv)
     print(group.help(), end="")

@@ -1,6 +1,6 @@
 """The commands there are, in the order in which the help shows them, and what the help says."""
 
-from kubectl_kudo.arguments import (
+from kubectl_kudo.core.arguments import (
     DRY_RUN,
     INSTANCE,
     OUTPUT,
@@ -11,7 +11,7 @@ from kubectl_kudo.arguments import (
     Flag,
     seconds,
 )
-from kubectl_kudo.command import Command, Group
+from kubectl_kudo.core.command import Command, Group
 
 _WAITING = (
     "With --wait the progress is shown on stderr: as a tree on a terminal, as lines otherwise. "
@@ -25,7 +25,7 @@ _TRYING = (
 INIT = Command(
     "init",
     "Install KUDO in the cluster: its CRDs, its webhook and its reconciler.",
-    "init",
+    "init.dispatch",
     flags=(
         Flag(("--client-only", "-c"), "accepted for old scripts; does nothing", default=False),
         Flag(("--crd-only",), "install the CRDs alone", default=False),
@@ -99,7 +99,7 @@ INIT = Command(
 INSTALL = Command(
     "install",
     "Install an operator from a folder or a .tgz file, and create an instance of it.",
-    "install",
+    "instances.install_package",
     "<folder|tgz>",
     (
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
@@ -128,7 +128,7 @@ INSTALL = Command(
 UPDATE = Command(
     "update",
     "Change parameters of an instance; the plan that they trigger runs.",
-    "update",
+    "instances.update_parameters",
     flags=(INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
     more="Parameters that are not named keep their values.\n\n" + _WAITING + "\n\n" + _TRYING,
     examples=(
@@ -143,7 +143,7 @@ UPDATE = Command(
 UPGRADE = Command(
     "upgrade",
     "Upgrade an instance to the version of its operator that a package holds.",
-    "upgrade",
+    "instances.upgrade_instance",
     "<folder|tgz>",
     (INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
     more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
@@ -161,7 +161,7 @@ UPGRADE = Command(
 UNINSTALL = Command(
     "uninstall",
     "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
-    "uninstall",
+    "instances.delete_instance",
     flags=(INSTANCE, WAIT, WAIT_TIME, DRY_RUN),
     required=("instance",),
     more="Instances that its plans created (KudoOperator tasks) go with it. The operator and its "
@@ -171,7 +171,7 @@ UNINSTALL = Command(
 GET = Command(
     "get",
     "List the instances, operators or operatorversions of a namespace.",
-    "get",
+    "instances.list_objects",
     "<instances|operators|operatorversions|all>",
     (OUTPUT,),
     examples=(
@@ -182,7 +182,7 @@ GET = Command(
 PLAN_STATUS = Command(
     "plan status",
     "Show the plans of an instance, and how far the last one came.",
-    "plan_status",
+    "plans.show_status",
     flags=(INSTANCE, WAIT, OUTPUT),
     required=("instance",),
     more="With --wait the command ends when the plan does: well on COMPLETE, with an error on "
@@ -195,7 +195,7 @@ PLAN_STATUS = Command(
 PLAN_TRIGGER = Command(
     "plan trigger",
     "Run a plan of an instance, or start the running one again.",
-    "plan_trigger",
+    "plans.trigger_plan",
     flags=(
         INSTANCE,
         Flag(("--name",), "name of the plan", "plan"),
@@ -210,7 +210,7 @@ PLAN_TRIGGER = Command(
 PLAN_HISTORY = Command(
     "plan history",
     "Show how and when the last run of each plan ended.",
-    "plan_history",
+    "plans.show_history",
     flags=(INSTANCE, OUTPUT),
     more="The cluster keeps the last run of each plan. With -o it is printed as data.",
     examples=(
@@ -221,7 +221,7 @@ PLAN_HISTORY = Command(
 PLAN_CANCEL = Command(
     "plan cancel",
     "End the running plan of an instance with FATAL_ERROR.",
-    "plan_cancel",
+    "plans.cancel_plan",
     flags=(INSTANCE, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
     required=("instance",),
     more="What the plan has done so far stays. Only the run that the command sees is cancelled, "
@@ -234,7 +234,7 @@ PLAN_CANCEL = Command(
 PLAN_WAIT = Command(
     "plan wait",
     "Wait until the running plan of an instance has ended.",
-    "plan_wait",
+    "plans.wait_for_plan",
     flags=(INSTANCE, WAIT_TIME),
     required=("instance",),
     more="The command ends well on COMPLETE and with an error on FATAL_ERROR, naming the step. "
@@ -247,7 +247,7 @@ PLAN_WAIT = Command(
 PACKAGE_VERIFY = Command(
     "package verify",
     "Check a package; no cluster is asked.",
-    "package_verify",
+    "packages.verify_package",
     "<folder|tgz>",
     (Flag(OUTPUT.names, "yaml or json: what was found, as data", OUTPUT.value),),
     more="Errors keep a package from being installed or its plans from running; warnings do not. "

@@ -4,9 +4,9 @@ import os
 import sys
 
 from kubectl_kudo import __version__
-from kubectl_kudo.arguments import Args
-from kubectl_kudo.errors import no_arguments
-from kubectl_kudo.output import check_format, one, say
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import no_arguments
+from kubectl_kudo.core.output import check_format, one, say
 
 
 def run(args: Args) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from kubectl_kudo.__main__ import main
 from tests.unit.cli.fake_api import FakeApi, status
-from tests.unit.cli.init_api import InitApi
 
 KUBECONFIG = """\
 apiVersion: v1
@@ -69,26 +68,6 @@ def kudo(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     path.write_text(KUBECONFIG.format(url=api.url))
     monkeypatch.setenv("KUBECONFIG", str(path))
     return run
-
-
-@pytest.fixture
-def server() -> Iterator[InitApi]:
-    """Return an API server where KUDO is not installed."""
-    with InitApi().running() as server:
-        yield server
-
-
-@pytest.fixture
-def init(run: Run, server: InitApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Return a function that runs `kubectl kudo init` against that server."""
-    path = tmp_path / "kubeconfig"
-    path.write_text(KUBECONFIG.format(url=server.url))
-    monkeypatch.setenv("KUBECONFIG", str(path))
-
-    def init(*flags: str) -> Ran:
-        return run("init", *flags)
-
-    return init
 
 
 @pytest.fixture

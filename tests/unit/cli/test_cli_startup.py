@@ -2,25 +2,16 @@
 
 import importlib.metadata
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kubectl_kudo import __version__
 from tests.unit.cli.conftest import Run
+from tests.unit.cli.imports import imported
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging")
-
-
-def imported(code: str) -> set[str]:
-    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, check=True, text=True
-    )
-    return set(json.loads(done.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("argv", [["version"], ["--help"], ["install", "--help"], ["brew"]])
@@ -32,8 +23,9 @@ def test_help_and_version_import_nothing_heavy(argv: list[str]) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        *("get", "uninstall", "plan_trigger", "plan_status"),
-        *("plan_history", "plan_wait", "plan_cancel"),
+        *("instances.list_objects", "instances.delete_instance"),
+        *("plans.trigger_plan", "plans.show_status", "plans.show_history"),
+        *("plans.wait_for_plan", "plans.cancel_plan"),
     ],
 )
 def test_commands_that_read_and_patch_do_without_models(module: str) -> None:

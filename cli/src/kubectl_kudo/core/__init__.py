@@ -1,0 +1,1 @@
+"""What every command uses: flags, output, errors, the connection to a cluster, and dry runs."""

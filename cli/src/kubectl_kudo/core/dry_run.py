@@ -1,0 +1,210 @@
+"""What `--dry-run` does in the place of writing.
+
+`client`: nothing is sent. The admission rules, which are those of the webhook, judge each write of
+an Instance against what the cluster holds and what the command would have created before it.
+
+`server`: everything is sent with `dryRun=All`, so the API server and its webhooks judge. They do
+not know an OperatorVersion that is only tried out, so an Instance of one is judged as by `client`.
+"""
+
+import copy
+from collections.abc import Sequence
+from typing import Literal
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS
+from kubectl_kudo.core.output import JsonObject, talk, warn
+from kubectl_kudo.core.writing import Sent
+from kubeio.client import Client
+from kubeio.errors import NotFound
+from kubeio.resource import Resource
+from kudo.admission import Decision, Request, Review, VersionKey, Versions, mutate
+from kudo.api import OperatorVersion
+from kudo.problems import InvalidInput, Problem
+
+Operation = Literal["CREATE", "UPDATE"]
+
+
+class Judged:
+    """Writes that are judged and sent nowhere.
+
+    Args:
+        client: Reads what the cluster holds; None judges by what the command creates alone.
+    """
+
+    def __init__(self, client: Client | None) -> None:
+        self.objects: list[JsonObject] = []
+        self._client = client
+        self._created: dict[VersionKey, JsonObject] = {}
+
+    async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        if kind is OPERATOR_VERSIONS:
+            self.remember(obj)
+        return await self._written(kind, obj, None)
+
+    async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        stored = await self._stored(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
+        return await self._written(kind, obj, stored)
+
+    async def merge_patch(
+        self, kind: Resource, namespace: str, name: str, patch: JsonObject
+    ) -> JsonObject:
+        stored = await self._stored(kind, namespace, name)
+        return await self._written(kind, merged(stored, patch), stored)
+
+    async def json_patch(
+        self, kind: Resource, namespace: str, name: str, operations: Sequence[JsonObject]
+    ) -> JsonObject:
+        stored = await self._stored(kind, namespace, name)
+        return await self._written(kind, patched(stored, operations), stored)
+
+    async def delete(self, kind: Resource, obj: JsonObject) -> None:
+        """Do nothing: admission rules do not judge deletions."""
+
+    def remember(self, version: JsonObject) -> None:
+        """Judge Instances as if this OperatorVersion were in the cluster."""
+        metadata = version["metadata"]
+        self._created[metadata["namespace"], metadata["name"]] = version
+
+    def remembers(self, instance: JsonObject) -> bool:
+        """Return whether an Instance is of an OperatorVersion that is not in the cluster."""
+        reference = instance["spec"]["operatorVersion"]
+        namespace = reference.get("namespace") or instance["metadata"]["namespace"]
+        return (namespace, reference["name"]) in self._created
+
+    async def _stored(self, kind: Resource, namespace: str, name: str) -> JsonObject:
+        assert self._client is not None, "without a cluster nothing is stored"
+        return await self._client.get(kind, name, namespace=namespace)
+
+    async def _written(
+        self, kind: Resource, obj: JsonObject, stored: JsonObject | None
+    ) -> JsonObject:
+        self.objects.append(obj)
+        if kind is not INSTANCES:
+            return obj
+        decision = await self._decide(obj, stored)
+        for warning in decision.warnings:
+            warn(warning)
+        if not decision.allowed:
+            raise denied(decision.problems)
+        return patched(obj, decision.patch)
+
+    async def _decide(self, obj: JsonObject, stored: JsonObject | None) -> Decision:
+        operation: Operation = "UPDATE" if stored else "CREATE"
+        metadata = obj["metadata"]
+        try:
+            request = Request(operation, metadata["namespace"], metadata["name"], obj, stored)
+            review = Review.of(request)
+        except InvalidInput as error:
+            raise denied(error.problems) from error
+        versions: Versions = {key: await self._version(key) for key in review.references()}
+        return mutate(review, versions, fresh_uid=lambda: str(uuid4()))
+
+    async def _version(self, key: VersionKey) -> OperatorVersion | None:
+        wire = self._created.get(key)
+        namespace, name = key
+        if wire is None and self._client is not None and name:
+            try:
+                wire = await self._client.get(OPERATOR_VERSIONS, name, namespace=namespace)
+            except NotFound:
+                return None
+        try:
+            return OperatorVersion.from_wire(wire) if wire else None
+        except ValidationError as error:
+            text = f"OperatorVersion {namespace}/{name} cannot be read: {error}"
+            raise CliError(text) from error
+
+
+class OnServer:
+    """Writes that the API server judges and does not store.
+
+    Args:
+        client: The connection.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._sent = Sent(client, dry_run=True)
+        self._judged = Judged(client)
+        self.objects = self._judged.objects = self._sent.objects
+
+    async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        if kind is INSTANCES and self._judged.remembers(obj):
+            _say_who_judges(obj)
+            return await self._judged.create(kind, obj)
+        made = await self._sent.create(kind, obj)
+        if kind is OPERATOR_VERSIONS:
+            self._judged.remember(obj)
+        return made
+
+    async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        return await self._sent.replace(kind, obj)
+
+    async def merge_patch(
+        self, kind: Resource, namespace: str, name: str, patch: JsonObject
+    ) -> JsonObject:
+        reference = patch["spec"].get("operatorVersion")
+        asked = {"metadata": {"namespace": namespace, "name": name}, "spec": patch["spec"]}
+        if reference and self._judged.remembers(asked):
+            _say_who_judges(asked)
+            return await self._judged.merge_patch(kind, namespace, name, patch)
+        return await self._sent.merge_patch(kind, namespace, name, patch)
+
+    async def json_patch(
+        self, kind: Resource, namespace: str, name: str, operations: Sequence[JsonObject]
+    ) -> JsonObject:
+        return await self._sent.json_patch(kind, namespace, name, operations)
+
+    async def delete(self, kind: Resource, obj: JsonObject) -> None:
+        await self._sent.delete(kind, obj)
+
+
+def _say_who_judges(instance: JsonObject) -> None:
+    metadata, version = instance["metadata"], instance["spec"]["operatorVersion"]["name"]
+    talk(
+        f"operatorversion {metadata['namespace']}/{version} is not in the cluster yet, so the API "
+        f"server cannot judge instance {metadata['namespace']}/{metadata['name']}; it was judged "
+        "here, by the same rules"
+    )
+
+
+def denied(problems: Sequence[Problem]) -> CliError:
+    """Return the denial: the reason, and what the webhook would say."""
+    text = "\n".join(problem.message for problem in problems)
+    return CliError(f"the request would be denied ({problems[0].reason}): {text}")
+
+
+def merged(target: JsonObject, patch: JsonObject) -> JsonObject:
+    """Return the object after an RFC 7386 patch."""
+    result = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict):
+            before = result.get(key)
+            result[key] = merged(before if isinstance(before, dict) else {}, value)
+        else:
+            result[key] = value
+    return result
+
+
+def patched(target: JsonObject, operations: Sequence[JsonObject]) -> JsonObject:
+    """Return the object after the `test` and `add` operations of an RFC 6902 patch.
+
+    Raises:
+        CliError: a test fails.
+    """
+    result = copy.deepcopy(target)
+    for operation in operations:
+        *path, last = operation["path"].strip("/").split("/")
+        parent = result
+        for key in path:
+            parent = parent.setdefault(key, {})
+        if operation["op"] == "add":
+            parent[last] = operation["value"]
+        elif parent.get(last) != operation["value"]:
+            name = target["metadata"]["name"]
+            raise CliError(f"instance {name} changed meanwhile; try again")
+    return result

@@ -1,0 +1,79 @@
+"""What is written where: data and result lines to stdout, everything else to stderr."""
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kubectl_kudo.core.errors import CliError
+
+if TYPE_CHECKING:
+    import yaml
+
+JsonObject = dict[str, Any]
+
+_WRONG_FORMAT = "invalid output format, only support 'yaml' or 'json' or empty"
+
+
+def say(line: str = "") -> None:
+    """Print a result line; at once, because scripts read along."""
+    print(line, flush=True)
+
+
+def talk(line: str) -> None:
+    """Print something for people that is not the result."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """Show a warning of the API server."""
+    label = "\033[33;1mWarning:\033[0m" if sys.stderr.isatty() else "Warning:"
+    talk(f"{label} {text}")
+
+
+def check_format(output: str) -> None:
+    """Raise CliError if the value of `-o` is none of the known ones."""
+    if output not in {"", "yaml", "json"}:
+        raise CliError(_WRONG_FORMAT)
+
+
+def one(obj: JsonObject, output: str) -> str:
+    """Return one object as text."""
+    return f"{_yaml(obj)}\n" if output == "yaml" else f"{_json(obj)}\n"
+
+
+def many(objects: Iterable[JsonObject], output: str) -> str:
+    """Return objects as a stream of YAML documents, or as a JSON array."""
+    if output == "yaml":
+        return "".join(f"---\n{_yaml(obj)}\n" for obj in objects) + "...\n"
+    return f"{_json(list(objects))}\n"
+
+
+def without_bookkeeping(obj: JsonObject) -> JsonObject:
+    """Return the object as `kubectl get` shows it, without managedFields."""
+    metadata = obj.get("metadata") or {}
+    kept = {key: value for key, value in metadata.items() if key != "managedFields"}
+    return {**obj, "metadata": kept}
+
+
+def _json(value: JsonObject | list[JsonObject]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _yaml(obj: JsonObject) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Writes texts of several lines as blocks, so that templates stay readable."""
+
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    Dumper.add_representer(str, _text)
+    text: str = yaml.dump(obj, Dumper=Dumper, sort_keys=True, allow_unicode=True, width=2**20)
+    return text
+
+
+def _text(dumper: "yaml.SafeDumper", value: str) -> "yaml.ScalarNode":
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)

@@ -1,0 +1,198 @@
+"""The connection of one command: which cluster, which namespace, and whether KUDO is there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from kubectl_kudo import __version__
+from kubectl_kudo.core.arguments import CLIENT, NONE, Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
+from kubectl_kudo.core.naming import name_fault
+from kubectl_kudo.core.output import JsonObject, warn
+from kubectl_kudo.core.report import Report
+from kubectl_kudo.core.writing import Sent, Writes, check_dry_run, dry_run_mode
+from kubeio.client import Client
+from kubeio.config import load_config
+from kubeio.errors import ConfigError, Forbidden, NotFound
+from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
+
+_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A client, and the namespace that the command works in.
+
+    Attributes:
+        client: Reads.
+        namespace: The namespace.
+        writes: Where writes go.
+        report: Says what came of them.
+    """
+
+    client: Client
+    namespace: str
+    writes: Writes
+    report: Report
+
+    async def instance(self, name: str) -> JsonObject | None:
+        """Return an Instance, or None if there is none of that name."""
+        try:
+            return await self.client.get(INSTANCES, name, namespace=self.namespace)
+        except NotFound:
+            return None
+
+    async def existing_instance(self, name: str) -> JsonObject:
+        """Return an Instance.
+
+        Raises:
+            CliError: there is none of that name.
+        """
+        found = await self.instance(name)
+        if found is None:
+            raise CliError(
+                f"instance {name} in namespace {self.namespace} does not exist in the cluster"
+            )
+        return found
+
+    async def version_of(self, instance: JsonObject) -> JsonObject | None:
+        """Return the OperatorVersion of an Instance, or None if it does not exist."""
+        reference = instance["spec"].get("operatorVersion") or {}
+        namespace = reference.get("namespace") or instance["metadata"]["namespace"]
+        try:
+            return await self.client.get(
+                OPERATOR_VERSIONS, reference.get("name") or "", namespace=namespace
+            )
+        except (NotFound, ValueError):
+            return None
+
+    async def existing_version_of(self, instance: JsonObject) -> JsonObject:
+        """Return the OperatorVersion of an Instance.
+
+        Raises:
+            CliError: it does not exist.
+        """
+        found = await self.version_of(instance)
+        if found is None:
+            key = f"{self.namespace}/{instance['metadata']['name']}"
+            reference = (instance["spec"].get("operatorVersion") or {}).get("name")
+            raise CliError(f"OperatorVersion {reference} from instance {key} does not exist")
+        return found
+
+
+def in_session(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
+    """Connect as the flags say, do the work, and close the connection."""
+    check_dry_run(args)
+    asyncio.run(_work(args, work))
+
+
+async def _work(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
+    async with connect(args) as session:
+        await work(session)
+
+
+@asynccontextmanager
+async def connect(args: Args) -> AsyncIterator[Session]:
+    """Yield a session; the cluster was asked for KUDO's kinds, unless that was turned off."""
+    check_names(args)
+    config = load_config(
+        args.kubeconfig or None,
+        context=args.context or None,
+        user_agent=f"kubectl-kudo/{__version__}",
+    )
+    async with Client(config, timeout=float(args.request_timeout) or _TIMEOUT) as client:
+        client.on_warning = _pass_on
+        if args.validate_install:
+            await check_served(client)
+        namespace = args.namespace or config.namespace
+        yield Session(client, namespace, _writes_of(client, args), report_of(args))
+
+
+def namespace_of(args: Args) -> str:
+    """Return the namespace that the command works in, without asking a cluster."""
+    if args.namespace:
+        return str(args.namespace)
+    try:
+        return load_config(args.kubeconfig or None, context=args.context or None).namespace
+    except ConfigError:
+        return "default"
+
+
+def report_of(args: Args) -> Report:
+    """Return how the command tells of its writes."""
+    return Report(dry_run_mode(args), getattr(args, "output", ""))
+
+
+def check_names(args: Args) -> None:
+    """Check the names that the command line gives, before they become part of a path.
+
+    Raises:
+        CliError: no object can have such a name.
+    """
+    given = {"namespace": args.namespace, "instance": getattr(args, "instance", "")}
+    for what, name in given.items():
+        fault = name_fault(what, name) if name else ""
+        if fault:
+            raise CliError(fault)
+
+
+def _pass_on(warning: str) -> None:
+    # The finalizer's name is a promise to existing Instances; nobody who reads this can change it.
+    if f'"{FINALIZER_CLEANUP}": prefer a domain-qualified' not in warning:
+        warn(warning)
+
+
+async def check_served(client: Client) -> None:
+    """Check that the API server serves KUDO's kinds.
+
+    Discovery is asked rather than the CRDs: everybody may read it. Who may not is let through, and
+    finds out with the request itself.
+
+    Raises:
+        CliError: kinds are not served; it names them.
+    """
+    try:
+        listing = await client.raw("GET", f"/apis/{API_VERSION}")
+        served = {entry["name"] for entry in listing.get("resources") or []}
+    except NotFound:
+        served = set()
+    except Forbidden:
+        return
+    missing = [kind.name for kind in ALL if kind.plural not in served]
+    if missing:
+        raise CliError(_not_served(missing, await _versions(client)))
+
+
+async def _versions(client: Client) -> list[str]:
+    try:
+        group = await client.raw("GET", f"/apis/{GROUP}")
+    except (NotFound, Forbidden):
+        return []
+    versions = (str(entry["version"]) for entry in group.get("versions") or [])
+    return [version for version in versions if version != VERSION]
+
+
+def _not_served(missing: list[str], others: list[str]) -> str:
+    rows = [f"CRD {name} is not installed" for name in missing]
+    if others:
+        rows = [
+            f"Expected API version {VERSION} was not found for {name}, api-server only supports "
+            f"{others}. Please update your KUDO CLI."
+            for name in missing
+        ]
+    hint = (
+        "Install KUDO first by `kubectl kudo init`, or pass --validate-install=false to try anyway."
+    )
+    return "\n".join(["CRDs invalid: ", *rows, hint])
+
+
+def _writes_of(client: Client, args: Args) -> Writes:
+    """Return where the writes go that `--dry-run` asks for."""
+    mode = dry_run_mode(args)
+    if mode == NONE:
+        return Sent(client)
+    from kubectl_kudo.core.dry_run import Judged, OnServer
+
+    return Judged(client) if mode == CLIENT else OnServer(client)

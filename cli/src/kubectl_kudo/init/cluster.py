@@ -1,0 +1,132 @@
+"""What `kubectl kudo init` does with single objects: find, apply and remove them, and wait."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.core.kinds import FIELD_MANAGER
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.init.kinds import DEPLOYMENTS, OURS, REMOVABLE, STATEFUL_SETS, kind_of, named
+from kubeio.client import Client, Propagation
+from kubeio.errors import ApiError, ConnectionLost, NotFound, ServerError, TooManyRequests
+from kubeio.resource import Resource
+
+_POLL: Final = 0.5
+_CALLED: Final = "failed calling webhook"
+_UNANSWERED: Final = "look at the pods of that webhook, then run the same command again"
+_WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
+
+
+class StillThere(CliError):
+    """An object was deleted, and something keeps it."""
+
+
+async def find(
+    client: Client, kind: Resource, name: str, namespace: str | None = None
+) -> JsonObject | None:
+    """Return an object, or None if it does not exist or its kind is not served."""
+    try:
+        return await client.get(kind, name, namespace=namespace)
+    except NotFound:
+        return None
+
+
+async def find_like(client: Client, obj: JsonObject) -> JsonObject | None:
+    """Return the object of the cluster that a manifest describes, or None."""
+    metadata = obj["metadata"]
+    return await find(client, kind_of(obj), metadata["name"], metadata.get("namespace"))
+
+
+async def apply(client: Client, obj: JsonObject) -> None:
+    """Apply an object by server-side apply, whoever wrote it before.
+
+    Raises:
+        CliError: the API server refused, or did not answer; the text names object and reason.
+    """
+    kind = kind_of(obj)
+    try:
+        await client.apply(kind, obj, field_manager=FIELD_MANAGER, force=True)
+    except (ApiError, ConnectionLost) as error:
+        what, why = named(kind, obj["metadata"]["name"]), describe(error)
+        hint = f"\n  {_UNANSWERED}" if _CALLED in str(why) else ""
+        raise CliError(f"failed to apply {what}: {why}{hint}") from error
+
+
+async def remove(
+    client: Client, kind: Resource, name: str, namespace: str | None = None
+) -> JsonObject | None:
+    """Delete an object; return it as it was, or None if it is gone already.
+
+    Deployments and StatefulSets go after their pods, so that nothing works any more when they are
+    gone. The garbage collector learns of new kinds late, so nothing else waits for it.
+
+    Raises:
+        CliError: the API server refused; the text names the object and its reason.
+    """
+    try:
+        found = await client.get(kind, name, namespace=namespace)
+        uid = found["metadata"]["uid"]
+        order: Propagation = "Foreground" if kind in _WITH_PODS else "Background"
+        await client.delete(kind, name, namespace=namespace, uid=uid, propagation=order)
+    except NotFound:
+        return None
+    except ApiError as error:
+        raise CliError(f"failed to delete {named(kind, name)}: {describe(error)}") from error
+    return found
+
+
+async def installed(client: Client, namespace: str) -> list[JsonObject]:
+    """Return what `init` has installed, of this version or a former one.
+
+    Kinds that are not served are left out, as is what is not ours to remove.
+    """
+    found: list[JsonObject] = []
+    for kind in REMOVABLE:
+        try:
+            place = namespace if kind.namespaced else None
+            listed = await client.list(kind, namespace=place, label_selector=OURS)
+        except NotFound:
+            continue
+        found += listed.items
+    return found
+
+
+async def until(problem: Callable[[], Awaitable[str]], seconds: float) -> str:
+    """Wait until there is no problem any more, and return the one that is left.
+
+    An API server that does not answer for a moment is a problem like any other.
+
+    Args:
+        problem: Tells it, empty if there is none.
+        seconds: After which it is told whatever it is.
+    """
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + seconds
+    while True:
+        try:
+            found = await problem()
+        except (ConnectionLost, ServerError, TooManyRequests) as error:
+            found = describe(error) or ""
+        if not found or clock() >= deadline:
+            return found
+        await asyncio.sleep(_POLL)
+
+
+async def until_gone(
+    client: Client, kind: Resource, name: str, namespace: str | None, seconds: float
+) -> None:
+    """Wait until an object is gone.
+
+    Raises:
+        StillThere: it is not.
+    """
+
+    async def still_there() -> str:
+        if await find(client, kind, name, namespace) is None:
+            return ""
+        return f"{named(kind, name)} is still there after {seconds:.0f}s"
+
+    left = await until(still_there, seconds)
+    if left:
+        raise StillThere(left)

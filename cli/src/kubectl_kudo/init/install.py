@@ -1,0 +1,158 @@
+"""`kubectl kudo init`: installs KUDO, or brings what is installed to what it should be.
+
+The order is that of the manifests. The webhook configurations are applied empty, and a replica of
+the webhook fills them in once it can be reached: nobody is locked out meanwhile. Nothing is awaited
+but the CRDs, unless that is asked for, or KUDO 0.19 is to be replaced.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.report import Report
+from kubectl_kudo.init.checks import REQUIREMENTS, Plan, check, check_rights, old_server
+from kubectl_kudo.init.cluster import apply, find, installed, remove, until
+from kubectl_kudo.init.kinds import CRDS, RECONCILER, WEBHOOK, key_of, kind_of, named
+from kubectl_kudo.init.manifests import Manifests, read_manifests
+from kubectl_kudo.init.options import Options
+from kubectl_kudo.init.original import Original, find_original, remove_original, stop
+from kubectl_kudo.init.ready import not_working, trouble_of_pods, unavailable
+from kubeio.client import Client
+
+_AGAIN: Final = "Run the same command again to go on."
+
+
+async def install(
+    client: Client, options: Options, report: Report, *, upgrade: bool, take_over: bool, wait: bool
+) -> None:
+    """Check everything, then apply it step by step, each when the one before it holds.
+
+    Raises:
+        CliError: a requirement is not met, a step failed, or something does not get ready in time.
+    """
+    manifests = read_manifests(options)
+    await check_rights(client, manifests.all())
+    original = await find_original(client, options.namespace)
+    plan = Plan(client, options, upgrade, original, take_over)
+    await check(plan, REQUIREMENTS)
+    installation = _Installation(client, options, report, manifests)
+    await installation.run(original)
+    if wait or original is not None:
+        await installation.wait()
+    if original is not None:
+        async for name in remove_original(client, original, options.wait_seconds):
+            report.say(f"removed {name} of KUDO 0.19")
+
+
+async def install_crds(
+    client: Client, options: Options, report: Report, crds: tuple[JsonObject, ...]
+) -> None:
+    """Apply the CRDs and nothing else.
+
+    Raises:
+        CliError: a requirement is not met, or they are not served in time.
+    """
+    await check_rights(client, crds)
+    plan = Plan(client, options, upgrade=False, original=None, take_over=False)
+    await check(plan, [old_server])
+    await _apply_crds(client, options, crds)
+    report.say("✅ installed crds")
+
+
+async def _apply_crds(client: Client, options: Options, crds: Iterable[JsonObject]) -> None:
+    for crd in crds:
+        await apply(client, crd)
+    for crd in crds:
+        name = crd["metadata"]["name"]
+
+        async def unserved(name: str = name) -> str:
+            return await not_established(client, name)
+
+        await _wait_for(unserved, options, "")
+
+
+async def not_established(client: Client, name: str) -> str:
+    """Return why a CRD is not served; empty if it is."""
+    found = await find(client, CRDS, name)
+    if found is None:
+        return f"CRD {name} is not installed"
+    if found["metadata"].get("deletionTimestamp"):
+        return f"CRD {name} is being deleted, and its objects with it"
+    conditions = (found.get("status") or {}).get("conditions") or []
+    held = {condition["type"] for condition in conditions if condition["status"] == "True"}
+    return "" if "Established" in held else f"CRD {name} is not established"
+
+
+@dataclass(frozen=True, slots=True)
+class _Installation:
+    client: Client
+    options: Options
+    report: Report
+    manifests: Manifests
+
+    async def run(self, original: Original | None) -> None:
+        await _apply_crds(self.client, self.options, self.manifests.crds)
+        self._installed("crds")
+        await self._apply(self.manifests.namespace)
+        self._installed("namespace")
+        await self._apply(self.manifests.rights)
+        self._installed("service account")
+        await self._apply(self.manifests.webhook)
+        await self._apply(self.manifests.configurations)
+        self._installed("webhook")
+        if original is not None:
+            # What cannot be started here must not stop what works.
+            await self._wait(WEBHOOK)
+            await stop(self.client, original, self.options.wait_seconds)
+            self.report.say(f"stopped KUDO 0.19: {original}")
+        await self._apply(self.manifests.controller)
+        await self._remove_unused()
+        self._installed("kudo controller")
+
+    async def _remove_unused(self) -> None:
+        """Remove what a former version or the other way of TLS needed."""
+        kept = {key_of(obj) for obj in self.manifests.all()}
+        for obj in await installed(self.client, self.options.namespace):
+            if key_of(obj) not in kept:
+                metadata = obj["metadata"]
+                place = metadata.get("namespace")
+                await remove(self.client, kind_of(obj), metadata["name"], place)
+                self.report.say(f"removed {named(kind_of(obj), metadata['name'])}")
+
+    async def wait(self) -> None:
+        self.report.say("⌛Waiting for KUDO controller to be ready in your cluster...")
+        await self._wait(WEBHOOK)
+        await self._wait(RECONCILER)
+
+        async def problem() -> str:
+            return await not_working(self.client, self.options.namespace)
+
+        await _wait_for(problem, self.options, "watch timed out, readiness uncertain: ")
+        self.report.say("✅ KUDO is ready!")
+
+    async def _wait(self, name: str) -> None:
+        async def problem() -> str:
+            return await unavailable(self.client, name, self.options.namespace)
+
+        left = await until(problem, self.options.wait_seconds)
+        if left:
+            more = await trouble_of_pods(self.client, name, self.options.namespace)
+            seconds = self.options.wait_seconds
+            raise CliError(
+                f"watch timed out, readiness uncertain: after {seconds}s, {left}{more}\n  {_AGAIN}"
+            )
+
+    async def _apply(self, objects: Iterable[JsonObject]) -> None:
+        for obj in objects:
+            await apply(self.client, obj)
+
+    def _installed(self, step: str) -> None:
+        self.report.say(f"✅ installed {step}")
+
+
+async def _wait_for(problem: Callable[[], Awaitable[str]], options: Options, before: str) -> None:
+    left = await until(problem, options.wait_seconds)
+    if left:
+        raise CliError(f"{before}after {options.wait_seconds}s, {left}")

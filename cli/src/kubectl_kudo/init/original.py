@@ -1,0 +1,115 @@
+"""What `kubectl kudo init` of KUDO 0.19 left in the cluster: how it is found, stopped and removed.
+
+Its manager and ours would run every plan twice. So the old one is stopped before our reconciler
+starts, and its webhook configuration stays until our webhook judges: no change passes unjudged.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.kinds import FIELD_MANAGER
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.init.cluster import find, remove, until, until_gone
+from kubectl_kudo.init.kinds import (
+    ACCOUNTS,
+    BINDINGS,
+    MUTATING,
+    SECRETS,
+    SERVICES,
+    STATEFUL_SETS,
+    named,
+)
+from kubectl_kudo.init.options import DEFAULT_NAMESPACE
+from kubeio.client import Client
+from kubeio.errors import NotFound
+
+_MANAGER: Final = "kudo-controller-manager"
+_CONFIGURATION: Final = "kudo-manager-instance-admission-webhook-config"
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """An installation of KUDO 0.19.
+
+    Attributes:
+        namespace: Of its manager.
+        manager: Whether its StatefulSet is there.
+        configuration: Whether its webhook configuration is there.
+    """
+
+    namespace: str
+    manager: bool
+    configuration: bool
+
+    def __str__(self) -> str:
+        manager = f"StatefulSet {self.namespace}/{_MANAGER}" if self.manager else ""
+        configuration = f"{MUTATING.kind} {_CONFIGURATION}" if self.configuration else ""
+        return ", ".join(filter(None, (manager, configuration)))
+
+
+async def find_original(client: Client, namespace: str) -> Original | None:
+    """Look where its webhook configuration says, in this and in its usual namespace."""
+    configuration = await find(client, MUTATING, _CONFIGURATION)
+    for place in dict.fromkeys((*_namespaces(configuration), namespace, DEFAULT_NAMESPACE)):
+        if await find(client, STATEFUL_SETS, _MANAGER, place) is not None:
+            return Original(place, manager=True, configuration=configuration is not None)
+    if configuration is None:
+        return None
+    place = next(iter(_namespaces(configuration)), DEFAULT_NAMESPACE)
+    return Original(place, manager=False, configuration=True)
+
+
+def _namespaces(configuration: JsonObject | None) -> list[str]:
+    clients = [hook.get("clientConfig") or {} for hook in (configuration or {}).get("webhooks", [])]
+    return [one["service"]["namespace"] for one in clients if one.get("service")]
+
+
+async def stop(client: Client, original: Original, seconds: float) -> None:
+    """Have the old manager end.
+
+    Raises:
+        CliError: it still runs.
+    """
+    patch: JsonObject = {"spec": {"replicas": 0}}
+    try:
+        await client.merge_patch(
+            STATEFUL_SETS,
+            _MANAGER,
+            patch,
+            namespace=original.namespace,
+            field_manager=FIELD_MANAGER,
+        )
+    except NotFound:
+        return
+
+    async def runs() -> str:
+        found = await find(client, STATEFUL_SETS, _MANAGER, original.namespace) or {}
+        status = found.get("status") or {}
+        late = status.get("observedGeneration", 0) < found.get("metadata", {}).get("generation", 0)
+        return "it still runs" if late or status.get("replicas") else ""
+
+    if await until(runs, seconds):
+        raise CliError(f"{original.namespace}/{_MANAGER} does not end within {seconds:.0f}s")
+
+
+async def remove_original(client: Client, original: Original, seconds: float) -> AsyncIterator[str]:
+    """Remove what it is made of, and yield the name of each object that is gone.
+
+    Raises:
+        CliError: the API server refused, or its manager does not go.
+    """
+    place = original.namespace
+    for kind, name in (
+        (MUTATING, _CONFIGURATION),
+        (STATEFUL_SETS, _MANAGER),
+        (SERVICES, f"{_MANAGER}-service"),
+        (SECRETS, "kudo-webhook-server-secret"),
+        (BINDINGS, "kudo-manager-rolebinding"),
+        (ACCOUNTS, "kudo-manager"),
+    ):
+        namespace = place if kind.namespaced else None
+        if await remove(client, kind, name, namespace) is not None:
+            await until_gone(client, kind, name, namespace, seconds)
+            yield named(kind, name)

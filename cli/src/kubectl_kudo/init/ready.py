@@ -1,0 +1,100 @@
+"""Whether the services of an installation do their work."""
+
+from typing import Final
+
+from kubectl_kudo.core.errors import describe
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.init.cluster import find
+from kubectl_kudo.init.kinds import DEPLOYMENTS, PODS, RECONCILER, WEBHOOK, named
+from kubeio.client import Client
+from kubeio.errors import ApiError, KubeError
+from kudo.names import API_VERSION
+
+_HOOK: Final = "instance-admission.kudo.dev"
+_TRIED: Final = "kudo-verify-no-such-version"
+
+
+async def not_working(client: Client, namespace: str) -> str:
+    """Return why KUDO does not do its work; empty if it does."""
+    for name in (WEBHOOK, RECONCILER):
+        found = await unavailable(client, name, namespace)
+        if found:
+            return found
+    return await unjudged(client, namespace)
+
+
+async def unavailable(client: Client, name: str, namespace: str) -> str:
+    """Return why a Deployment is not rolled out; empty if it is."""
+    found = await find(client, DEPLOYMENTS, name, namespace)
+    what = named(DEPLOYMENTS, name)
+    if found is None:
+        return f"{what} is not installed"
+    status = found.get("status") or {}
+    if status.get("observedGeneration", 0) < found["metadata"]["generation"]:
+        return f"{what} is being updated"
+    wanted = found["spec"].get("replicas", 1)
+    counts = {key: status.get(f"{key}Replicas", 0) for key in ("available", "updated")}
+    if min(counts.values()) >= wanted and status.get("replicas", 0) == wanted:
+        return ""
+    if status.get("replicas", 0) > wanted and min(counts.values()) >= wanted:
+        return f"{what}: pods of the former version are still there"
+    return f"{what}: {min(counts.values())} of {wanted} replicas are available{_refused(status)}"
+
+
+def _refused(status: JsonObject) -> str:
+    """Return why pods cannot be made at all: a quota, an admission rule."""
+    for condition in status.get("conditions") or []:
+        if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
+            return f"; {condition.get('message', '')}"
+    return ""
+
+
+async def unjudged(client: Client, namespace: str) -> str:
+    """Return why the API server does not have changes judged by the webhook; empty if it does.
+
+    An Instance of an OperatorVersion that does not exist is tried with a dry run, which stores
+    nothing: only the webhook refuses it.
+    """
+    instance: JsonObject = {
+        "apiVersion": API_VERSION,
+        "kind": "Instance",
+        "metadata": {"name": _TRIED, "namespace": namespace},
+        "spec": {"operatorVersion": {"name": _TRIED}},
+    }
+    try:
+        await client.create(INSTANCES, instance, dry_run=True)
+    except ApiError as error:
+        refused = error.reason == "OperatorVersionNotFound" and _HOOK in error.message
+        return "" if refused else describe(error) or ""
+    return "the API server does not ask the webhook: its configuration is missing or empty"
+
+
+async def trouble_of_pods(client: Client, name: str, namespace: str) -> str:
+    """Return what keeps the pods of a Deployment from starting, to be added to a text."""
+    component = name.removeprefix("kudo-")
+    selector = f"app.kubernetes.io/part-of=kudo,app.kubernetes.io/component={component}"
+    try:
+        pods = await client.list(PODS, namespace=namespace, label_selector=selector)
+    except KubeError:
+        return ""
+    told = [text for pod in pods.items for text in _trouble(pod)]
+    return f"\n  {told[0]}" if told else ""
+
+
+def _trouble(pod: JsonObject) -> list[str]:
+    status, name = pod.get("status") or {}, pod["metadata"]["name"]
+    waiting = [
+        state["waiting"]
+        for container in status.get("containerStatuses") or []
+        if (state := container.get("state") or {}).get("waiting")
+    ]
+    unscheduled = [
+        condition
+        for condition in status.get("conditions") or []
+        if condition["type"] == "PodScheduled" and condition["status"] == "False"
+    ]
+    return [
+        f"pod {name}: {found.get('reason', '')} {found.get('message', '')}".rstrip()
+        for found in (*unscheduled, *waiting)
+    ]

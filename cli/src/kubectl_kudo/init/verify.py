@@ -1,0 +1,98 @@
+"""`kubectl kudo init --verify`: compares what is installed with the manifests; changes nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import JsonObject, say
+from kubectl_kudo.init.checks import elsewhere, helm_release, other_certificate
+from kubectl_kudo.init.cluster import find_like, until
+from kubectl_kudo.init.install import not_established
+from kubectl_kudo.init.kinds import CRDS, kind_of, named
+from kubectl_kudo.init.manifests import read_manifests
+from kubectl_kudo.init.options import Options
+from kubectl_kudo.init.original import find_original
+from kubectl_kudo.init.ready import not_working
+from kubeio.client import Client
+
+
+async def verify(client: Client, options: Options, *, wait: bool) -> None:
+    """Say that everything is as it should be.
+
+    Raises:
+        CliError: it is not; the text lists what is wrong. Or something else keeps the installation,
+            whose objects differ from these manifests without being wrong.
+    """
+    await _check_ours(client, options.namespace)
+
+    async def problem() -> str:
+        return "\n  ".join(await _problems(client, options))
+
+    left = await (until(problem, options.wait_seconds) if wait else problem())
+    if left:
+        raise CliError(f"KUDO installation is not valid:\n  {left}")
+    say(f"✅ KUDO is installed in namespace {options.namespace} as it should be, and works")
+
+
+async def _check_ours(client: Client, namespace: str) -> None:
+    release = await helm_release(client, namespace)
+    if release is not None:
+        test = f"helm test {release.name} --namespace={release.namespace}"
+        raise CliError(f"KUDO was installed by Helm, as release {release.name}: `{test}` checks it")
+    others = await elsewhere(client, namespace)
+    if others:
+        raise CliError(others[0])
+
+
+async def _problems(client: Client, options: Options) -> list[str]:
+    other = await other_certificate(client, options)
+    if other:
+        return [other]
+    found = [
+        problem
+        for obj in read_manifests(options).all()
+        for problem in await _problems_of(client, obj)
+    ]
+    original = await find_original(client, options.namespace)
+    if original is not None:
+        found.append(f"KUDO 0.19 is installed, too: {original}")
+    # Where objects are missing or differ, that is why it does not work.
+    more = "" if found else await not_working(client, options.namespace)
+    return [*found, more] if more else found
+
+
+async def _problems_of(client: Client, wanted: JsonObject) -> list[str]:
+    kind, name = kind_of(wanted), wanted["metadata"]["name"]
+    live = await find_like(client, wanted)
+    if kind == CRDS:
+        unserved = await not_established(client, name)
+        if unserved:
+            return [unserved]
+    if live is None:
+        return [f"{named(kind, name)} is not installed"]
+    return [f"{named(kind, name)} differs: {text}" for text in differences(wanted, live)]
+
+
+def differences(wanted: Any, live: Any, path: str = "") -> Iterator[str]:
+    """Yield where an object is not what its manifest says.
+
+    What the manifest does not name, or holds empty, is left to the API server and to others.
+
+    Args:
+        wanted: The manifest, or a part of it.
+        live: The same part of the object.
+        path: Of the part.
+    """
+    if isinstance(wanted, dict) and isinstance(live, dict):
+        for key, value in wanted.items():
+            yield from differences(value, live.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(wanted, list) and isinstance(live, list) and len(wanted) == len(live):
+        for index, value in enumerate(wanted):
+            yield from differences(value, live[index], f"{path}[{index}]")
+    elif wanted != live and wanted not in ([], {}):
+        yield f"{path} is {_shown(live)}, not {_shown(wanted)}"
+
+
+def _shown(value: Any) -> str:
+    text = "missing" if value is None else str(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"

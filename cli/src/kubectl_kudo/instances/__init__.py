@@ -1,0 +1,1 @@
+"""The commands that create, change, delete and list Instances."""

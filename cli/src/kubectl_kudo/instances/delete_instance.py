@@ -1,0 +1,40 @@
+"""`kubectl kudo uninstall`: deletes an Instance; the API server deletes what it owns."""
+
+from contextlib import suppress
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import no_arguments
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import talk, warn
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.instances.left_behind import left_behind
+from kubectl_kudo.state.children import names_below
+from kubectl_kudo.state.outcome import Target, judge_removal
+from kubectl_kudo.state.waiting import wait_and_show
+from kubeio.errors import NotFound
+from kudo.names import API_VERSION, FINALIZER_CLEANUP, PLAN_CLEANUP
+
+
+def run(args: Args) -> None:
+    no_arguments("uninstall", args.arguments, "name the instance with --instance=<name>")
+    in_session(args, lambda session: uninstall(session, args))
+
+
+async def uninstall(session: Session, args: Args) -> None:
+    """Delete the Instance that is there now, and no other one of that name."""
+    instance = await session.existing_instance(args.instance)
+    left = await left_behind(session, instance)
+    children = [name for one in await names_below(session, instance) for name in one.all()]
+    with suppress(NotFound):  # somebody else was faster; the outcome is what was asked for
+        await session.writes.delete(INSTANCES, instance)
+    session.report.done(f"instance.{API_VERSION}/{args.instance} deleted")
+    session.report.say("")
+    if session.report.dry and FINALIZER_CLEANUP in (instance["metadata"].get("finalizers") or []):
+        session.report.say(f"plan {PLAN_CLEANUP} would run first")
+    if children:
+        talk(f"these instances go with it: {', '.join(children)}")
+    if left:
+        warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
+    if args.wait and not session.report.dry:
+        target = Target(instance["metadata"]["uid"], f"{session.namespace}/{args.instance}")
+        await wait_and_show(session, target, instance, limit=args.wait_time, judge=judge_removal)

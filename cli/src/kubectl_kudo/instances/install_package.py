@@ -1,0 +1,84 @@
+"""`kubectl kudo install`: from a package to an Operator, an OperatorVersion and an Instance.
+
+The packages that it depends on are installed with it, without Instances: its plans create those.
+"""
+
+from functools import partial
+
+from kubectl_kudo.core.arguments import CLIENT, Args
+from kubectl_kudo.core.errors import CliError, UsageError, describe
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject, say
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.writing import dry_run_mode
+from kubectl_kudo.instances.values import given_values
+from kubectl_kudo.packages.contents import checked_instance, contents_of
+from kubectl_kudo.packages.installation import Installation, described
+from kubectl_kudo.packages.installed import check_namespace, look
+from kubectl_kudo.packages.resolving import find, with_dependencies
+from kubectl_kudo.state.outcome import triggered, triggered_plan
+from kubectl_kudo.state.waiting import wait_and_show
+from kubeio.errors import AlreadyExists, ApiError, ConfigError, ConnectionLost
+from kudo.packages import Located
+
+
+def run(args: Args) -> None:
+    if len(args.arguments) != 1 or not args.arguments[0]:
+        raise UsageError("expecting exactly one argument - name of the package or path to install")
+    values = given_values(args)
+    located = find(args.arguments[0])
+    try:
+        in_session(args, lambda session: install(session, args, located, values))
+    except (ConfigError, ConnectionLost) as error:
+        if dry_run_mode(args) != CLIENT:
+            raise
+        from kubectl_kudo.instances.offline import try_install
+
+        try_install(args, located, values, why=describe(error) or "")
+
+
+async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
+    """Check everything, create what is missing and, if wanted, wait for the deployment."""
+    contents = contents_of(await with_dependencies(session, located), session.namespace)
+    instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
+    await check_namespace(session)
+    found = await look(session, contents)
+    if instance is not None:
+        await _check_absent(session, instance["metadata"]["name"])
+    create = partial(_create, session, instance) if instance else None
+    created = await Installation(session, contents, found).run(create)
+    session.report.show_all(session.writes.objects)
+    if created is not None and args.wait and not session.report.dry:
+        await _wait(session, created, args.wait_time)
+
+
+async def _check_absent(session: Session, name: str) -> None:
+    if await session.instance(name) is not None:
+        raise _already_there(name, session.namespace)
+
+
+async def _create(session: Session, instance: JsonObject) -> JsonObject:
+    try:
+        made = await session.writes.create(INSTANCES, instance)
+    except AlreadyExists:
+        raise _already_there(instance["metadata"]["name"], session.namespace) from None
+    except ApiError as error:
+        text = f"failed to create {described(INSTANCES, instance)}: {describe(error)}"
+        raise CliError(text) from error
+    session.report.done(f"{described(INSTANCES, made)} created")
+    session.report.foretell(triggered_plan(None, made))
+    return made
+
+
+def _already_there(name: str, namespace: str) -> CliError:
+    return CliError(
+        f"cannot install instance '{name}' because an instance of that name already exists in "
+        f"namespace {namespace}"
+    )
+
+
+async def _wait(session: Session, instance: JsonObject, limit: int) -> None:
+    target = triggered(None, instance)
+    if target is not None:
+        await wait_and_show(session, target, instance, limit=limit)
+        say(f"instance {target.key} ready")

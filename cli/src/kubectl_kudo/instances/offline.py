@@ -1,0 +1,43 @@
+"""`kubectl kudo install --dry-run=client` where no cluster can be asked.
+
+Only the package is judged: what is installed, which Kubernetes there is and whether the namespace
+exists is not known.
+"""
+
+import asyncio
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.dry_run import Judged
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.session import namespace_of, report_of
+from kubectl_kudo.packages.contents import Contents, checked_instance, contents_of
+from kubectl_kudo.packages.installation import described
+from kubectl_kudo.packages.installed_versions import no_cluster
+from kubectl_kudo.state.outcome import triggered_plan
+from kudo.packages import Located, resolve
+
+
+def try_install(args: Args, located: Located, values: dict[str, str], *, why: str) -> None:
+    """Tell what installing the package would create and run, and why no cluster was asked.
+
+    Raises:
+        InvalidInput: the package cannot be installed anywhere.
+        CliError: neither can this Instance of it.
+    """
+    talk(f"No cluster could be asked, so only the package is judged: {why}")
+    contents = contents_of(resolve(located, no_cluster), namespace_of(args))
+    instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
+    asyncio.run(_judge(args, contents, instance))
+
+
+async def _judge(args: Args, contents: Contents, instance: JsonObject | None) -> None:
+    writes, report = Judged(None), report_of(args)
+    for kind, obj in contents.in_order():
+        await writes.create(kind, obj)
+        report.done(f"{described(kind, obj)} created")
+    if instance is not None:
+        made = await writes.create(INSTANCES, instance)
+        report.done(f"{described(INSTANCES, instance)} created")
+        report.foretell(triggered_plan(None, made))
+    report.show_all(writes.objects)

@@ -1,0 +1,143 @@
+"""What must hold before `upgrade` changes anything, and in how many changes it can be done.
+
+Pure functions over the stored objects; the admission rules themselves are asked, so that nothing is
+created that the webhook would then leave without use.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubectl_kudo.core.errors import CliError, listed
+from kudo.admission.change import Change
+from kudo.admission.rules import judge
+from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
+from kudo.problems import Problem
+from kudo.verification.semver import Version
+
+_COMES_LATER = "PlanBesideChange"
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """An upgrade as the changes that it takes.
+
+    Attributes:
+        values: Parameters that are set together with the new version.
+        plan: Plan that the new version runs.
+        later: Parameters that can be set only after that.
+        later_plan: Plan that those run.
+    """
+
+    values: Mapping[str, str]
+    plan: str
+    later: Mapping[str, str]
+    later_plan: str
+
+
+def check_newer(key: str, installed: OperatorVersion, wanted: OperatorVersion) -> None:
+    """Check that the package holds a newer version of the operator that the Instance runs.
+
+    The same operatorVersion with a newer appVersion is newer, too.
+
+    Raises:
+        CliError: it is another operator, or no newer version.
+    """
+    before, after = installed.operator_name, wanted.operator_name
+    if before and before != after:
+        raise CliError(
+            f"instance {key} runs operator '{before}' and cannot be upgraded to operator "
+            f"'{after}'; install that as a new instance"
+        )
+    if not _newer(installed, wanted):
+        old, new = _shown(installed, wanted), _shown(wanted, installed)
+        raise CliError(
+            f"upgraded version {new} is the same or smaller as current version {old} -> "
+            "not upgrading"
+        )
+
+
+def _newer(installed: OperatorVersion, wanted: OperatorVersion) -> bool:
+    order = _order(installed.spec.version, wanted.spec.version)
+    if order is None:
+        order = _order(installed.spec.app_version, wanted.spec.app_version)
+    return bool(order)
+
+
+def _order(before: str | None, after: str | None) -> bool | None:
+    """Return whether a version goes up; None if it stays. What cannot be compared goes up."""
+    if (before or "") == (after or ""):
+        return None
+    old, new = Version.parse(before or ""), Version.parse(after or "")
+    if old is None or new is None:
+        return True
+    return None if old == new else old < new
+
+
+def _shown(version: OperatorVersion, other: OperatorVersion) -> str:
+    text = version.spec.version or "(none)"
+    if version.spec.app_version == other.spec.app_version:
+        return text
+    return f"{text} (app version {version.spec.app_version or 'none'})"
+
+
+def steps_of(
+    instance: Instance,
+    installed: OperatorVersion,
+    wanted: OperatorVersion,
+    values: Mapping[str, str],
+) -> Steps:
+    """Return how the upgrade can be done: in one change or, if the rules ask for it, in two.
+
+    Then the first one takes along the parameters that only the new version knows, and those that
+    become immutable with it.
+
+    Raises:
+        CliError: it would be refused; everything that is wrong is named.
+    """
+    whole = _upgrade(instance, installed, wanted, values)
+    problems = judge(whole, submitted=True)
+    if not problems:
+        return Steps(values, whole.needed or "", {}, "")
+    if any(problem.reason != _COMES_LATER for problem in problems):
+        raise _refused(instance, problems)
+    first = {n: v for n, v in values.items() if _belongs_to_upgrade(n, installed, wanted)}
+    upgrade = _upgrade(instance, installed, wanted, first)
+    later = {name: value for name, value in values.items() if name not in first}
+    update = _update(upgrade.new, wanted, later)
+    problems = judge(upgrade, submitted=True) or judge(update, submitted=True)
+    if problems:
+        raise _refused(instance, problems)
+    return Steps(first, upgrade.needed or "", later, update.needed or "")
+
+
+def _belongs_to_upgrade(name: str, installed: OperatorVersion, wanted: OperatorVersion) -> bool:
+    before, after = installed.parameter(name), wanted.parameter(name)
+    if before is None:
+        return True
+    return bool(after and after.immutable and not before.immutable)
+
+
+def _upgrade(
+    instance: Instance,
+    installed: OperatorVersion,
+    wanted: OperatorVersion,
+    values: Mapping[str, str],
+) -> Change:
+    reference = ObjectReference(name=wanted.metadata.name)
+    spec = {"operator_version": reference, "parameters": {**instance.parameters, **values}}
+    return Change(instance, _with(instance, spec), installed, wanted)
+
+
+def _update(upgraded: Instance, version: OperatorVersion, values: Mapping[str, str]) -> Change:
+    """Return the change that comes after the upgrade has run."""
+    idle = _with(upgraded, {"plan_execution": PlanExecution()})
+    spec = {"parameters": {**idle.parameters, **values}}
+    return Change(idle, _with(idle, spec), version, version)
+
+
+def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:
+    return instance.model_copy(update={"spec": instance.spec.model_copy(update=spec)})
+
+
+def _refused(instance: Instance, problems: tuple[Problem, ...]) -> CliError:
+    return CliError(listed(f"instance {instance.key} cannot be upgraded:", problems))

@@ -1,0 +1,118 @@
+"""`kubectl kudo upgrade`: from the version that an Instance runs to that of a package."""
+
+import shlex
+from collections.abc import Mapping
+from functools import partial
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject, say, talk
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.instances.update_parameters import update
+from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.instances.values import given_values
+from kubectl_kudo.packages.contents import contents_of
+from kubectl_kudo.packages.installation import Installation, described
+from kubectl_kudo.packages.installed import look
+from kubectl_kudo.packages.resolving import find, with_dependencies
+from kubectl_kudo.state.outcome import triggered, triggered_plan
+from kubectl_kudo.state.waiting import wait_and_show
+from kudo.api import Instance, OperatorVersion
+from kudo.api.base import ApiObject
+from kudo.packages import Located
+
+_Object = TypeVar("_Object", bound=ApiObject)
+
+
+def run(args: Args) -> None:
+    if len(args.arguments) != 1 or not args.arguments[0]:
+        raise UsageError("expecting exactly one argument - name of the package or path to upgrade")
+    if not args.instance:
+        raise UsageError("please use --instance and specify instance name. It cannot be empty")
+    values = given_values(args)
+    located = find(args.arguments[0])
+    in_session(args, lambda session: upgrade(session, args, located, values))
+
+
+async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
+    """Check everything, install the version after its dependencies, and give it to the Instance."""
+    contents = contents_of(await with_dependencies(session, located), session.namespace)
+    version = contents.root.operator_version
+    before = await session.instance(args.instance)
+    if before is None:
+        raise CliError(
+            f"instance {session.namespace}/{args.instance} does not exist in the cluster"
+        )
+    steps = await _check(session, before, version, values)
+    found = await look(session, contents)
+    send = partial(_send, session, before, version, steps.values)
+    after = await Installation(session, contents, found).run(send)
+    session.report.show_all(session.writes.objects)
+    if args.wait and after is not None and not session.report.dry:
+        await _wait(session, args, before, after, steps)
+    elif steps.later:
+        talk(_still_to_do(session, args, steps))
+
+
+async def _check(
+    session: Session, before: JsonObject, version: OperatorVersion, values: dict[str, str]
+) -> Steps:
+    instance = _read(Instance, before)
+    installed = _read(OperatorVersion, await session.existing_version_of(before))
+    check_newer(instance.key, installed, version)
+    return steps_of(instance, installed, version, values)
+
+
+def _read(kind: type[_Object], wire: JsonObject) -> _Object:
+    try:
+        return kind.from_wire(wire)
+    except ValidationError as error:
+        name = f"{wire['kind']} {wire['metadata']['namespace']}/{wire['metadata']['name']}"
+        raise CliError(f"{name} cannot be read: {error}") from error
+
+
+async def _send(
+    session: Session, before: JsonObject, version: OperatorVersion, values: Mapping[str, str]
+) -> JsonObject:
+    # The version lies where the Instance is, also if the one before it did not.
+    reference = {"name": version.metadata.name, "namespace": None}
+    spec: JsonObject = {"operatorVersion": reference}
+    if values:
+        spec["parameters"] = dict(values)
+    after = await session.writes.merge_patch(
+        INSTANCES, session.namespace, before["metadata"]["name"], {"spec": spec}
+    )
+    session.report.done(f"{described(INSTANCES, after)} updated")
+    session.report.foretell(triggered_plan(before, after))
+    return after
+
+
+async def _wait(
+    session: Session, args: Args, before: JsonObject, after: JsonObject, steps: Steps
+) -> None:
+    target = triggered(before, after)
+    if target is None:
+        return
+    try:
+        await wait_and_show(session, target, after, limit=args.wait_time)
+    except CliError as error:
+        names = ", ".join(steps.later)
+        more = f"\nNot set because of that: {names}." if steps.later else ""
+        raise CliError(f"{error}{more}") from error
+    say(f"instance {target.key} ready")
+    if steps.later:
+        await update(session, args, dict(steps.later))
+
+
+def _still_to_do(session: Session, args: Args, steps: Steps) -> str:
+    given = " ".join(f"-p {shlex.quote(f'{name}={value}')}" for name, value in steps.later.items())
+    return (
+        f"Not set yet: {', '.join(steps.later)}. Their change runs plan {steps.later_plan}, which "
+        f"cannot run together with the upgrade. Once its plan {steps.plan} is COMPLETE, set them:\n"
+        f"  kubectl kudo plan wait --instance {args.instance} -n {session.namespace}\n"
+        f"  kubectl kudo update --instance {args.instance} -n {session.namespace} {given}"
+    )

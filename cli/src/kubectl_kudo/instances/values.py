@@ -1,0 +1,41 @@
+"""The parameter values that `-p` and `-P` give."""
+
+from pathlib import Path
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kudo.parameters import parse_assignments, parse_parameter_file
+from kudo.problems import InvalidInput
+
+
+def given_values(args: Args) -> dict[str, str]:
+    """Return the values of all files in their order, and over them those of `-p`.
+
+    Raises:
+        CliError: a file or an assignment cannot be understood; all of them are named.
+    """
+    values: dict[str, str] = {}
+    faults: list[str] = []
+    for name in args.parameter_file:
+        try:
+            values |= parse_parameter_file(name, _text(name))
+        except (InvalidInput, OSError, UnicodeDecodeError) as error:
+            faults.append(_fault(name, error))
+    try:
+        values |= parse_assignments(args.parameter)
+    except InvalidInput as error:
+        faults.append(str(error))
+    if faults:
+        raise CliError(f"could not parse parameters: {', '.join(faults)}")
+    return values
+
+
+def _text(name: str) -> str:
+    return Path(name).expanduser().read_text(encoding="utf-8")
+
+
+def _fault(name: str, error: Exception) -> str:
+    if isinstance(error, InvalidInput):
+        return str(error)
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"error reading from parameter file {name}: {reason}"

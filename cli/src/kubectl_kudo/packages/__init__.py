@@ -1,0 +1,1 @@
+"""Packages: the command that checks them, and their way into the cluster."""

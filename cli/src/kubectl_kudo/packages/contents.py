@@ -1,0 +1,68 @@
+"""The objects that a package brings to the cluster, with those of what it depends on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.packages.install_checks import check_instance, check_package
+from kubeio.resource import Resource
+from kudo.packages import PackageObjects, Resolution, to_objects
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is to be installed; of dependencies no Instance, plans create those.
+
+    Attributes:
+        root: Of the package itself.
+        dependencies: Of each package that it brings along.
+    """
+
+    root: PackageObjects
+    dependencies: tuple[PackageObjects, ...] = ()
+
+    @property
+    def all(self) -> tuple[PackageObjects, ...]:
+        return (self.root, *self.dependencies)
+
+    def in_order(self) -> Iterator[tuple[Resource, JsonObject]]:
+        """Yield all objects but the Instance, the package's own OperatorVersion as the last.
+
+        An Operator of which there are several versions comes once.
+        """
+        yield OPERATORS, self.root.operator.to_wire()
+        operators = {self.root.operator.metadata.name}
+        for needed in self.dependencies:
+            if needed.operator.metadata.name not in operators:
+                operators.add(needed.operator.metadata.name)
+                yield OPERATORS, needed.operator.to_wire()
+            yield OPERATOR_VERSIONS, needed.operator_version.to_wire()
+        yield OPERATOR_VERSIONS, self.root.operator_version.to_wire()
+
+
+def contents_of(resolution: Resolution, namespace: str) -> Contents:
+    """Return the objects of a package and its dependencies, after checking that they can be.
+
+    Raises:
+        InvalidInput: tasks lack what their kind needs.
+        CliError: names are impossible, or a package lacks its version.
+    """
+    packages = (resolution.root, *resolution.dependencies)
+    root, *dependencies = [to_objects(package, namespace) for package in packages]
+    for objects in (root, *dependencies):
+        check_package(objects)
+    return Contents(root, tuple(dependencies))
+
+
+def checked_instance(contents: Contents, name: str, values: dict[str, str]) -> JsonObject:
+    """Return the Instance to create; an empty name stands for the usual one.
+
+    Raises:
+        CliError: it would be refused, or has values that the package does not know.
+    """
+    wire = contents.root.instance.to_wire()
+    wire["metadata"]["name"] = name or wire["metadata"]["name"]
+    wire["spec"]["parameters"] = values
+    check_instance(wire["metadata"]["name"], contents.root.operator_version, values)
+    return wire

@@ -1,0 +1,129 @@
+"""What must hold before `install` creates anything: pure functions over the objects to create."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from kubectl_kudo.core.errors import CliError, listed
+from kubectl_kudo.core.naming import LONGEST_LABEL, LONGEST_NAME, name_fault
+from kudo.api import OperatorVersion
+from kudo.names import PLAN_DEPLOY
+from kudo.packages import PackageObjects
+from kudo.parameters import check_value, missing_required
+from kudo.problems import Problem
+
+_VERSION: Final = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?", re.ASCII)
+
+MinorVersion = tuple[int, int]
+
+
+def check_package(objects: PackageObjects) -> None:
+    """Check that the objects can be created at all.
+
+    Raises:
+        CliError: names are impossible, or the package lacks its version.
+    """
+    problems = [
+        *_name("operator", objects.operator.metadata.name, "operator.yaml: name", LONGEST_LABEL),
+        *_package_version(objects.operator_version),
+    ]
+    if problems:
+        raise CliError(listed("the package cannot be installed:", problems))
+
+
+def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str]) -> None:
+    """Check an Instance to be created, by the rules of the admission webhook and stricter ones.
+
+    A parameter that the package does not declare is an error here: it is a misspelt one.
+
+    Raises:
+        CliError: something is wrong; all of it is named.
+    """
+    missing = [
+        p.name
+        for p in version.parameters
+        if missing_required([p], values)  # one by one, for the names alone
+    ]
+    if missing:
+        names = ",".join(missing)
+        raise CliError(f"missing required parameters during installation: {names}")
+    problems = [
+        *_name("instance", name, "--instance", LONGEST_LABEL),
+        *_undeclared(version, values),
+        *_invalid(version, values),
+        *_without_deploy(version),
+    ]
+    if problems:
+        raise CliError(listed("the instance cannot be created:", problems))
+
+
+def check_kubernetes(wanted: str | None, server: Mapping[str, str]) -> None:
+    """Check the lowest version of Kubernetes that a package names against that of the server.
+
+    A server whose version cannot be read is taken to be new enough.
+
+    Raises:
+        CliError: the server is older, or the package names no version.
+    """
+    if not wanted:
+        return
+    lowest = minor_version(wanted)
+    if lowest is None:
+        raise CliError(f"unable to parse operators kubernetes version: {wanted}")
+    found = minor_version(server.get("gitVersion") or "")
+    if found is not None and found < lowest:
+        raise CliError(
+            f"expected kubernetes version of {wanted} is not supported with version: "
+            f"{server['gitVersion']}"
+        )
+
+
+def minor_version(text: str) -> MinorVersion | None:
+    """Return major and minor of a version as packages write it; None if it is none."""
+    match = _VERSION.fullmatch(text)
+    return (int(match[1]), int(match[2] or 0)) if match else None
+
+
+def _name(what: str, name: str, where: str, longest: int) -> Iterator[Problem]:
+    fault = name_fault(what, name, longest)
+    if fault:
+        yield Problem("InvalidName", fault, where)
+
+
+def _package_version(version: OperatorVersion) -> Iterator[Problem]:
+    if not version.spec.version:
+        text = "the package does not say which version it is"
+        yield Problem("VersionMissing", text, "operator.yaml: operatorVersion")
+        return
+    where = "operator.yaml: operatorVersion, appVersion"
+    yield from _name("operatorversion", version.metadata.name, where, LONGEST_NAME)
+
+
+def _undeclared(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:
+    declared = [parameter.name for parameter in version.parameters]
+    for name in values:
+        if name not in declared:
+            text = f'parameter "{name}" is not declared by the package; {_hint(name, declared)}'
+            yield Problem("ParameterUnknown", text, f"spec.parameters[{name}]")
+
+
+def _hint(name: str, declared: Iterable[str]) -> str:
+    by_lower_case = {known.lower(): known for known in declared}
+    close = get_close_matches(name.lower(), by_lower_case, n=1)
+    if close:
+        return f"did you mean {by_lower_case[close[0]]}?"
+    return f"it declares {', '.join(declared) or 'none'}"
+
+
+def _invalid(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:
+    for parameter in version.parameters:
+        problem = check_value(parameter, values.get(parameter.name, ""))
+        if problem is not None:
+            yield problem
+
+
+def _without_deploy(version: OperatorVersion) -> Iterator[Problem]:
+    if PLAN_DEPLOY not in version.plans:
+        text = f"the package has no '{PLAN_DEPLOY}' plan, which creating an instance runs"
+        yield Problem("DeployPlanMissing", text, "operator.yaml: plans")

@@ -1,0 +1,132 @@
+"""Creates the objects of packages, and takes back what it created if that fails half-way."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.session import Session
+from kubectl_kudo.packages.contents import Contents
+from kubectl_kudo.packages.installed import Found, check_same
+from kubeio.errors import AlreadyExists, ApiError, Conflict, KubeError, NotFound
+from kubeio.resource import Resource
+from kudo.packages import PackageObjects
+
+
+class Installation:
+    """One call of `install` or `upgrade`, after all checks.
+
+    Args:
+        session: The connection.
+        contents: What the package and its dependencies hold.
+        found: What is there already.
+    """
+
+    def __init__(self, session: Session, contents: Contents, found: Found) -> None:
+        self._client = session.client
+        self._writes = session.writes
+        self._report = session.report
+        self._namespace = session.namespace
+        self._contents = contents
+        self._found = found
+        self._created: list[tuple[Resource, JsonObject]] = []
+
+    async def run(self, then: Callable[[], Awaitable[JsonObject]] | None) -> JsonObject | None:
+        """Create what is missing of the operators, then write the Instance, and return it.
+
+        Args:
+            then: Writes the Instance; None if there is none to write.
+
+        Raises:
+            CliError: something was refused; the text says why, and what became of the rest.
+        """
+        try:
+            await self._create_missing()
+            instance = await then() if then else None
+        except (CliError, ApiError) as error:
+            raise CliError(f"{describe(error)}{await self._take_back()}") from error
+        for objects in self._contents.all:
+            await self._renew_operator(objects)
+        return instance
+
+    async def _create_missing(self) -> None:
+        for kind, obj in self._contents.in_order():
+            if self._found.get(kind, obj["metadata"]["name"]) is None:
+                await self._create(kind, obj)
+
+    async def _create(self, kind: Resource, obj: JsonObject) -> None:
+        try:
+            made = await self._writes.create(kind, obj)
+        except AlreadyExists:
+            await self._created_meanwhile(kind, obj)
+        except ApiError as error:
+            text = f"failed to create {described(kind, obj)}: {describe(error)}"
+            raise CliError(text) from error
+        else:
+            self._created.append((kind, made))
+            self._report.done(f"{described(kind, made)} created")
+
+    async def _created_meanwhile(self, kind: Resource, obj: JsonObject) -> None:
+        """Somebody else created the object since we looked: that is as good if it is the same."""
+        if kind is OPERATOR_VERSIONS:
+            name = obj["metadata"]["name"]
+            there = await self._client.get(kind, name, namespace=self._namespace)
+            versions = (objects.operator_version for objects in self._contents.all)
+            check_same(there, next(one for one in versions if one.metadata.name == name))
+            self._report.say(f"{described(kind, obj)} already installed")
+
+    async def _take_back(self) -> str:
+        """Delete what this call created, unless an Instance uses it; return what was done."""
+        if not self._created or self._report.dry:
+            return ""
+        try:
+            users = await self._users()
+            if users:
+                return f"\nWhat was installed stays, because {', '.join(users)} uses it."
+            for kind, made in reversed(self._created):
+                await self._delete(kind, made)
+        except KubeError as error:
+            return f"\nWhat was created before could not be removed again: {describe(error)}"
+        names = ", ".join(described(kind, made) for kind, made in reversed(self._created))
+        return f"\nRemoved again: {names}."
+
+    async def _users(self) -> list[str]:
+        versions = self._new_versions()
+        instances = await self._client.list(INSTANCES, namespace=self._namespace)
+        return [
+            f"instance {obj['metadata']['name']}"
+            for obj in instances.items
+            if (obj["spec"].get("operatorVersion") or {}).get("name") in versions
+        ]
+
+    def _new_versions(self) -> set[str]:
+        created = (made for kind, made in self._created if kind is OPERATOR_VERSIONS)
+        return {made["metadata"]["name"] for made in created}
+
+    async def _delete(self, kind: Resource, made: JsonObject) -> None:
+        metadata = made["metadata"]
+        with suppress(NotFound, Conflict):  # gone, or another object by now
+            await self._client.delete(
+                kind, metadata["name"], namespace=self._namespace, uid=metadata["uid"]
+            )
+
+    async def _renew_operator(self, objects: PackageObjects) -> None:
+        """Give an Operator that was there what a newly installed version says of it."""
+        wanted = objects.operator.to_wire()
+        there = self._found.get(OPERATORS, objects.operator.metadata.name)
+        new_version = objects.operator_version.metadata.name in self._new_versions()
+        if there is None or not new_version or there.get("spec") == wanted.get("spec"):
+            return
+        try:
+            await self._writes.replace(OPERATORS, {**there, "spec": wanted.get("spec") or {}})
+        except ApiError as error:
+            talk(f"{described(OPERATORS, wanted)} keeps its old description: {describe(error)}")
+        else:
+            self._report.done(f"{described(OPERATORS, wanted)} updated")
+
+
+def described(kind: Resource, obj: JsonObject) -> str:
+    """Return `kind namespace/name`, as result lines name an object."""
+    metadata = obj["metadata"]
+    return f"{kind.kind.lower()} {metadata['namespace']}/{metadata['name']}"

@@ -1,0 +1,136 @@
+"""What of a package is in the cluster already, and whether it is the same."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.kinds import NAMESPACES, OPERATOR_VERSIONS
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.session import Session
+from kubectl_kudo.packages.contents import Contents
+from kubectl_kudo.packages.install_checks import check_kubernetes
+from kubeio.errors import Forbidden, NotFound
+from kubeio.resource import Resource
+from kudo.api import OperatorVersion
+
+_NAMED_LISTS = ("tasks", "parameters")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The objects that stand where a package is to be installed, by plural and name."""
+
+    objects: Mapping[tuple[str, str], JsonObject]
+
+    def get(self, kind: Resource, name: str) -> JsonObject | None:
+        """Return an object of the package; None if it is not there yet."""
+        return self.objects.get((kind.plural, name))
+
+
+async def look(session: Session, contents: Contents) -> Found:
+    """Return what is in the cluster of what is to be installed, after checking that it fits.
+
+    Raises:
+        CliError: the cluster is too old, or an OperatorVersion has other content there.
+    """
+    server = await session.client.server_version()
+    for objects in contents.all:
+        check_kubernetes(objects.operator.spec.kubernetes_version, server)
+    found = Found(await _present(session, contents))
+    for objects in contents.all:
+        version = objects.operator_version
+        there = found.get(OPERATOR_VERSIONS, version.metadata.name)
+        if there is not None:
+            check_same(there, version)
+    root = contents.root.operator_version.metadata.name
+    if found.get(OPERATOR_VERSIONS, root) is not None:
+        session.report.say(f"operatorversion {session.namespace}/{root} already installed")
+    return found
+
+
+async def _present(session: Session, contents: Contents) -> dict[tuple[str, str], JsonObject]:
+    found = {}
+    for kind, obj in contents.in_order():
+        name = obj["metadata"]["name"]
+        there = await _get(session, kind, name)
+        if there is not None:
+            found[kind.plural, name] = there
+    return found
+
+
+async def _get(session: Session, kind: Resource, name: str) -> JsonObject | None:
+    try:
+        return await session.client.get(kind, name, namespace=session.namespace)
+    except NotFound:
+        return None
+
+
+async def check_namespace(session: Session) -> None:
+    """Check that the namespace is there; who may not ask finds out with the first object.
+
+    Raises:
+        CliError: it is not, or is being deleted.
+    """
+    name = session.namespace
+    try:
+        found = await session.client.get(NAMESPACES, name)
+    except NotFound:
+        hint = f"create it first: kubectl create namespace {name}"
+        raise CliError(f'namespaces "{name}" not found; {hint}') from None
+    except Forbidden:
+        return
+    if found["metadata"].get("deletionTimestamp"):
+        raise CliError(f'namespace "{name}" is being deleted; nothing can be installed in it')
+
+
+def check_same(found: JsonObject, wanted: OperatorVersion) -> None:
+    """Check that an OperatorVersion of that name has the content of the package.
+
+    Raises:
+        CliError: it has other content; the text says where and what can be done.
+    """
+    differing = list(differences(found, wanted))
+    if not differing:
+        return
+    namespace, name = wanted.metadata.namespace, wanted.metadata.name
+    more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
+    raise CliError(
+        f"operatorversion {namespace}/{name} is installed already and has other content than the "
+        f"package (it differs in {', '.join(differing[:_SHOWN])}{more}); give the package another "
+        "operatorVersion, or, if no instance uses the installed one, delete that first: "
+        f"kubectl delete operatorversions.kudo.dev {name} -n {namespace}"
+    )
+
+
+def differences(found: JsonObject, wanted: OperatorVersion) -> Iterator[str]:
+    """Yield the fields of the spec in which the two differ, as far down as names go."""
+    try:
+        there = OperatorVersion.from_wire(found).to_wire().get("spec") or {}
+    except ValidationError:
+        yield "spec"
+        return
+    ours = wanted.to_wire().get("spec") or {}
+    for key in sorted({*there, *ours}):
+        yield from _within(f"spec.{key}", key, there.get(key), ours.get(key))
+
+
+def _within(path: str, key: str, there: object, ours: object) -> Iterator[str]:
+    if there == ours:
+        return
+    before, after = _by_name(key, there), _by_name(key, ours)
+    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    if not names:
+        yield path
+    for name in names:
+        yield f"{path}[{name}]"
+
+
+def _by_name(key: str, value: object) -> dict[str, object]:
+    if isinstance(value, dict) and key in {"templates", "plans"}:
+        return value
+    if isinstance(value, list) and key in _NAMED_LISTS:
+        return {str(entry.get("name")): entry for entry in value}
+    return {}

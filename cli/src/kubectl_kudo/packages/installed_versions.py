@@ -1,0 +1,76 @@
+"""Finds the OperatorVersion that a task names by its operator among those of a namespace."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from kubectl_kudo.core.output import JsonObject
+from kudo.api import OperatorVersion, operator_version_name
+from kudo.packages import Lookup, Wanted
+from kudo.problems import InvalidInput, Problem
+from kudo.verification.semver import Version
+
+
+def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
+    """Return the lookup over these OperatorVersions: the newest that fits, by appVersion first.
+
+    One whose name is not made of operator and versions cannot be found by the engine, so it does
+    not count.
+    """
+
+    def lookup(wanted: Wanted) -> OperatorVersion:
+        found = max(_fitting(wanted, versions), key=_rank, default=None)
+        if found is None:
+            raise InvalidInput([Problem("DependencyUnresolved", _not_there(wanted, namespace))])
+        return found
+
+    return lookup
+
+
+def no_cluster(wanted: Wanted) -> OperatorVersion:
+    """Find nothing, where no cluster could be asked."""
+    text = f"whether operator {wanted.package} is installed is known to a cluster alone"
+    raise InvalidInput([Problem("DependencyUnresolved", text)])
+
+
+def _fitting(wanted: Wanted, versions: Sequence[JsonObject]) -> Iterator[OperatorVersion]:
+    for wire in versions:
+        version = _read(wire) if _operator(wire) == wanted.package else None
+        if version is None:
+            continue
+        number, app = version.spec.version or "", version.spec.app_version or ""
+        asked = wanted.operator_version in {"", number} and wanted.app_version in {"", app}
+        if asked and version.metadata.name == operator_version_name(wanted.package, number, app):
+            yield version
+
+
+def _operator(wire: JsonObject) -> object:
+    return ((wire.get("spec") or {}).get("operator") or {}).get("name")
+
+
+def _read(wire: JsonObject) -> OperatorVersion | None:
+    try:
+        return OperatorVersion.from_wire(wire)
+    except ValidationError:
+        return None
+
+
+def _rank(version: OperatorVersion) -> tuple[Any, ...]:
+    return (*_order(version.spec.app_version), *_order(version.spec.version))
+
+
+def _order(text: str | None) -> tuple[bool, Any]:
+    """Order versions as such, and below them, as texts, what is none."""
+    parsed = Version.parse(text or "")
+    return parsed is not None, text or "" if parsed is None else parsed
+
+
+def _not_there(wanted: Wanted, namespace: str) -> str:
+    return (
+        f'failed to resolve operator version in namespace "{namespace}" for name '
+        f'"{wanted.package}", version "{wanted.operator_version}", appVersion '
+        f'"{wanted.app_version}"; install it first (kubectl kudo install <its folder> '
+        f"--skip-instance -n {namespace}), or name its folder or .tgz file in the task, such as "
+        f"./{wanted.package}"
+    )

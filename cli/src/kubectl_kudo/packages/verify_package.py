@@ -1,0 +1,47 @@
+"""`kubectl kudo package verify`: what would go wrong with a package; no cluster is asked."""
+
+from collections.abc import Sequence
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.output import check_format, one, say
+from kudo.packages import locate
+from kudo.verification import Finding, verify, verify_dependencies
+
+
+def run(args: Args) -> None:
+    """Print what was found, and fail if the package is not valid."""
+    if len(args.arguments) != 1 or not args.arguments[0]:
+        raise UsageError(
+            "expecting exactly one argument - directory of the operator or name of package"
+        )
+    check_format(args.output)
+    located = locate(args.arguments[0])
+    findings = (*verify(located.package), *verify_dependencies(located))
+    errors = [finding for finding in findings if finding.is_error]
+    warnings = [finding for finding in findings if not finding.is_error]
+    if args.output:
+        print(_data(errors, warnings, args.output), end="")
+    else:
+        _print(errors, warnings)
+    if errors:
+        raise CliError(f"found {len(errors)} package verification errors")
+
+
+def _data(errors: Sequence[Finding], warnings: Sequence[Finding], output: str) -> str:
+    found = {"errors": _messages(errors), "warnings": _messages(warnings)}
+    return one({**found, "valid": not found["errors"]}, output)
+
+
+def _messages(findings: Sequence[Finding]) -> list[str]:
+    return [finding.problem.message for finding in findings]
+
+
+def _print(errors: Sequence[Finding], warnings: Sequence[Finding]) -> None:
+    for title, findings in (("Warnings", warnings), ("Errors", errors)):
+        if findings:
+            say(title)
+        for finding in findings:
+            say(f"{finding.problem.message}  ({finding.problem.field})")
+    if not errors:
+        say("package is valid")

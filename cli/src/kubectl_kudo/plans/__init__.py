@@ -1,0 +1,1 @@
+"""The commands that show, run, await and cancel the plans of an Instance."""

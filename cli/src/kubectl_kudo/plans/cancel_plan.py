@@ -1,0 +1,100 @@
+"""`kubectl kudo plan cancel`: ends the run in progress, and no other one."""
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, no_arguments
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject, say
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.state.outcome import Target, judge_cancelled
+from kubectl_kudo.state.runs import (
+    COMPLETE,
+    FATAL_ERROR,
+    Run,
+    active,
+    entries,
+    entry_of,
+    last_executed,
+    status_of,
+)
+from kubectl_kudo.state.waiting import wait_and_show
+from kubeio.errors import Invalid
+
+
+def run(args: Args) -> None:
+    no_arguments("plan cancel", args.arguments, "name the instance with --instance=<name>")
+    in_session(args, lambda session: cancel(session, args))
+
+
+async def cancel(session: Session, args: Args) -> None:
+    """Ask for the end of the run that is seen now and, if wanted, wait for it."""
+    instance = await session.existing_instance(args.instance)
+    running = active(instance)
+    if running is None:
+        raise CliError(
+            f"{_key(instance)} runs no plan: there is nothing to cancel{_last(instance)}"
+        )
+    await _ask(session, instance, running)
+    session.report.done(f"Cancelled {running.plan} plan of {_key(instance)} instance")
+    session.report.show(session.writes.objects[-1])
+    if args.wait and not session.report.dry:
+        await _wait(session, instance, running, args.wait_time)
+
+
+async def _ask(session: Session, instance: JsonObject, running: Run) -> None:
+    name = instance["metadata"]["name"]
+    try:
+        await session.writes.json_patch(INSTANCES, session.namespace, name, _patch(running))
+    except Invalid:
+        now = await session.existing_instance(name)
+        if active(now) == running:
+            raise
+        raise CliError(_too_late(now, running)) from None
+
+
+def _patch(running: Run) -> list[JsonObject]:
+    """Return a JSON Patch that applies to this run alone.
+
+    A merge patch would do more than cancel where the run has ended meanwhile: naming its plan asks
+    for a new run of it.
+    """
+    path = "/spec/planExecution"
+    tests = {"planName": running.plan, "uid": running.uid}
+    return [
+        *(
+            {"op": "test", "path": f"{path}/{key}", "value": tests[key]}
+            for key in tests
+            if tests[key]
+        ),
+        {"op": "add", "path": f"{path}/status", "value": FATAL_ERROR},
+    ]
+
+
+async def _wait(session: Session, instance: JsonObject, running: Run, limit: int) -> None:
+    target = Target(instance["metadata"]["uid"], _key(instance), running.plan, running.uid)
+    end = await wait_and_show(session, target, instance, limit=limit, judge=judge_cancelled)
+    found = entry_of(end, running.uid) if end else None
+    if found is None:
+        say(f"plan {running.plan} of instance {target.key} has ended")
+        return
+    _, entry = found
+    if status_of(entry) == COMPLETE:
+        raise CliError(f"plan {running.plan} of instance {target.key} was COMPLETE before")
+    message = f": {entry['message']}" if entry.get("message") else ""
+    say(f"plan {running.plan} of instance {target.key} has ended with {status_of(entry)}{message}")
+
+
+def _too_late(now: JsonObject, seen: Run) -> str:
+    newer = active(now)
+    text = f"the run of plan {seen.plan} of instance {_key(now)} ended before it was cancelled"
+    if newer is None:
+        return f"{text}{_last(now)}"
+    return f"{text}; a newer run, of plan {newer.plan}, is in progress and was left alone"
+
+
+def _last(instance: JsonObject) -> str:
+    plan = last_executed(instance)
+    return f"; plan {plan} is {status_of(entries(instance)[plan])}" if plan else ""
+
+
+def _key(instance: JsonObject) -> str:
+    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

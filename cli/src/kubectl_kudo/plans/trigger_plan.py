@@ -1,0 +1,37 @@
+"""`kubectl kudo plan trigger`: runs a plan of an Instance."""
+
+from uuid import uuid4
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, UsageError, no_arguments
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import say
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.state.outcome import triggered
+from kubectl_kudo.state.waiting import wait_and_show
+
+
+def run(args: Args) -> None:
+    no_arguments("plan trigger", args.arguments, "name the plan with --name=<planName>")
+    if not args.instance:
+        raise UsageError("please choose the instance with '--instance=<instanceName>'")
+    if not args.name:
+        raise UsageError("please choose the plan name with '--name=<planName>'")
+    in_session(args, lambda session: trigger(session, args))
+
+
+async def trigger(session: Session, args: Args) -> None:
+    """Schedule the plan under a fresh uid, so that a running one starts again."""
+    # A status left over from an earlier run would end the new one at once.
+    execution = {"planName": args.name, "uid": str(uuid4()), "status": None}
+    patch = {"spec": {"planExecution": execution}}
+    after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    key = f"{session.namespace}/{args.instance}"
+    session.report.done(f"Triggered {args.name} plan for {key} instance")
+    session.report.show(session.writes.objects[-1])
+    if args.wait and not session.report.dry:
+        target = triggered(None, after)
+        if target is None or target.plan != args.name:
+            raise CliError(f"plan {args.name} was not scheduled; is it in progress already?")
+        await wait_and_show(session, target, after, limit=args.wait_time)
+        say(f"instance {target.key} ready")

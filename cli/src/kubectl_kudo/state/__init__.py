@@ -1,0 +1,1 @@
+"""What Instances do: their runs and the Instances they own, read, awaited and drawn."""

@@ -1,0 +1,241 @@
+"""Decides when waiting for a run is over: pure functions over what an Instance looks like.
+
+A run is known by its uid. It is done when its entry is COMPLETE and nothing schedules it any more;
+it has failed when its entry is FATAL_ERROR, when a newer run replaced it, or when the Instance is
+gone. Nothing else ends the waiting but time.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from kubectl_kudo.state.runs import (
+    COMPLETE,
+    FATAL_ERROR,
+    NEVER_RUN,
+    JsonObject,
+    active,
+    at_fault,
+    current_part,
+    entries,
+    entry_of,
+    last_executed,
+    scheduled,
+    status_of,
+    used_uids,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is waited for.
+
+    Attributes:
+        instance: Uid of the Instance; another one of the same name is a stranger.
+        key: `namespace/name`, for messages.
+        plan: Plan of the run; empty while it is not known.
+        uid: Uid of the run; empty until somebody schedules it.
+        before: Uids of older runs; the first one that is not among them is the run.
+        follow: Whether a newer run takes the place of this one, instead of ending the waiting.
+    """
+
+    instance: str
+    key: str
+    plan: str = ""
+    uid: str = ""
+    before: frozenset[str] = frozenset()
+    follow: bool = False
+
+
+class State(Enum):
+    WAITING = auto()
+    DONE = auto()
+    FAILED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How things stand, and a text: what is waited for, or why it failed."""
+
+    state: State
+    text: str = ""
+
+
+DONE = Verdict(State.DONE)
+
+
+def triggered(before: JsonObject | None, after: JsonObject) -> Target | None:
+    """Return the run that a write caused, or None if it caused none.
+
+    Where the mutating webhook is absent, the run is not known yet: the reconciler schedules it.
+
+    Args:
+        before: The Instance before the write; None if the write created it.
+        after: The Instance that the write returned.
+    """
+    known = used_uids(before) if before else frozenset()
+    target = Target(_uid(after), _key(after), before=known)
+    run = scheduled(after)
+    if run.uid and run.uid not in known:
+        return replace(target, plan=run.plan, uid=run.uid)
+    if before is not None and _wanted(before) == _wanted(after):
+        return None
+    return target
+
+
+def triggered_plan(before: JsonObject | None, after: JsonObject) -> str | None:
+    """Return the plan of the run that a write caused; empty while nobody has chosen it.
+
+    Args:
+        before: As of `triggered`.
+        after: As of `triggered`.
+    """
+    run = triggered(before, after)
+    return None if run is None else run.plan
+
+
+def _wanted(instance: JsonObject) -> tuple[object, object]:
+    spec = instance.get("spec") or {}
+    return spec.get("operatorVersion"), spec.get("parameters") or {}
+
+
+def present_run(instance: JsonObject) -> Target | None:
+    """Return the run in progress, else the last one; None if no plan was ever run."""
+    target = Target(_uid(instance), _key(instance), follow=True)
+    run = active(instance)
+    if run is not None:
+        return replace(target, plan=run.plan, uid=run.uid)
+    plan = last_executed(instance)
+    if plan is None:
+        return None
+    return replace(target, plan=plan, uid=entries(instance)[plan].get("uid") or "")
+
+
+def advance(target: Target, instance: JsonObject | None) -> Target:
+    """Return the target with what the Instance newly tells about the run."""
+    if instance is None or _uid(instance) != target.instance:
+        return target
+    if target.follow:
+        return _follow(target, instance)
+    return target if target.uid else _adopt(target, instance)
+
+
+def _follow(target: Target, instance: JsonObject) -> Target:
+    run = active(instance)
+    if run is not None:
+        return replace(target, plan=run.plan, uid=run.uid)
+    if entry_of(instance, target.uid) is not None:
+        return target
+    return present_run(instance) or target
+
+
+def _adopt(target: Target, instance: JsonObject) -> Target:
+    """Look for the first run that was not there before."""
+    run = scheduled(instance)
+    if run.uid and run.uid not in target.before:
+        return replace(target, plan=run.plan, uid=run.uid)
+    for plan, entry in entries(instance).items():
+        uid = entry.get("uid")
+        if uid and uid not in target.before:
+            return replace(target, plan=plan, uid=uid)
+    return target
+
+
+def judge(target: Target, instance: JsonObject | None) -> Verdict:
+    """Say whether the run is over. Call `advance` with the same Instance first."""
+    if instance is None or _uid(instance) != target.instance:
+        return Verdict(State.FAILED, f"instance {target.key} was deleted while waiting for it")
+    if not target.uid:
+        text = "no run was scheduled yet; are the webhook and the reconciler of KUDO running?"
+        return Verdict(State.WAITING, text)
+    found = entry_of(instance, target.uid)
+    if found is None:
+        return _without_entry(target, instance)
+    plan, entry = found
+    if status_of(entry) == FATAL_ERROR:
+        return Verdict(State.FAILED, failure(target.key, plan, entry))
+    if status_of(entry) == COMPLETE:
+        return DONE if scheduled(instance).uid != target.uid else _closing(plan)
+    if scheduled(instance).uid not in {"", target.uid}:
+        return _replaced(target, instance)
+    return Verdict(State.WAITING, progress(plan, entry))
+
+
+def _without_entry(target: Target, instance: JsonObject) -> Verdict:
+    if scheduled(instance).uid == target.uid:
+        return Verdict(State.WAITING, f"plan {target.plan} is scheduled and was not started yet")
+    return _replaced(target, instance)
+
+
+def _replaced(target: Target, instance: JsonObject) -> Verdict:
+    plan, text = scheduled(instance).plan, f"instance {target.key}: the run of plan {target.plan}"
+    if plan:
+        return Verdict(State.FAILED, f"{text} was replaced by a newer run of plan {plan}")
+    text = f"{text} is no longer there: a newer one replaced it, or it was refused"
+    return Verdict(State.FAILED, f"{text}{_refusal(instance)}")
+
+
+def _refusal(instance: JsonObject) -> str:
+    """Return why the reconciler calls the Instance not ready, if it does."""
+    for condition in (instance.get("status") or {}).get("conditions") or []:
+        if condition.get("type") == "Ready" and condition.get("status") == "False":
+            return f" ({condition.get('reason')}: {condition.get('message')})"
+    return ""
+
+
+def _closing(plan: str) -> Verdict:
+    return Verdict(State.WAITING, f"plan {plan} is COMPLETE and about to be closed")
+
+
+def judge_present(target: Target, instance: JsonObject | None) -> Verdict:
+    """Say whether the run that `present_run` found is over; runs without uid have an end too."""
+    if instance is None or target.uid or _uid(instance) != target.instance:
+        return judge(target, instance)
+    entry = entries(instance).get(target.plan) or {}
+    if active(instance) is not None:
+        return Verdict(State.WAITING, progress(target.plan, entry))
+    if status_of(entry) == FATAL_ERROR:
+        return Verdict(State.FAILED, failure(target.key, target.plan, entry))
+    return DONE
+
+
+def judge_cancelled(target: Target, instance: JsonObject | None) -> Verdict:
+    """Say whether a run is over, however it ended."""
+    if instance is None or _uid(instance) != target.instance:
+        return DONE
+    if scheduled(instance).uid != target.uid:
+        return DONE
+    return Verdict(State.WAITING, progress(target.plan, entries(instance).get(target.plan) or {}))
+
+
+def judge_removal(target: Target, instance: JsonObject | None) -> Verdict:
+    """Say whether a deleted Instance is gone."""
+    if instance is None or _uid(instance) != target.instance:
+        return DONE
+    run = active(instance)
+    if run is not None:
+        return Verdict(State.WAITING, progress(run.plan, entries(instance).get(run.plan) or {}))
+    held = ", ".join(instance["metadata"].get("finalizers") or []) or "nothing"
+    return Verdict(State.WAITING, f"it is being deleted; finalizers that hold it: {held}")
+
+
+def failure(key: str, plan: str, entry: JsonObject) -> str:
+    """Return what ended a run: instance, plan.phase.step and the message."""
+    part, message = at_fault(plan, entry)
+    return f"instance {key}: plan {plan} ended with {FATAL_ERROR} at {part}: {message}"
+
+
+def progress(plan: str, entry: JsonObject) -> str:
+    """Return where a run is."""
+    part, state = current_part(plan, entry)
+    if status_of(state) == NEVER_RUN:
+        return f"plan {plan} was not started yet"
+    message = f" ({state['message']})" if state.get("message") else ""
+    return f"{part} is {status_of(state)}{message}"
+
+
+def _uid(instance: JsonObject) -> str:
+    return str(instance["metadata"].get("uid") or "")
+
+
+def _key(instance: JsonObject) -> str:
+    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

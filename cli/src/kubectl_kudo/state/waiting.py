@@ -1,0 +1,114 @@
+"""Waits for a run, or for the end of an Instance, and shows how it goes meanwhile."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.session import Session
+from kubectl_kudo.state.observe import observe
+from kubectl_kudo.state.outcome import State, Target, Verdict, advance, judge
+from kubectl_kudo.state.progress import Lines, Picture, Progress
+from kubectl_kudo.state.run_events import warnings_of
+
+_UNSEEN = Verdict(State.WAITING, "its state could not be read yet")
+Judge = Callable[[Target, JsonObject | None], Verdict]
+
+
+class TimedOut(CliError):
+    """The time to wait is over; the text says what was waited for."""
+
+
+async def wait_for(
+    session: Session,
+    target: Target,
+    *,
+    limit: int,
+    progress: Progress,
+    judge: Judge = judge,
+) -> JsonObject | None:
+    """Return the Instance at the end of the run, None if there is none.
+
+    Args:
+        session: The connection.
+        target: What to wait for.
+        limit: Seconds to wait; 0 for no limit.
+        progress: Is shown each state; the caller closes it.
+        judge: Says when it is over.
+
+    Raises:
+        CliError: the run failed.
+        TimedOut: it did not end in time.
+    """
+    wait = _Wait(target, judge, progress)
+    try:
+        async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
+            ticker = tasks.create_task(_tick(progress), name="ticker")
+            await wait.until_over(session)
+            ticker.cancel()
+    except TimeoutError:
+        text = f"timed out waiting for the condition after {limit}s: {wait.verdict.text}"
+        raise TimedOut(text) from None
+    if wait.verdict.state is State.FAILED:
+        more = await warnings_of(session, wait.instance, wait.target.uid)
+        raise CliError(f"{wait.verdict.text}{more}")
+    return wait.instance
+
+
+@dataclass(slots=True)
+class _Wait:
+    target: Target
+    judge: Judge
+    progress: Progress
+    verdict: Verdict = _UNSEEN
+    instance: JsonObject | None = None
+
+    async def until_over(self, session: Session) -> None:
+        namespace, _, name = self.target.key.partition("/")
+        async with aclosing(observe(session.client, namespace, name)) as states:
+            async for self.instance in states:
+                self.target = advance(self.target, self.instance)
+                self.progress.show(self.instance)
+                self.verdict = self.judge(self.target, self.instance)
+                if self.verdict.state is not State.WAITING:
+                    return
+
+
+async def _tick(progress: Progress) -> None:
+    while True:
+        await asyncio.sleep(1.0)
+        progress.tick()
+
+
+async def shown_on_stderr(session: Session, instance: JsonObject) -> Progress:
+    """Return the way of showing progress that fits where stderr goes."""
+    if not sys.stderr.isatty():
+        return Lines(sys.stderr)
+    version = await session.version_of(instance)
+    return Picture(sys.stderr, ((version or {}).get("spec") or {}).get("plans") or {})
+
+
+async def wait_and_show(
+    session: Session,
+    target: Target,
+    instance: JsonObject,
+    *,
+    limit: int,
+    judge: Judge = judge,
+) -> JsonObject | None:
+    """Wait for a run and leave its last picture standing; return the Instance at its end.
+
+    Raises:
+        CliError: the run failed, or did not end in time.
+    """
+    progress = await shown_on_stderr(session, instance)
+    progress.show(instance)
+    try:
+        return await wait_for(session, target, limit=limit, progress=progress, judge=judge)
+    except TimedOut as error:
+        raise TimedOut(f"failed to wait on instance {target.key}: {error}") from None
+    finally:
+        progress.close()

@@ -1,0 +1,181 @@
+"""The command line: words, flags before and after them, and what is said about wrong ones."""
+
+import pytest
+
+from kubectl_kudo import __version__
+from kubectl_kudo.catalogue import ROOT
+from kubectl_kudo.core.arguments import Args, seconds
+from kubectl_kudo.core.command import Command, find
+from kubectl_kudo.core.errors import UsageError
+from tests.unit.cli.conftest import Run
+
+
+def parsed(*argv: str) -> Args:
+    node, rest = find(ROOT, argv)
+    assert isinstance(node, Command)
+    return node.parser().parse(rest)
+
+
+def test_flags_may_stand_before_and_after_the_words() -> None:
+    before = parsed("-n", "kitchen", "--instance", "tea", "plan", "--wait", "status")
+    after = parsed("plan", "status", "--wait", "--instance=tea", "--namespace=kitchen")
+    assert vars(before) == vars(after)
+    assert (after.namespace, after.instance, after.wait) == ("kitchen", "tea", True)
+
+
+def test_positional_arguments_may_stand_among_flags() -> None:
+    args = parsed("install", "-p", "A=1", "./pot", "--parameter", "B=x=y", "--wait", "-nkitchen")
+    assert args.arguments == ["./pot"]
+    assert args.parameter == ["A=1", "B=x=y"]
+    assert args.namespace == "kitchen"
+
+
+def test_values_of_repeated_flags_are_not_split_at_commas() -> None:
+    assert parsed("update", "-p", "PORTS=[80, 443]").parameter == ["PORTS=[80, 443]"]
+
+
+def test_a_value_of_one_command_line_does_not_leak_into_the_next() -> None:
+    assert parsed("update", "-p", "A=1").parameter == ["A=1"]
+    assert parsed("update").parameter == []
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], True),
+        (["--validate-install"], True),
+        (["--validate-install=true"], True),
+        (["--validate-install=false"], False),
+        (["--validate-install=0"], False),
+        (["--validate-install=false", "--validate-install"], True),
+    ],
+)
+def test_switches_take_an_optional_truth_value(given: list[str], expected: bool) -> None:
+    args = parsed("get", *given, "all")
+    assert args.validate_install is expected
+    assert args.arguments == ["all"]
+
+
+def test_a_word_after_two_dashes_is_no_flag() -> None:
+    assert parsed("install", "--wait", "--", "--pot").arguments == ["--pot"]
+
+
+def test_defaults_are_those_of_the_original() -> None:
+    args = parsed("install", "./pot")
+    assert (args.wait, args.wait_time, args.validate_install) == (False, 300, True)
+    assert (args.namespace, args.instance, args.request_timeout, args.v) == ("", "", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("0", 0), ("300", 300), ("90s", 90), ("5m", 300), ("1h1m1s", 3661)]
+)
+def test_times_are_seconds_or_durations(text: str, expected: int) -> None:
+    assert seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "soon", "5 m", "٣"])
+def test_other_times_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="neither a number of seconds"):
+        seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["get", "--all-namespaces"], "unknown flag: --all-namespaces"),
+        (["get", "--sort=name"], "unknown flag: --sort"),
+        (["get", "-A"], "unknown shorthand flag: 'A' in -A"),
+        (["--instance", "x", "get", "all"], "unknown flag: --instance"),
+        (["-v"], "flag needs an argument: 'v' in -v"),
+        (["get", "-n"], "flag needs an argument: 'n' in -n"),
+        (["update", "--instance"], "flag needs an argument: --instance"),
+        (
+            ["get", "-v", "loud"],
+            'invalid argument "loud" for "-v, --v" flag: not a whole number',
+        ),
+        (
+            ["install", "--wait-time=soon"],
+            (
+                'invalid argument "soon" for "--wait-time" flag: '
+                "neither a number of seconds nor a duration such as 1m30s"
+            ),
+        ),
+        (
+            ["install", "--wait=maybe"],
+            'invalid argument "maybe" for "--wait" flag: neither true nor false',
+        ),
+        (["uninstall"], 'required flag(s) "instance" not set'),
+        (["plan", "status"], 'required flag(s) "instance" not set'),
+        (["plan", "wait"], 'required flag(s) "instance" not set'),
+        (["plan", "cancel"], 'required flag(s) "instance" not set'),
+    ],
+)
+def test_wrong_flags_are_named(run: Run, argv: list[str], text: str) -> None:
+    ran = run(*argv)
+    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+
+
+def test_an_unknown_command_is_an_error_with_a_hint(run: Run) -> None:
+    ran = run("brew")
+    assert ran.code == 255
+    assert ran.err == (
+        'Error: unknown command "brew" for "kubectl-kudo"\nRun \'kubectl-kudo --help\' for usage.\n'
+    )
+
+
+def test_an_unknown_command_of_a_group_is_an_error_too(run: Run) -> None:
+    ran = run("plan", "statsu", "--instance", "tea")
+    assert ran.code == 255
+    assert ran.err == (
+        'Error: unknown command "statsu" for "kubectl-kudo plan"\n\n'
+        "Did you mean this?\n\tstatus\n\n"
+        "Run 'kubectl-kudo plan --help' for usage.\n"
+    )
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["help"], ["-h"]])
+def test_without_a_command_the_help_is_printed(run: Run, argv: list[str]) -> None:
+    ran = run(*argv)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("usage: kubectl-kudo <command> [flags]\n")
+    assert all(f"\n  {word} " in ran.out for word in ROOT.members)
+
+
+@pytest.mark.parametrize("argv", [["plan"], ["plan", "--help"], ["help", "plan"]])
+def test_a_group_alone_prints_its_help(run: Run, argv: list[str]) -> None:
+    ran = run(*argv)
+    assert ran.code == 0
+    assert "\n  trigger " in ran.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("install", "update", "upgrade", "uninstall", "get", "version", "package verify"),
+        *("plan status", "plan history", "plan trigger", "plan wait", "plan cancel"),
+    ],
+)
+def test_every_command_has_a_sentence_flags_and_an_example(run: Run, words: str) -> None:
+    ran = run(*words.split(), "--help")
+    assert ran.code == 0
+    assert ran.out == run("help", *words.split()).out
+    usage, _, summary, *_ = ran.out.splitlines()
+    assert usage.startswith(f"usage: kubectl-kudo {words}")
+    assert summary.endswith(".")
+    assert "-n, --namespace name " in ran.out
+    assert f"  kubectl kudo {words}" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 100
+    assert "--no-" not in ran.out
+
+
+def test_required_flags_are_not_asked_for_when_help_is_wanted(run: Run) -> None:
+    assert run("uninstall", "-h").code == 0
+
+
+def test_the_version_flag_is_short(run: Run) -> None:
+    assert run("--version").out == f"kubectl-kudo version {__version__}\n"
+
+
+def test_an_unusable_value_is_judged_where_it_is_read() -> None:
+    with pytest.raises(UsageError):
+        parsed("update", "--request-timeout", "fast")

@@ -1,0 +1,263 @@
+"""The texts of errors that need no cluster, and the exit codes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_kudo import __main__ as entry
+from kubectl_kudo.core.errors import CliError, describe, listed
+from kubeio.errors import ConfigError, ConnectionLost, error_from_status
+from kudo.problems import InvalidInput, KudoError, Problem
+from tests.unit.cli.conftest import Run
+
+NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are accepted"
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (
+            ["install"],
+            "expecting exactly one argument - name of the package or path to install",
+        ),
+        (
+            ["install", "./a", "./b"],
+            "expecting exactly one argument - name of the package or path to install",
+        ),
+        (["update", "x"], NO_ARGUMENTS.format("update")),
+        (
+            ["update", "-p", "A=1"],
+            "--instance flag has to be provided to indicate which instance you want to update",
+        ),
+        (
+            ["update", "--instance", "tea"],
+            (
+                "need to specify at least one parameter to override via -p otherwise there is "
+                "nothing to update"
+            ),
+        ),
+        (
+            ["update", "--instance", "tea", "-p", "A", "-p", "=1", "-p", "B=", "-p", "C=1"],
+            (
+                "could not parse parameters: parameter not set: A, parameter name can not be "
+                "empty: =1, parameter value can not be empty: B="
+            ),
+        ),
+        (
+            ["uninstall", "tea", "--instance", "tea"],
+            NO_ARGUMENTS.format("uninstall") + "; name the instance with --instance=<name>",
+        ),
+        (
+            ["upgrade", "--instance", "tea"],
+            "expecting exactly one argument - name of the package or path to upgrade",
+        ),
+        (
+            ["upgrade", "./a"],
+            "please use --instance and specify instance name. It cannot be empty",
+        ),
+        (
+            ["package", "verify"],
+            "expecting exactly one argument - directory of the operator or name of package",
+        ),
+        (
+            ["package", "verify", "./a", "./b"],
+            "expecting exactly one argument - directory of the operator or name of package",
+        ),
+        (
+            ["package", "verify", ".", "-o", "xml"],
+            "invalid output format, only support 'yaml' or 'json' or empty",
+        ),
+        (["plan", "history"], "please choose the instance with '--instance=<instanceName>'"),
+        (["plan", "history", "x"], NO_ARGUMENTS.format("plan history")),
+        (
+            ["plan", "wait", "tea", "--instance", "tea"],
+            NO_ARGUMENTS.format("plan wait") + "; name the instance with --instance=<name>",
+        ),
+        (
+            ["plan", "cancel", "tea", "--instance", "tea"],
+            NO_ARGUMENTS.format("plan cancel") + "; name the instance with --instance=<name>",
+        ),
+        (
+            ["plan", "trigger", "--name", "brew"],
+            "please choose the instance with '--instance=<instanceName>'",
+        ),
+        (
+            ["plan", "trigger", "--instance", "tea"],
+            "please choose the plan name with '--name=<planName>'",
+        ),
+        (
+            ["plan", "trigger", "brew", "--instance", "tea"],
+            NO_ARGUMENTS.format("plan trigger") + "; name the plan with --name=<planName>",
+        ),
+        (["plan", "status", "x", "--instance", "tea"], NO_ARGUMENTS.format("plan status")),
+        (
+            ["get"],
+            'expecting exactly one argument - "instances, operators, operatorversions or all"',
+        ),
+        (
+            ["get", "pods"],
+            'expecting one of "instances, operators, operatorversions or all" and not "pods"',
+        ),
+        (
+            ["get", "all", "-o", "wide"],
+            "invalid output format, only support 'yaml' or 'json' or empty",
+        ),
+        (["version", "x"], NO_ARGUMENTS.format("version")),
+        (
+            ["version", "-o", "JSON"],
+            "invalid output format, only support 'yaml' or 'json' or empty",
+        ),
+    ],
+)
+def test_wrong_arguments_are_told_in_the_words_of_the_original(
+    run: Run, argv: list[str], text: str
+) -> None:
+    ran = run(*argv)
+    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+
+
+def test_a_parameter_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> None:
+    ran = run("update", "--instance", "tea", "-P", str(tmp_path / "none.yaml"), "-p", "A")
+    assert ran.err == (
+        "Error: could not parse parameters: error reading from parameter file "
+        f"{tmp_path}/none.yaml: No such file or directory, parameter not set: A\n"
+    )
+
+
+def test_a_parameter_file_with_null_names_file_and_key(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("CUPS: null\n")
+    ran = run("update", "--instance", "tea", "-P", str(tmp_path / "p.yaml"))
+    assert f"parameter file {tmp_path}/p.yaml: CUPS has a null value" in ran.err
+
+
+def test_a_missing_package_names_the_path(run: Run, tmp_path: Path) -> None:
+    ran = run("install", f"{tmp_path}/none")
+    assert ran.code == 255
+    assert ran.err == (
+        f"Error: failed to resolve operator package for: {tmp_path}/none "
+        f"stat {tmp_path}/none: no such file or directory\n"
+    )
+
+
+def test_everything_that_is_wrong_with_a_package_is_listed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pot").mkdir()
+    ran = run("install", f"{tmp_path}/pot")
+    assert ran.err == (
+        f"Error: failed to resolve operator package for: {tmp_path}/pot\n"
+        f"  operator.yaml: operator package missing operator.yaml in {tmp_path}/pot\n"
+        f"  params.yaml: operator package missing params.yaml in {tmp_path}/pot\n"
+    )
+
+
+def test_a_bare_word_is_no_folder(run: Run, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(package.parent)
+    ran = run("install", "teapot")
+    assert "repositories are not supported by this version" in ran.err
+    assert "for the folder of that name write ./teapot" in ran.err
+
+
+def test_an_address_is_no_package_yet(run: Run) -> None:
+    assert "URLs are not supported" in run("install", "https://example.com/pot.tgz").err
+
+
+def test_no_kubeconfig_is_an_error_with_a_hint(run: Run) -> None:
+    ran = run("get", "all")
+    assert ran.code == 255
+    assert ran.err.startswith("Error: cannot use the cluster's configuration: no kubeconfig: ")
+    assert "--kubeconfig" in ran.err
+
+
+def test_a_cluster_that_does_not_answer_is_named(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+        "contexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
+    )
+    ran = run("get", "all", "--kubeconfig", str(config))
+    assert ran.code == 255
+    assert ran.err.startswith("Error: no answer from the API server: ")
+    assert "127.0.0.1" in ran.err
+
+
+def test_a_bug_keeps_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(entry, "_run", broken)
+    with pytest.raises(ZeroDivisionError):
+        run("version")
+
+
+def test_an_interrupt_ends_quietly_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(entry, "_run", interrupted)
+    ran = run("version")
+    assert (ran.code, ran.out, ran.err) == (130, "", "")
+
+
+def test_nobody_reading_on_is_no_reason_for_a_traceback() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "kubectl_kudo", "--help"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (255, b"")
+
+
+# describe
+
+
+def test_denials_keep_the_words_of_the_api_server_and_add_other_causes() -> None:
+    error = error_from_status(
+        {
+            "code": 403,
+            "message": 'admission webhook "i.kudo.dev" denied the request: port is immutable',
+            "details": {
+                "causes": [
+                    {"message": "port is immutable", "field": "spec.parameters[port]"},
+                    {"message": "cups: not a number", "field": "spec.parameters[cups]"},
+                    {"message": "and more"},
+                ]
+            },
+        }
+    )
+    assert describe(error) == (
+        'admission webhook "i.kudo.dev" denied the request: port is immutable\n'
+        "  spec.parameters[cups]: cups: not a number\n"
+        "  and more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (CliError("no"), "no"),
+        (KudoError("no"), "no"),
+        (InvalidInput([Problem("R", "bad", "a.yaml:3")]), "a.yaml:3: bad"),
+        (ConfigError("no such file", source="k"), "k: no such file"),
+        (ConnectionLost("GET /: no"), "no answer from the API server: GET /: no"),
+        (ExceptionGroup("g", [CliError("no")]), "no"),
+        (ExceptionGroup("g", [CliError("no"), CliError("no")]), None),
+        (ValueError("no"), None),
+    ],
+)
+def test_expected_errors_have_a_text_and_others_none(
+    error: BaseException, text: str | None
+) -> None:
+    found = describe(error)
+    assert found == text or (text and found and found.endswith(text))
+
+
+def test_one_problem_is_told_in_the_line_of_the_headline() -> None:
+    problem = Problem("R", "bad")
+    assert listed("cannot:", [problem]) == "cannot: bad"
+    assert listed("cannot:", [problem, problem]) == "cannot:\n  bad\n  bad"

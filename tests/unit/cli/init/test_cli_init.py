@@ -1,0 +1,281 @@
+"""`kubectl kudo init` against an API server: what is checked, written, awaited and removed."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from kubectl_kudo.init.kinds import CONFIGURATION
+from kubeio.client import Client
+from kubeio.config import ClusterConfig
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.init.init_api import (
+    BUILT_IN,
+    HOOK,
+    OLD_CONFIGURATION,
+    OLD_MANAGER,
+    InitApi,
+    old_manager,
+)
+
+JsonObject = dict[str, Any]
+
+STEPS = [
+    "✅ installed crds",
+    "✅ installed namespace",
+    "✅ installed service account",
+    "✅ installed webhook",
+    "✅ installed kudo controller",
+]
+WAITED = ["⌛Waiting for KUDO controller to be ready in your cluster...", "✅ KUDO is ready!"]
+
+
+def patched(server: InitApi) -> list[str]:
+    return [write.removeprefix("PATCH ") for write in server.writes if write.startswith("PATCH ")]
+
+
+# Installation
+
+
+def test_everything_is_applied_in_the_order_of_the_manifests(init: Run, server: InitApi) -> None:
+    ran = init(BUILT_IN)
+
+    assert (ran.code, ran.err, ran.out.splitlines()) == (0, "", STEPS)
+    order = [
+        "customresourcedefinitions/instances.kudo.dev",
+        "namespaces/kudo-system",
+        "clusterrolebindings/kudo-webhook",
+        "deployments/kudo-webhook",
+        f"mutatingwebhookconfigurations/{CONFIGURATION}",
+        f"validatingwebhookconfigurations/{CONFIGURATION}",
+        "deployments/kudo-reconciler",
+    ]
+    writes = patched(server)
+    assert [writes.count(name) for name in order] == [1] * len(order)
+    assert sorted(order, key=writes.index) == order
+
+
+def test_waiting_tells_what_keeps_the_pods_from_starting(init: Run, server: InitApi) -> None:
+    server.unavailable.add("kudo-webhook")
+    waiting = {"reason": "ImagePullBackOff", "message": "cannot pull"}
+    pod = {
+        "metadata": {"name": "kudo-webhook-1", "resourceVersion": "1"},
+        "status": {"containerStatuses": [{"state": {"waiting": waiting}}]},
+    }
+    server.lists["pods"] = [pod]
+
+    ran = init(BUILT_IN, "--wait", "--wait-timeout=1")
+
+    assert ran.code == 255
+    assert ran.err == (
+        "Error: watch timed out, readiness uncertain: after 1s, deployment.apps/kudo-webhook: "
+        "0 of 2 replicas are available\n"
+        "  pod kudo-webhook-1: ImagePullBackOff cannot pull\n"
+        "  Run the same command again to go on.\n"
+    )
+
+
+def test_the_command_can_be_repeated(init: Run, server: InitApi) -> None:
+    init(BUILT_IN)
+    before = set(server.objects)
+
+    ran = init(BUILT_IN)
+
+    assert (ran.code, ran.out.splitlines()) == (0, STEPS)
+    assert set(server.objects) == before
+
+
+def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Run, server: InitApi) -> None:
+    ran = init(BUILT_IN, "--wait")
+    assert (ran.code, ran.out.splitlines()) == (0, STEPS + WAITED)
+
+
+@pytest.mark.parametrize(
+    ("judgement", "text"),
+    [
+        (None, "the API server does not ask the webhook: its configuration is missing or empty"),
+        (
+            (500, "InternalError", f'failed calling webhook "{HOOK}": unknown authority'),
+            f'failed calling webhook "{HOOK}": unknown authority',
+        ),
+        ((403, "Forbidden", "you may not create instances"), "you may not create instances"),
+    ],
+)
+def test_waiting_tells_why_the_webhook_is_not_asked(
+    init: Run, server: InitApi, judgement: tuple[int, str, str] | None, text: str
+) -> None:
+    server.judgement = judgement
+    ran = init(BUILT_IN, "--wait", "--wait-timeout=1")
+    assert ran.err == f"Error: watch timed out, readiness uncertain: after 1s, {text}\n"
+
+
+def test_the_crds_alone_need_nothing_else(init: Run, server: InitApi) -> None:
+    ran = init("--crd-only")
+    assert (ran.code, ran.out) == (0, "✅ installed crds\n")
+    assert {path.split("/")[-2] for path in server.objects} == {"customresourcedefinitions"}
+
+
+def test_with_output_the_manifests_are_printed_and_installed(init: Run, server: InitApi) -> None:
+    ran = init(BUILT_IN, "-o", "yaml")
+    printed = [obj for obj in yaml.safe_load_all(ran.out) if obj]
+    assert len(printed) == len(server.objects)
+    assert ran.err.splitlines() == STEPS
+
+
+def test_with_cert_manager_its_objects_are_applied(init: Run, server: InitApi) -> None:
+    server.cert_manager = True
+    assert init().code == 0
+    assert server.names("certificates") == {"kudo-webhook", "kudo-webhook-ca"}
+
+
+def test_a_webhook_of_cert_manager_that_does_not_answer_is_told_with_its_object(
+    init: Run, server: InitApi
+) -> None:
+    server.cert_manager = True
+    text = (
+        'Internal error occurred: failed calling webhook "webhook.cert-manager.io": failed to call '
+        'webhook: Post "https://cert-manager-webhook": context deadline exceeded'
+    )
+    server.refusals["certificates/kudo-webhook"] = (500, text)
+
+    assert init().err == (
+        f"Error: failed to apply certificate.cert-manager.io/kudo-webhook: {text}\n"
+        "  look at the pods of that webhook, then run the same command again\n"
+    )
+
+
+def test_an_object_whose_write_is_not_answered_is_named(init: Run, server: InitApi) -> None:
+    server.silent = ("deployments/kudo-webhook",)
+
+    [line] = init(BUILT_IN, "--request-timeout=1").err.splitlines()
+
+    assert line.startswith(
+        "Error: failed to apply deployment.apps/kudo-webhook: no answer from the API server: "
+    )
+
+
+@pytest.mark.parametrize(("flags", "seconds"), [((), 75.0), (("--request-timeout=5",), 5.0)])
+def test_a_request_may_take_longer_than_the_api_server_gives_it(
+    init: Run, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], seconds: float
+) -> None:
+    given: list[float] = []
+
+    class Watched(Client):
+        def __init__(self, config: ClusterConfig, *, timeout: float = 30.0) -> None:
+            given.append(timeout)
+            super().__init__(config, timeout=timeout)
+
+    monkeypatch.setattr("kubectl_kudo.core.session.Client", Watched)
+
+    assert init(BUILT_IN, *flags).code == 0
+    assert given == [seconds]
+
+
+# Upgrades
+
+
+def test_where_the_certificate_comes_from_is_changed_by_an_upgrade_only(
+    init: Run, server: InitApi
+) -> None:
+    server.cert_manager = True
+    init(BUILT_IN)
+
+    assert init().err == (
+        "Error: failed to verify installation requirements: the webhook that is installed makes "
+        f"its certificate by itself: add {BUILT_IN}, or change that by --upgrade\n"
+    )
+    assert init("--upgrade").code == 0
+    assert server.names("certificates") == {"kudo-webhook", "kudo-webhook-ca"}
+    assert init(BUILT_IN, "--upgrade").code == 0
+    assert server.names("certificates") == server.names("issuers") == set()
+
+
+def test_what_the_api_server_refuses_is_told_with_the_object(init: Run, server: InitApi) -> None:
+    server.refusals["clusterroles/kudo-reconciler-workloads"] = (403, "attempting to grant secrets")
+    ran = init(BUILT_IN)
+    assert ran.err == (
+        "Error: failed to apply clusterrole.rbac.authorization.k8s.io/kudo-reconciler-workloads: "
+        "attempting to grant secrets\n"
+    )
+
+
+def test_an_upgrade_changes_the_images(init: Run, server: InitApi) -> None:
+    init(BUILT_IN)
+    assert init(BUILT_IN, "--upgrade", "--version=9").code == 0
+    containers = server.find("deployments/kudo-reconciler")["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert containers[0]["image"] == "kudo-reconciler:9"
+
+
+# KUDO 0.19
+
+
+def test_the_old_manager_is_stopped_before_ours_works_and_removed_after(
+    init: Run, server: InitApi
+) -> None:
+    old_manager(server)
+    replicas: list[int] = []
+
+    def note(path: str) -> None:
+        if path.endswith("deployments/kudo-reconciler"):
+            replicas.append(server.objects[OLD_MANAGER]["spec"]["replicas"])
+
+    server.on_apply = note
+
+    ran = init(BUILT_IN, "--take-over")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert replicas == [0]
+    assert ran.out.splitlines()[-4:] == [
+        *WAITED,
+        (
+            "removed mutatingwebhookconfiguration.admissionregistration.k8s.io/"
+            "kudo-manager-instance-admission-webhook-config of KUDO 0.19"
+        ),
+        "removed statefulset.apps/kudo-controller-manager of KUDO 0.19",
+    ]
+    assert OLD_MANAGER not in server.objects
+    assert OLD_CONFIGURATION not in server.objects
+
+
+def test_the_old_manager_goes_on_while_ours_cannot_start(init: Run, server: InitApi) -> None:
+    old_manager(server)
+    server.unavailable.add("kudo-webhook")
+
+    ran = init(BUILT_IN, "--take-over", "--wait", "--wait-timeout=1")
+
+    assert ran.code == 255
+    assert server.objects[OLD_MANAGER]["spec"]["replicas"] == 1
+    assert "kudo-reconciler" not in server.names("deployments")
+
+
+def test_the_old_webhook_stays_while_ours_is_not_asked(init: Run, server: InitApi) -> None:
+    old_manager(server)
+    server.judgement = (500, "InternalError", "failed calling webhook")
+
+    ran = init(BUILT_IN, "--take-over", "--wait", "--wait-timeout=1")
+
+    assert ran.code == 255
+    assert {OLD_MANAGER, OLD_CONFIGURATION} <= set(server.objects)
+
+
+def test_without_an_old_manager_take_over_installs(init: Run, server: InitApi) -> None:
+    assert init(BUILT_IN, "--take-over").out.splitlines() == STEPS
+
+
+def test_what_a_former_version_needed_is_removed(init: Run, server: InitApi) -> None:
+    labels = {
+        "app.kubernetes.io/managed-by": "kubectl-kudo",
+        "app.kubernetes.io/part-of": "kudo",
+    }
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    server.add(f"{roles}/kudo-former", {"kind": "ClusterRole", "metadata": {"labels": labels}})
+    server.add(f"{roles}/kudo-of-others", {"kind": "ClusterRole", "metadata": {}})
+
+    ran = init(BUILT_IN)
+
+    assert "removed clusterrole.rbac.authorization.k8s.io/kudo-former\n" in ran.out
+    names = server.names("clusterroles")
+    assert "kudo-of-others" in names
+    assert "kudo-former" not in names

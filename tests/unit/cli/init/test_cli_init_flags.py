@@ -1,0 +1,252 @@
+"""`kubectl kudo init`: which flags go together, and what becomes of them without a cluster."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubectl_kudo import __version__
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.imports import imported
+
+JsonObject = dict[str, Any]
+_PACKAGE = Path(__file__).parents[4] / "cli" / "src" / "kubectl_kudo"
+_CLIENT_ONLY = (
+    "you cannot use image, version, output, crd-only and wait flags with client-only option"
+)
+_TWO = (
+    "KUDO has two images: give --kudo-image webhook=<reference> and --kudo-image "
+    "reconciler=<reference>, or --image-registry <registry> and --version <tag>"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("cluster", "this command does not accept arguments"),
+        ("-i webhook=w --version 1", "specify either 'kudo-image' or 'version', not both"),
+        ("-c -i webhook=w", _CLIENT_ONLY),
+        ("-c --version 1", _CLIENT_ONLY),
+        ("-c -o yaml", _CLIENT_ONLY),
+        ("-c --crd-only", _CLIENT_ONLY),
+        ("-c -w", _CLIENT_ONLY),
+        ("--crd-only --wait", "wait is not allowed with crd-only"),
+        ("--wait-timeout 5", "wait-timeout is only useful when using the flag '--wait'"),
+        (
+            "--upgrade --verify",
+            "'--upgrade' and '--verify' can not be used at the same time",
+        ),
+        (
+            "--dry-run --verify",
+            "'--dry-run' and '--verify' can not be used at the same time",
+        ),
+        (
+            "--upgrade --crd-only",
+            (
+                "'--upgrade' and '--crd-only' can not be used at the same time: you can not "
+                "upgrade *only* crds"
+            ),
+        ),
+        (
+            "--uninstall --upgrade",
+            "'--uninstall' and '--upgrade' can not be used at the same time",
+        ),
+        (
+            "--take-over --verify",
+            "'--take-over' and '--verify' can not be used at the same time",
+        ),
+        ("--yes", "'--yes' and '--delete-crds' are only useful when using the flag '--uninstall'"),
+        ("--uninstall -o yaml", "'--uninstall' prints no manifests: leave out '--output'"),
+        (
+            "--kudo-image-pull-policy Often",
+            "unknown image pull policy Often, must be one of 'Always', 'IfNotPresent' or 'Never'",
+        ),
+        ("-o table", "invalid output format, only support 'yaml' or 'json' or empty"),
+        ("-i kudobuilder/controller:v0.19.0", _TWO),
+        ("-i webhook=", '"" is no reference of an image'),
+        ("--version a/b", '"a/b" cannot be the tag of an image'),
+        ("--image-registry -x", "flag needs an argument: --image-registry"),
+        ("--image-registry =x", '"=x" cannot stand before the name of an image'),
+        (
+            "-n Kitchen",
+            (
+                'the namespace name "Kitchen" is not possible: use lower-case letters, digits, "-" '
+                'and ".", with a letter or digit at both ends'
+            ),
+        ),
+    ],
+)
+def test_flags_that_do_not_fit_together_are_refused_in_the_words_of_the_original(
+    run: Run, line: str, text: str
+) -> None:
+    ran = run("init", *line.split())
+    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+
+
+def test_client_only_has_nothing_to_do(run: Run) -> None:
+    assert run("init", "--client-only").out == "nothing to do: this plugin keeps no files\n"
+
+
+def manifests(run: Run, *flags: str) -> list[JsonObject]:
+    ran = run("init", "--dry-run", "-o", "yaml", *flags)
+    assert (ran.code, ran.err) == (0, "")
+    assert "${" not in ran.out
+    return [obj for obj in yaml.safe_load_all(ran.out) if obj]
+
+
+def find(objects: list[JsonObject], kind: str, name: str) -> JsonObject:
+    [found] = [o for o in objects if (o["kind"], o["metadata"]["name"]) == (kind, name)]
+    return found
+
+
+def images(objects: list[JsonObject]) -> set[tuple[str, str]]:
+    containers = [
+        container
+        for obj in objects
+        if obj["kind"] == "Deployment"
+        for container in obj["spec"]["template"]["spec"]["containers"]
+    ]
+    return {(container["image"], container["imagePullPolicy"]) for container in containers}
+
+
+def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Run) -> None:
+    objects = manifests(run)
+
+    kinds = [obj["kind"] for obj in objects]
+    assert kinds[:4] == ["CustomResourceDefinition"] * 3 + ["Namespace"]
+    assert {"Issuer", "Certificate", "MutatingWebhookConfiguration"} <= set(kinds)
+    # What asks the webhook comes after it, and the reconciler last.
+    names = [f"{obj['kind']} {obj['metadata']['name']}" for obj in objects]
+    order = [
+        "Deployment kudo-webhook",
+        "MutatingWebhookConfiguration kudo-instance-admission",
+        "ValidatingWebhookConfiguration kudo-instance-admission",
+        "Deployment kudo-reconciler",
+    ]
+    assert [name for name in names if name in order] == order
+    assert names[-1] == order[-1]
+    namespaces = {obj["metadata"].get("namespace", "kudo-system") for obj in objects}
+    assert namespaces == {"kudo-system"}
+
+
+def test_the_labels_of_helm_are_replaced(run: Run) -> None:
+    for obj in manifests(run):
+        labels = obj["metadata"]["labels"]
+        assert labels["app.kubernetes.io/managed-by"] == "kubectl-kudo"
+        assert "helm.sh" not in json.dumps(obj)
+
+
+def test_the_webhook_can_make_its_certificate(run: Run) -> None:
+    objects = manifests(run, "--unsafe-self-signed-webhook-ca")
+
+    assert not {"Issuer", "Certificate"} & {obj["kind"] for obj in objects}
+    webhook = find(objects, "Deployment", "kudo-webhook")
+    arguments = webhook["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--certificate-secret=kudo-webhook-certificate" in arguments
+    mutating = find(objects, "MutatingWebhookConfiguration", "kudo-instance-admission")
+    assert "annotations" not in mutating["metadata"]
+
+
+def test_another_namespace_is_named_everywhere_and_not_made(run: Run) -> None:
+    objects = manifests(run, "-n", "kitchen")
+
+    assert "Namespace" not in {obj["kind"] for obj in objects}
+    assert "kudo-system" not in json.dumps(objects)
+    certificate = find(objects, "Certificate", "kudo-webhook")
+    assert "kudo-webhook.kitchen.svc" in certificate["spec"]["dnsNames"]
+    assert "system:serviceaccount:kitchen:kudo-reconciler" in json.dumps(objects)
+
+
+def test_an_existing_account_is_bound_and_not_made(run: Run) -> None:
+    objects = manifests(run, "--service-account", "cook")
+
+    accounts = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "ServiceAccount"}
+    assert accounts == {"kudo-webhook"}
+    reconciler = find(objects, "Deployment", "kudo-reconciler")
+    assert reconciler["spec"]["template"]["spec"]["serviceAccountName"] == "cook"
+    bound = {
+        (obj["metadata"]["labels"]["app.kubernetes.io/component"], obj["subjects"][0]["name"])
+        for obj in objects
+        if obj["kind"].endswith("RoleBinding")
+    }
+    assert bound == {("reconciler", "cook"), ("webhook", "kudo-webhook")}
+    assert "system:serviceaccount:kudo-system:cook" in json.dumps(objects)
+
+
+@pytest.mark.parametrize(
+    ("flags", "webhook", "reconciler"),
+    [
+        ((), f"kudo-webhook:{__version__}", f"kudo-reconciler:{__version__}"),
+        (("--version", "v7.8.9"), "kudo-webhook:7.8.9", "kudo-reconciler:7.8.9"),
+        (
+            ("--image-registry", "registry.example.com/kudo/", "--version", "7"),
+            "registry.example.com/kudo/kudo-webhook:7",
+            "registry.example.com/kudo/kudo-reconciler:7",
+        ),
+        (
+            ("-i", "webhook=mine/w@sha256:0", "-i", "reconciler=mine/r:1"),
+            "mine/w@sha256:0",
+            "mine/r:1",
+        ),
+    ],
+)
+def test_images_are_those_that_the_flags_name(
+    run: Run, flags: tuple[str, ...], webhook: str, reconciler: str
+) -> None:
+    objects = manifests(run, "--kudo-image-pull-policy", "Never", *flags)
+    assert images(objects) == {(webhook, "Never"), (reconciler, "Never")}
+
+
+def test_the_crds_can_be_had_alone(run: Run) -> None:
+    objects = manifests(run, "--crd-only")
+    assert [obj["metadata"]["name"] for obj in objects] == [
+        "instances.kudo.dev",
+        "operators.kudo.dev",
+        "operatorversions.kudo.dev",
+    ]
+
+
+def test_a_dry_run_without_output_names_the_objects(run: Run) -> None:
+    ran = run("init", "--dry-run")
+    assert "deployment.apps/kudo-webhook applied (dry run)\n" in ran.out
+    assert ran.err == "with -o yaml or -o json, the manifests are printed\n"
+
+
+def test_the_manifests_are_found_in_a_plugin_that_is_a_single_file(tmp_path: Path) -> None:
+    archive = tmp_path / "plugin.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in (*_PACKAGE.rglob("*.py"), *_PACKAGE.glob("manifests/*")):
+            file.write(path, path.relative_to(_PACKAGE.parent))
+    script = "import kubectl_kudo.__main__ as m; print(m.__file__); m.main(['init','--dry-run'])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(archive)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.startswith(str(archive))
+    assert "deployment.apps/kudo-webhook applied" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "spared"),
+    [
+        (
+            ["init", "--help"],
+            {"yaml", "asyncio", "importlib.resources", "kubectl_kudo.init.dispatch"},
+        ),
+        (["init", "--dry-run", "-o", "yaml"], {"asyncio", "aiohttp", "kubeio.client", "pydantic"}),
+    ],
+)
+def test_what_asks_no_cluster_imports_nothing_for_one(argv: list[str], spared: set[str]) -> None:
+    loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
+    assert loaded.isdisjoint(spared)

@@ -1,0 +1,156 @@
+"""What has to be so before `kubectl kudo init` changes anything, and how it is told."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kubectl_kudo import __version__
+from tests.unit.cli.conftest import KUBECONFIG, Run
+from tests.unit.cli.init.init_api import BUILT_IN, SYSTEM, InitApi, of_helm, old_manager
+
+Change = Callable[[InitApi], object]
+
+
+def elsewhere(server: InitApi) -> None:
+    binding = {"subjects": [{"name": "kudo-webhook", "namespace": "kitchen"}]}
+    path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/kudo-webhook"
+    server.add(path, binding)
+
+
+def going(server: InitApi) -> None:
+    server.add(f"/api/v1/{SYSTEM}", {"metadata": {"deletionTimestamp": "2030-01-01T00:00:00Z"}})
+
+
+def installed(server: InitApi, image: str = "kudo-webhook:0.0.1") -> None:
+    container = {"image": image, "args": ["--certificate-secret=x"]}
+    deployment = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    server.add(f"/apis/apps/v1/{SYSTEM}/deployments/kudo-webhook", deployment)
+
+
+def old_server(server: InitApi) -> None:
+    server.version = "v1.29.9"
+
+
+def no_right(server: InitApi) -> None:
+    server.denied = {"clusterroles", "services"}
+
+
+def nothing(server: InitApi) -> None:
+    assert not server.objects
+
+
+REQUIREMENTS = [
+    (old_server, BUILT_IN, "Kubernetes 1.30 or newer is needed; the API server is v1.29.9"),
+    (
+        no_right,
+        BUILT_IN,
+        (
+            "you lack the right to create clusterroles.rbac.authorization.k8s.io, to create "
+            "services in namespace kudo-system, to patch clusterroles.rbac.authorization.k8s.io, "
+            "to patch services in namespace kudo-system"
+        ),
+    ),
+    (
+        of_helm,
+        BUILT_IN,
+        "KUDO was installed by Helm, as release mine: use `helm upgrade` and `helm uninstall`",
+    ),
+    (
+        elsewhere,
+        BUILT_IN,
+        (
+            "KUDO is installed in namespace kitchen, and a cluster can have one KUDO only: use "
+            "--namespace=kitchen"
+        ),
+    ),
+    (going, BUILT_IN, "Namespace kudo-system is being deleted"),
+    (
+        nothing,
+        f"{BUILT_IN} -n kitchen",
+        (
+            "Namespace kitchen does not exist - KUDO expects that any namespace except the default "
+            "kudo-system is created beforehand"
+        ),
+    ),
+    (
+        nothing,
+        f"{BUILT_IN} --service-account cook",
+        (
+            "Service Account cook does not exists - KUDO expects the serviceAccount to be present "
+            "in the namespace kudo-system"
+        ),
+    ),
+    (
+        nothing,
+        "",
+        (
+            "failed to detect any valid cert-manager CRDs. Make sure cert-manager is installed, in "
+            "version 1.0 or newer, or use --unsafe-self-signed-webhook-ca: the webhook then makes "
+            "and renews its certificate by itself"
+        ),
+    ),
+    (
+        installed,
+        BUILT_IN,
+        (
+            "KUDO manager kudo-system/kudo-webhook seems to be installed with the image "
+            f"kudo-webhook:0.0.1, not kudo-webhook:{__version__}. Did you mean to use --upgrade"
+        ),
+    ),
+    (
+        nothing,
+        f"{BUILT_IN} --upgrade",
+        "KUDO is not installed in namespace kudo-system: leave out --upgrade",
+    ),
+    (
+        old_manager,
+        BUILT_IN,
+        (
+            "KUDO 0.19 is installed in this cluster: StatefulSet "
+            "kudo-system/kudo-controller-manager, MutatingWebhookConfiguration "
+            "kudo-manager-instance-admission-webhook-config. To replace it, keeping all "
+            "Operators, OperatorVersions and Instances, run the same command with --take-over: it "
+            "removes the old manager once the new one is ready"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "flags", "text"), REQUIREMENTS, ids=[text[:30] for _, _, text in REQUIREMENTS]
+)
+def test_what_is_in_the_way_is_told_before_anything_is_written(
+    init: Run, server: InitApi, change: Change, flags: str, text: str
+) -> None:
+    change(server)
+    ran = init(*flags.split())
+    kind = "upgrade" if "--upgrade" in flags else "installation"
+    assert ran.err == f"Error: failed to verify {kind} requirements: {text}\n"
+    assert (ran.code, ran.out, server.writes) == (255, "", [])
+
+
+def test_all_that_is_in_the_way_is_told_at_once(init: Run, server: InitApi) -> None:
+    ran = init("--service-account=cook", "-n", "kitchen")
+    headline, *problems = ran.err.splitlines()
+    assert headline == "Error: failed to verify installation requirements:"
+    assert [problem.split()[0] for problem in problems] == ["Namespace", "Service", "failed"]
+
+
+def test_rights_may_be_limited_to_names(init: Run, server: InitApi) -> None:
+    no_right(server)
+    server.named_rights = True
+    assert init(BUILT_IN).code == 0
+
+
+def test_an_api_server_that_does_not_answer_is_told_in_one_line(
+    init: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "nowhere"
+    path.write_text(KUBECONFIG.format(url="http://127.0.0.1:1"))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    for flags in ((), ("--verify",), ("--uninstall", "--yes"), ("--crd-only",)):
+        ran = init(BUILT_IN, *flags)
+        [line] = ran.err.splitlines()
+        assert (ran.code, ran.out) == (255, "")
+        assert "no answer from the API server" in line
