@@ -4,13 +4,15 @@ import os
 import sys
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.arguments import OUTPUT, Args
+from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import no_arguments
-from kubectl_kudo.core.output import check_format, one, say
 
 
 def run(args: Args) -> None:
     no_arguments("version", args.arguments)
+    from kubectl_kudo.core.output import check_format, one, say
+
     check_format(args.output)
     client = _client()
     if args.output:
@@ -27,3 +29,12 @@ def _client() -> dict[str, str]:
         "compiler": sys.implementation.name,
         "platform": f"{sys.platform}/{os.uname().machine}",
     }
+
+
+COMMAND = Command(
+    "version",
+    "Print the version of this plugin; no cluster is asked.",
+    run,
+    flags=(OUTPUT,),
+    examples=(("As JSON", "version -o json"),),
+)

@@ -129,6 +129,13 @@ DRY_RUN = Flag(
 )
 WRITTEN = Flag(("--output", "-o"), "yaml or json: with --dry-run, what would be written", "format")
 OUTPUT = Flag(("--output", "-o"), "yaml or json: the objects as they are", "format")
+WAIT_DRY_RUN_HELP = (
+    "With --wait the progress is shown on stderr: as a tree on a terminal, as lines otherwise. "
+    "The\ncommand then fails as soon as the plan does, and says in which step and why.\n\n"
+    "With --dry-run nothing is changed: the command says what would be changed and which plan\n"
+    "would run, or fails with the reason for which it would be denied."
+)
+"""What the help of commands that change Instances says about both."""
 
 
 class Parser(argparse.ArgumentParser):

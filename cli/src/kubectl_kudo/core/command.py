@@ -1,6 +1,10 @@
-"""A command and a group of commands, as data; and how the words of the command line find them."""
+"""A command and a group of commands, as data; and how the words of the command line find them.
 
-from collections.abc import Iterator, Sequence
+A command is the `COMMAND` of its module, which is imported when the words name it. Only the help of
+a group, and flags of commands before its words, import them all.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 
@@ -17,7 +21,7 @@ class Command:
     Attributes:
         name: Its words after the program's name.
         summary: One sentence; the first of the help.
-        module: Module of this package whose `run` does it; imported when it is wanted.
+        run: Does it. What that needs is imported in there, so that `--help` does without.
         arguments: How the positional arguments look in the usage line.
         flags: Its own flags.
         required: Flags without which it cannot run, by attribute.
@@ -27,7 +31,7 @@ class Command:
 
     name: str
     summary: str
-    module: str
+    run: Callable[[Args], None]
     arguments: str = ""
     flags: tuple[Flag, ...] = ()
     required: tuple[str, ...] = ()
@@ -48,9 +52,6 @@ class Command:
         if missing:
             raise UsageError(f"required flag(s) {', '.join(missing)} not set")
 
-    def run(self, args: Args) -> None:
-        import_module(f"kubectl_kudo.{self.module}").run(args)
-
     def _examples(self) -> str:
         shown = [f"  # {comment}\n  kubectl kudo {line}" for comment, line in self.examples]
         return "\n\n".join(["examples:", *shown]) if shown else ""
@@ -58,16 +59,27 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Commands under one word; the root has none."""
+    """Commands under one word; the root has none.
+
+    Attributes:
+        name: The word.
+        summary: One sentence.
+        members: By their words: groups, and the modules of commands within `kubectl_kudo`.
+    """
 
     name: str
     summary: str
-    members: dict[str, "Command | Group"] = field(default_factory=dict)
+    members: dict[str, "str | Group"] = field(default_factory=dict)
+
+    def member(self, word: str) -> "Command | Group":
+        """Return what a word names, and import it if it is a command."""
+        found = self.members[word]
+        return found if isinstance(found, Group) else _load(found)
 
     def help(self) -> str:
         words = " ".join(filter(None, (PROGRAM, self.name)))
         width = max(map(len, self.members))
-        rows = [f"  {word:<{width}}  {one.summary}" for word, one in self.members.items()]
+        rows = [f"  {word:<{width}}  {self.member(word).summary}" for word in self.members]
         parser = Parser(
             words,
             usage=f"{words} <command> [flags]",
@@ -75,6 +87,11 @@ class Group:
             epilog=f"`{words} <command> --help` tells more, with examples.",
         )
         return parser.format_help()
+
+
+def _load(module: str) -> Command:
+    command: Command = import_module(f"kubectl_kudo.{module}").COMMAND
+    return command
 
 
 Found = tuple[Command | Group, list[str]]
@@ -88,17 +105,16 @@ def find(root: Group, argv: Sequence[str]) -> Found:
     """
     node: Command | Group = root
     rest: list[str] = []
-    valued = _flags_with_value(root)
     words = iter(argv)
     for word in words:
         if isinstance(node, Command) or word == "--":
             return node, [*rest, word, *words]
         if word.startswith("-") and word != "-":
             rest.append(word)
-            if word in valued:
+            if _takes_value(root, word):
                 rest.extend(_one(words))
         elif word in node.members:
-            node = node.members[word]
+            node = node.member(word)
         else:
             raise UsageError(_unknown(node, word))
     return node, rest
@@ -110,10 +126,19 @@ def _one(words: Iterator[str]) -> Iterator[str]:
         return
 
 
+def _takes_value(root: Group, word: str) -> bool:
+    """Return whether a flag before the words of the command has its value in the next word."""
+    for flag in GLOBAL_FLAGS:
+        if word in flag.names:
+            return bool(flag.value)
+    # The command is not known yet, so it could be a flag of any of them.
+    return "=" not in word and word in _flags_with_value(root)
+
+
 def _flags_with_value(group: Group) -> set[str]:
-    """Return the names of all flags whose value is the next word."""
-    found = {name for flag in GLOBAL_FLAGS if flag.value for name in flag.names}
-    for member in group.members.values():
+    """Return the names of all flags of commands whose value is the next word."""
+    found: set[str] = set()
+    for member in map(group.member, group.members):
         if isinstance(member, Group):
             found |= _flags_with_value(member)
         else:

@@ -1,4 +1,4 @@
-"""`kubectl kudo init`: installs KUDO in a cluster, checks, upgrades and removes it."""
+"""Does what the flags of `kubectl kudo init` ask for: show, install, verify or remove."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from kubectl_kudo.core.session import Session
 
 
-def run(args: Args) -> None:
+def dispatch(args: Args) -> None:
+    """Do what the flags ask for: show, install, check or remove."""
     options = read_options(args)
     if args.client_only:
         say("nothing to do: this plugin keeps no files")

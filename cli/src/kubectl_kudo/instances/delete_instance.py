@@ -1,23 +1,17 @@
-"""`kubectl kudo uninstall`: deletes an Instance; the API server deletes what it owns."""
+"""Deletes an Instance, and says what goes with it and what stays."""
 
 from contextlib import suppress
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import no_arguments
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import talk, warn
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.left_behind import left_behind
 from kubectl_kudo.state.children import names_below
 from kubectl_kudo.state.outcome import Target, judge_removal
 from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import NotFound
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, PLAN_CLEANUP
-
-
-def run(args: Args) -> None:
-    no_arguments("uninstall", args.arguments, "name the instance with --instance=<name>")
-    in_session(args, lambda session: uninstall(session, args))
 
 
 async def uninstall(session: Session, args: Args) -> None:

@@ -1,4 +1,4 @@
-"""`kubectl kudo install`: from a package to an Operator, an OperatorVersion and an Instance.
+"""Installs a package: its Operator, its OperatorVersion and an Instance of it.
 
 The packages that it depends on are installed with it, without Instances: its plans create those.
 """
@@ -6,7 +6,7 @@ The packages that it depends on are installed with it, without Instances: its pl
 from functools import partial
 
 from kubectl_kudo.core.arguments import CLIENT, Args
-from kubectl_kudo.core.errors import CliError, UsageError, describe
+from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.core.session import Session, in_session
@@ -22,9 +22,8 @@ from kubeio.errors import AlreadyExists, ApiError, ConfigError, ConnectionLost
 from kudo.packages import Located
 
 
-def run(args: Args) -> None:
-    if len(args.arguments) != 1 or not args.arguments[0]:
-        raise UsageError("expecting exactly one argument - name of the package or path to install")
+def install_package(args: Args) -> None:
+    """Install the package that the argument names; without a cluster, judge it for a dry run."""
     values = given_values(args)
     located = find(args.arguments[0])
     try:

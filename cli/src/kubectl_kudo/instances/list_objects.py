@@ -1,18 +1,15 @@
-"""`kubectl kudo get`: what is installed in a namespace."""
+"""Lists Operators, OperatorVersions and Instances, as a tree or as data."""
 
 import asyncio
 from collections.abc import Iterable
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject, check_format, many, without_bookkeeping
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.output import JsonObject, many, without_bookkeeping
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.tree import Node, draw
 from kubeio.resource import Resource
 
-_CHOICES = "instances, operators, operatorversions or all"
-_KINDS = {
+KINDS = {
     "instances": (INSTANCES,),
     "operators": (OPERATORS,),
     "operatorversions": (OPERATOR_VERSIONS,),
@@ -20,19 +17,9 @@ _KINDS = {
 }
 
 
-def run(args: Args) -> None:
-    if len(args.arguments) != 1:
-        raise UsageError(f'expecting exactly one argument - "{_CHOICES}"')
-    what = args.arguments[0]
-    if what not in _KINDS:
-        raise UsageError(f'expecting one of "{_CHOICES}" and not "{what}"')
-    check_format(args.output)
-    in_session(args, lambda session: get(session, what, args.output))
-
-
 async def get(session: Session, what: str, output: str) -> None:
     """Print the objects as a tree of names, or as they are."""
-    lists = await asyncio.gather(*(_objects(session, kind) for kind in _KINDS[what]))
+    lists = await asyncio.gather(*(_objects(session, kind) for kind in KINDS[what]))
     if output:
         objects = (without_bookkeeping(obj) for found in lists for obj in found)
         print(many(objects, output), end="")

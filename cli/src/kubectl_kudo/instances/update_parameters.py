@@ -1,28 +1,11 @@
-"""`kubectl kudo update`: sets parameters of an Instance, which runs the plan that they trigger."""
+"""Sets parameters of an Instance, and waits for the plan that they trigger."""
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import UsageError, no_arguments
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
-from kubectl_kudo.core.session import Session, in_session
-from kubectl_kudo.instances.values import given_values
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
-
-
-def run(args: Args) -> None:
-    no_arguments("update", args.arguments)
-    if not args.instance:
-        raise UsageError(
-            "--instance flag has to be provided to indicate which instance you want to update"
-        )
-    values = given_values(args)
-    if not values:
-        raise UsageError(
-            "need to specify at least one parameter to override via -p otherwise there is nothing "
-            "to update"
-        )
-    in_session(args, lambda session: update(session, args, values))
 
 
 async def update(session: Session, args: Args, values: dict[str, str]) -> None:

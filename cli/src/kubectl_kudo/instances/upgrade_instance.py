@@ -1,4 +1,4 @@
-"""`kubectl kudo upgrade`: from the version that an Instance runs to that of a package."""
+"""Upgrades an Instance to the version that a package holds, in one change or in two."""
 
 import shlex
 from collections.abc import Mapping
@@ -8,17 +8,16 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.update_parameters import update
 from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
-from kubectl_kudo.instances.values import given_values
 from kubectl_kudo.packages.contents import contents_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import look
-from kubectl_kudo.packages.resolving import find, with_dependencies
+from kubectl_kudo.packages.resolving import with_dependencies
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
 from kudo.api import Instance, OperatorVersion
@@ -26,16 +25,6 @@ from kudo.api.base import ApiObject
 from kudo.packages import Located
 
 _Object = TypeVar("_Object", bound=ApiObject)
-
-
-def run(args: Args) -> None:
-    if len(args.arguments) != 1 or not args.arguments[0]:
-        raise UsageError("expecting exactly one argument - name of the package or path to upgrade")
-    if not args.instance:
-        raise UsageError("please use --instance and specify instance name. It cannot be empty")
-    values = given_values(args)
-    located = find(args.arguments[0])
-    in_session(args, lambda session: upgrade(session, args, located, values))
 
 
 async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:

@@ -1,20 +1,16 @@
-"""`kubectl kudo package verify`: what would go wrong with a package; no cluster is asked."""
+"""Prints what the verification of a package finds."""
 
 from collections.abc import Sequence
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import check_format, one, say
 from kudo.packages import locate
 from kudo.verification import Finding, verify, verify_dependencies
 
 
-def run(args: Args) -> None:
+def verify_package(args: Args) -> None:
     """Print what was found, and fail if the package is not valid."""
-    if len(args.arguments) != 1 or not args.arguments[0]:
-        raise UsageError(
-            "expecting exactly one argument - directory of the operator or name of package"
-        )
     check_format(args.output)
     located = locate(args.arguments[0])
     findings = (*verify(located.package), *verify_dependencies(located))

@@ -1,10 +1,10 @@
-"""`kubectl kudo plan cancel`: ends the run in progress, and no other one."""
+"""Cancels the run in progress, and no other one."""
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, no_arguments
+from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import Target, judge_cancelled
 from kubectl_kudo.state.runs import (
     COMPLETE,
@@ -18,11 +18,6 @@ from kubectl_kudo.state.runs import (
 )
 from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import Invalid
-
-
-def run(args: Args) -> None:
-    no_arguments("plan cancel", args.arguments, "name the instance with --instance=<name>")
-    in_session(args, lambda session: cancel(session, args))
 
 
 async def cancel(session: Session, args: Args) -> None:

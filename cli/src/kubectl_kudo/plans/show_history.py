@@ -1,20 +1,11 @@
-"""`kubectl kudo plan history`: how the last run of each plan of an Instance ended."""
+"""Shows how the last run of each plan of an Instance ended."""
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import UsageError, no_arguments
-from kubectl_kudo.core.output import JsonObject, check_format, one
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.output import JsonObject, one
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.tree import Node, draw
 from kubectl_kudo.state.plan_view import local_time
 from kubectl_kudo.state.runs import PENDING, RUNNING, active, entries, status_of
-
-
-def run(args: Args) -> None:
-    no_arguments("plan history", args.arguments)
-    if not args.instance:
-        raise UsageError("please choose the instance with '--instance=<instanceName>'")
-    check_format(args.output)
-    in_session(args, lambda session: history(session, args))
 
 
 async def history(session: Session, args: Args) -> None:

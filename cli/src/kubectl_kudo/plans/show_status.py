@@ -1,4 +1,4 @@
-"""`kubectl kudo plan status`: the plans of an Instance as a tree, or its status as data.
+"""Shows the plans of an Instance as a tree, or its status as data.
 
 The Instances that its KudoOperator tasks created are shown with it.
 """
@@ -6,21 +6,15 @@ The Instances that its KudoOperator tasks created are shown with it.
 import sys
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, no_arguments
-from kubectl_kudo.core.output import JsonObject, check_format, one
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import JsonObject, one
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.tree import draw
 from kubectl_kudo.plans.family_view import family_node
 from kubectl_kudo.state.children import Member, members_below, statuses
 from kubectl_kudo.state.outcome import judge_present, present_run
 from kubectl_kudo.state.plan_view import headline, shown_plan
 from kubectl_kudo.state.waiting import shown_on_stderr, wait_for
-
-
-def run(args: Args) -> None:
-    no_arguments("plan status", args.arguments)
-    check_format(args.output)
-    in_session(args, lambda session: status(session, args))
 
 
 async def status(session: Session, args: Args) -> None:

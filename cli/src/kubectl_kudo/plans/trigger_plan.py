@@ -1,23 +1,14 @@
-"""`kubectl kudo plan trigger`: runs a plan of an Instance."""
+"""Schedules a run of a plan, and waits for it."""
 
 from uuid import uuid4
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError, no_arguments
+from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import say
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import triggered
 from kubectl_kudo.state.waiting import wait_and_show
-
-
-def run(args: Args) -> None:
-    no_arguments("plan trigger", args.arguments, "name the plan with --name=<planName>")
-    if not args.instance:
-        raise UsageError("please choose the instance with '--instance=<instanceName>'")
-    if not args.name:
-        raise UsageError("please choose the plan name with '--name=<planName>'")
-    in_session(args, lambda session: trigger(session, args))
 
 
 async def trigger(session: Session, args: Args) -> None:

@@ -1,17 +1,11 @@
-"""`kubectl kudo plan wait`: ends when the run in progress does, and as it does."""
+"""Waits for the run in progress; a run that has ended is judged at once."""
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import no_arguments
 from kubectl_kudo.core.output import say
-from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import judge_present, present_run
 from kubectl_kudo.state.plan_view import shown_plan
 from kubectl_kudo.state.waiting import wait_and_show
-
-
-def run(args: Args) -> None:
-    no_arguments("plan wait", args.arguments, "name the instance with --instance=<name>")
-    in_session(args, lambda session: wait(session, args))
 
 
 async def wait(session: Session, args: Args) -> None:

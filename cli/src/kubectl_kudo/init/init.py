@@ -1,0 +1,86 @@
+"""`kubectl kudo init`: installs KUDO in a cluster, checks, upgrades and removes it."""
+
+from kubectl_kudo.core.arguments import OUTPUT, Args, Flag, seconds
+from kubectl_kudo.core.command import Command
+
+
+def run(args: Args) -> None:
+    from kubectl_kudo.init.dispatch import dispatch
+
+    dispatch(args)
+
+
+COMMAND = Command(
+    "init",
+    "Install KUDO in the cluster: its CRDs, its webhook and its reconciler.",
+    run,
+    flags=(
+        Flag(("--client-only", "-c"), "accepted for old scripts; does nothing", default=False),
+        Flag(("--crd-only",), "install the CRDs alone", default=False),
+        Flag(("--dry-run",), "ask no cluster; say what would be applied", default=False),
+        Flag(OUTPUT.names, "yaml or json: print the manifests, too", OUTPUT.value),
+        Flag(
+            ("--kudo-image", "-i"),
+            "image of webhook or reconciler; may be repeated",
+            "service=reference",
+            repeat=True,
+        ),
+        Flag(("--version",), "tag of both images (default: version of this plugin)", "tag"),
+        Flag(("--image-registry",), "what stands before the names of the images", "registry"),
+        Flag(
+            ("--kudo-image-pull-policy",),
+            "Always, IfNotPresent or Never (default: IfNotPresent)",
+            "policy",
+            "IfNotPresent",
+        ),
+        Flag(
+            ("--service-account",),
+            "existing account for the reconciler (default: one is made)",
+            "name",
+            "kudo-reconciler",
+        ),
+        Flag(
+            ("--unsafe-self-signed-webhook-ca",),
+            "the webhook makes and renews its certificate; cert-manager is not needed",
+            default=False,
+        ),
+        Flag(("--wait", "-w"), "wait until KUDO works", default=False),
+        Flag(
+            ("--wait-timeout",),
+            "how long to wait, in seconds or as 5m (default: 300s)",
+            "time",
+            0,
+            convert=seconds,
+        ),
+        Flag(("--upgrade",), "change what is installed to this version", default=False),
+        Flag(("--verify",), "change nothing; check what is installed", default=False),
+        Flag(("--take-over",), "replace KUDO 0.19, keeping all Instances", default=False),
+        Flag(("--uninstall",), "remove KUDO; the CRDs and their objects stay", default=False),
+        Flag(
+            ("--delete-crds",),
+            "with --uninstall: remove the CRDs and all objects, too",
+            default=False,
+        ),
+        Flag(("--yes",), "with --uninstall: ask nobody", default=False),
+    ),
+    more="The namespace is kudo-system; another one must exist. The command can be repeated: it "
+    "applies what\nis missing or differs. Without --unsafe-self-signed-webhook-ca, cert-manager "
+    "provides the webhook's\ncertificate.\n\nWith --wait the command ends when the API server asks "
+    "the webhook and the reconciler works. With\n--take-over it waits for that in any case: until "
+    "then the webhook of KUDO 0.19 stays.",
+    examples=(
+        (
+            "Install without cert-manager, and wait until it works",
+            "init --unsafe-self-signed-webhook-ca --wait",
+        ),
+        ("The manifests, for GitOps; no cluster is asked", "init --dry-run -o yaml"),
+        (
+            "Images from a registry of your own",
+            "init --image-registry registry.example.com/kudo --wait",
+        ),
+        ("Upgrade to the version of this plugin", "init --upgrade --wait"),
+        ("Is everything as it should be?", "init --verify"),
+        ("Replace KUDO 0.19", "init --take-over"),
+        ("Remove it; the CRDs and all Instances stay", "init --uninstall"),
+    ),
+)

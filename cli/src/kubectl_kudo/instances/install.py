@@ -1,0 +1,51 @@
+"""`kubectl kudo install`: from a package to an Operator, an OperatorVersion and an Instance."""
+
+from kubectl_kudo.core.arguments import (
+    DRY_RUN,
+    PARAMETERS,
+    WAIT,
+    WAIT_DRY_RUN_HELP,
+    WAIT_TIME,
+    WRITTEN,
+    Args,
+    Flag,
+)
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError
+
+
+def run(args: Args) -> None:
+    if len(args.arguments) != 1 or not args.arguments[0]:
+        raise UsageError("expecting exactly one argument - name of the package or path to install")
+    from kubectl_kudo.instances.install_package import install_package
+
+    install_package(args)
+
+
+COMMAND = Command(
+    "install",
+    "Install an operator from a folder or a .tgz file, and create an instance of it.",
+    run,
+    "<folder|tgz>",
+    (
+        Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
+        *PARAMETERS,
+        WAIT,
+        WAIT_TIME,
+        Flag(("--skip-instance",), "create no instance, only make it possible", default=False),
+        DRY_RUN,
+        WRITTEN,
+    ),
+    more="Everything is checked before anything is created. What was installed before and is the "
+    "same\nis left alone, so that the command can be repeated. Packages that it depends on "
+    "(KudoOperator\ntasks that name a folder or a .tgz file) are installed with it.\n\n"
+    + WAIT_DRY_RUN_HELP,
+    examples=(
+        ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
+        (
+            "A second instance with other values, in another namespace",
+            "install ./web --instance shop -p replicas=3 -n shop",
+        ),
+        ("What would be created, as YAML", "install ./web --dry-run=client -o yaml"),
+    ),
+)

@@ -1,0 +1,50 @@
+"""`kubectl kudo update`: sets parameters of an Instance, which runs the plan that they trigger."""
+
+from kubectl_kudo.core.arguments import (
+    DRY_RUN,
+    INSTANCE,
+    PARAMETERS,
+    WAIT,
+    WAIT_DRY_RUN_HELP,
+    WAIT_TIME,
+    WRITTEN,
+    Args,
+)
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError, no_arguments
+
+
+def run(args: Args) -> None:
+    no_arguments("update", args.arguments)
+    if not args.instance:
+        raise UsageError(
+            "--instance flag has to be provided to indicate which instance you want to update"
+        )
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.instances.update_parameters import update
+    from kubectl_kudo.instances.values import given_values
+
+    values = given_values(args)
+    if not values:
+        raise UsageError(
+            "need to specify at least one parameter to override via -p otherwise there is nothing "
+            "to update"
+        )
+    in_session(args, lambda session: update(session, args, values))
+
+
+COMMAND = Command(
+    "update",
+    "Change parameters of an instance; the plan that they trigger runs.",
+    run,
+    flags=(INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    more="Parameters that are not named keep their values.\n\n" + WAIT_DRY_RUN_HELP,
+    examples=(
+        (
+            "Change one parameter and wait for the plan",
+            "update --instance web -p replicas=3 --wait",
+        ),
+        ("Take the values from a file", "update --instance web -P values.yaml"),
+        ("Which plan would run?", "update --instance web -p replicas=3 --dry-run=client"),
+    ),
+)

@@ -1,0 +1,49 @@
+"""`kubectl kudo upgrade`: from the version that an Instance runs to that of a package."""
+
+from kubectl_kudo.core.arguments import (
+    DRY_RUN,
+    INSTANCE,
+    PARAMETERS,
+    WAIT,
+    WAIT_DRY_RUN_HELP,
+    WAIT_TIME,
+    WRITTEN,
+    Args,
+)
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError
+
+
+def run(args: Args) -> None:
+    if len(args.arguments) != 1 or not args.arguments[0]:
+        raise UsageError("expecting exactly one argument - name of the package or path to upgrade")
+    if not args.instance:
+        raise UsageError("please use --instance and specify instance name. It cannot be empty")
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.instances.upgrade_instance import upgrade
+    from kubectl_kudo.instances.values import given_values
+    from kubectl_kudo.packages.resolving import find
+
+    values = given_values(args)
+    located = find(args.arguments[0])
+    in_session(args, lambda session: upgrade(session, args, located, values))
+
+
+COMMAND = Command(
+    "upgrade",
+    "Upgrade an instance to the version of its operator that a package holds.",
+    run,
+    "<folder|tgz>",
+    (INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
+    "Everything\nis checked before anything is changed. Parameters keep their values.\n\n"
+    "Parameters that run a plan of their own can be set only after the upgrade: with --wait that "
+    "is\ndone, without it the command says what to do.\n\n" + WAIT_DRY_RUN_HELP,
+    examples=(
+        ("Upgrade to a newer version and wait for its plan", "upgrade ./web --instance web --wait"),
+        (
+            "Set a parameter that is new in that version",
+            "upgrade ./web-0.2.0.tgz --instance web -p cacheSize=64",
+        ),
+    ),
+)

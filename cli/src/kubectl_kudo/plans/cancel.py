@@ -1,0 +1,28 @@
+"""`kubectl kudo plan cancel`: ends the run in progress, and no other one."""
+
+from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAIT, WAIT_TIME, WRITTEN, Args
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import no_arguments
+
+
+def run(args: Args) -> None:
+    no_arguments("plan cancel", args.arguments, "name the instance with --instance=<name>")
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.plans.cancel_plan import cancel
+
+    in_session(args, lambda session: cancel(session, args))
+
+
+COMMAND = Command(
+    "plan cancel",
+    "End the running plan of an instance with FATAL_ERROR.",
+    run,
+    flags=(INSTANCE, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    required=("instance",),
+    more="What the plan has done so far stays. Only the run that the command sees is cancelled, "
+    "never one\nthat starts meanwhile. With --wait the command ends when the run has.",
+    examples=(
+        ("Cancel a plan that is stuck", "plan cancel --instance web"),
+        ("Cancel it, and wait until another plan can run", "plan cancel --instance web --wait"),
+    ),
+)

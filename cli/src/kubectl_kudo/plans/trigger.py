@@ -1,0 +1,43 @@
+"""`kubectl kudo plan trigger`: runs a plan of an Instance."""
+
+from kubectl_kudo.core.arguments import (
+    DRY_RUN,
+    INSTANCE,
+    WAIT,
+    WAIT_DRY_RUN_HELP,
+    WAIT_TIME,
+    WRITTEN,
+    Args,
+    Flag,
+)
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError, no_arguments
+
+
+def run(args: Args) -> None:
+    no_arguments("plan trigger", args.arguments, "name the plan with --name=<planName>")
+    if not args.instance:
+        raise UsageError("please choose the instance with '--instance=<instanceName>'")
+    if not args.name:
+        raise UsageError("please choose the plan name with '--name=<planName>'")
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.plans.trigger_plan import trigger
+
+    in_session(args, lambda session: trigger(session, args))
+
+
+COMMAND = Command(
+    "plan trigger",
+    "Run a plan of an instance, or start the running one again.",
+    run,
+    flags=(
+        INSTANCE,
+        Flag(("--name",), "name of the plan", "plan"),
+        *(WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    ),
+    more="Another plan cannot be run while one is running.\n\n" + WAIT_DRY_RUN_HELP,
+    examples=(
+        ("Run the plan `backup`", "plan trigger --instance web --name backup"),
+        ("Run it and wait for its end", "plan trigger --instance web --name backup --wait"),
+    ),
+)

@@ -1,0 +1,28 @@
+"""`kubectl kudo plan wait`: ends when the run in progress does, and as it does."""
+
+from kubectl_kudo.core.arguments import INSTANCE, WAIT_TIME, Args
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import no_arguments
+
+
+def run(args: Args) -> None:
+    no_arguments("plan wait", args.arguments, "name the instance with --instance=<name>")
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.plans.wait_for_plan import wait
+
+    in_session(args, lambda session: wait(session, args))
+
+
+COMMAND = Command(
+    "plan wait",
+    "Wait until the running plan of an instance has ended.",
+    run,
+    flags=(INSTANCE, WAIT_TIME),
+    required=("instance",),
+    more="The command ends well on COMPLETE and with an error on FATAL_ERROR, naming the step. "
+    "Where no\nplan is running, it judges the last one at once.",
+    examples=(
+        ("Wait for what `kubectl apply` has started", "plan wait --instance web"),
+        ("Wait for ten minutes at most", "plan wait --instance web --wait-time 10m"),
+    ),
+)

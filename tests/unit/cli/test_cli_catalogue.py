@@ -1,0 +1,48 @@
+"""The catalogue: one module for each verb, imported when the command line names it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kubectl_kudo.catalogue import ROOT
+from kubectl_kudo.core.command import Command, Group
+from tests.unit.cli.imports import imported
+
+_ALWAYS = {
+    *("kubectl_kudo", "kubectl_kudo.__main__", "kubectl_kudo.catalogue", "kubectl_kudo.core"),
+    *(f"kubectl_kudo.core.{module}" for module in ("arguments", "command", "errors")),
+}
+
+
+def modules(group: Group, *words: str) -> Iterator[tuple[Command, tuple[str, ...], str]]:
+    """Yield each command with its words and its module."""
+    for word, member in group.members.items():
+        if isinstance(member, Group):
+            yield from modules(member, *words, word)
+        else:
+            command = group.member(word)
+            assert isinstance(command, Command)
+            yield command, (*words, word), member
+
+
+def test_each_command_stands_in_a_module_named_after_its_verb() -> None:
+    found = list(modules(ROOT))
+    assert [command.name for command, _, _ in found] == [" ".join(words) for _, words, _ in found]
+    assert [module.split(".")[-1] for *_, module in found] == [words[-1] for _, words, _ in found]
+    assert len(found) == 13
+
+
+@pytest.mark.parametrize(
+    ("argv", "own"),
+    [
+        (["version", "--help"], {"version"}),
+        (["plan", "status", "--help"], {"plans", "plans.status"}),
+        (["--validate-install=false", "plan", "wait", "--help"], {"plans", "plans.wait"}),
+        (["-n", "kitchen", "-v", "1", "install", "--help"], {"instances", "instances.install"}),
+        (["brew"], set()),
+    ],
+)
+def test_only_the_named_command_is_imported(argv: list[str], own: set[str]) -> None:
+    loaded = imported(f"from kubectl_kudo.__main__ import main; main({argv!r})")
+    ours = {module for module in loaded if module.partition(".")[0] == "kubectl_kudo"}
+    assert ours == _ALWAYS | {f"kubectl_kudo.{module}" for module in own}
