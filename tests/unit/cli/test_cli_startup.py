@@ -11,7 +11,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.cli.imports import imported
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging")
+HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging", "typing")
 
 
 @pytest.mark.parametrize("argv", [["version"], ["--help"], ["install", "--help"], ["brew"]])
