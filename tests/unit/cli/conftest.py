@@ -97,6 +97,18 @@ def pot(kudo: Run, api: FakeApi, package: Path) -> FakeApi:
     return api
 
 
+@pytest.fixture
+def installed(api: FakeApi) -> FakeApi:
+    """Return the server with one operator, its version and an Instance of it."""
+    plans = {"deploy": {"phases": [{"name": "main", "steps": [{"name": "app"}]}]}}
+    api.add("operators", {"metadata": {"name": "teapot"}, "spec": {}})
+    spec = {"operator": {"name": "teapot"}, "plans": plans}
+    api.add("operatorversions", {"metadata": {"name": VERSION}, "spec": spec})
+    tea = {"operatorVersion": {"name": VERSION}, "parameters": {"CUPS": "2"}}
+    api.add("instances", {"metadata": {"name": "tea"}, "spec": tea})
+    return api
+
+
 def running(api: FakeApi, plan: str = "deploy") -> None:
     """Let instance `tea` run a plan."""
     instance = api.objects["instances", "tea"]
@@ -104,6 +116,17 @@ def running(api: FakeApi, plan: str = "deploy") -> None:
     status("IN_PROGRESS", plan=plan)(instance)
 
 
+def complete(api: FakeApi, plan: str = "deploy") -> None:
+    """Let the next run go well."""
+    api.plan = plan
+    api.script = [
+        status("IN_PROGRESS", plan=plan),
+        status("COMPLETE", plan=plan),
+        status("COMPLETE", plan=plan, done=True),
+    ]
+
+
+VERSION = "teapot-2.1.0-0.3.0"
 OPERATOR = """\
 name: teapot
 operatorVersion: 0.3.0

@@ -1,0 +1,30 @@
+"""`uninstall` against an API server: what it sends, prints and returns."""
+
+from tests.unit.cli.conftest import VERSION, Run
+from tests.unit.cli.fake_api import FakeApi, status
+
+
+def test_uninstall_deletes_exactly_the_instance_that_was_seen(
+    kudo: Run, installed: FakeApi
+) -> None:
+    uid = installed.objects["instances", "tea"]["metadata"]["uid"]
+    ran = kudo("uninstall", "--instance", "tea")
+    assert (ran.code, ran.out) == (0, "instance.kudo.dev/v1beta1/tea deleted\n\n")
+    method, path, body = installed.requests[-1]
+    assert (method, path) == ("DELETE", "instances/tea")
+    assert body is not None
+    assert body["preconditions"] == {"uid": uid}
+    assert body["propagationPolicy"] == "Background"
+    assert installed.names("operatorversions") == [VERSION]
+
+
+def test_uninstall_of_a_missing_instance(kudo: Run, api: FakeApi) -> None:
+    ran = kudo("uninstall", "--instance", "tea")
+    assert ran.err == ("Error: instance tea in namespace kitchen does not exist in the cluster\n")
+
+
+def test_uninstall_waits_until_the_instance_is_gone(kudo: Run, installed: FakeApi) -> None:
+    installed.script = [status("IN_PROGRESS", plan="cleanup"), lambda _: None]
+    ran = kudo("uninstall", "--instance", "tea", "--wait")
+    assert ran.code == 0
+    assert "cleanup.main.app IN_PROGRESS" in ran.err
