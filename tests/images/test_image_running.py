@@ -12,11 +12,11 @@ from tools.images import confined
 from tools.images.archive import Archive
 
 _PYTHON = "/opt/kudo/bin/python"
-_OF_SERVICES = {"serving", "kubeio", "kudo", "gotemplate", "workers", "worker_process"}
+_OF_SERVICES = {"serving", "kubeio", "kudo", "gotemplate", "goyaml", "workers", "worker_process"}
 _OURS = {
     "webhook": {"kudo_webhook", *_OF_SERVICES},
     "reconciler": {"kudo_reconciler", *_OF_SERVICES},
-    "cli": {"kubectl_kudo", "kubeio", "kudo", "gotemplate"},
+    "cli": {"kubectl_kudo", "kubeio", "kudo", "gotemplate", "goyaml"},
 }
 _IMPORT_ALL = """
 import importlib, pkgutil, sys

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gotemplate.goyaml import load
+from goyaml import load
 from kubeio.client import Client
 from kubeio.errors import Invalid
 from kubeio.resource import Resource

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gotemplate.goyaml import load
+from goyaml import load
 from kubeio.client import Client
 from kubeio.errors import AlreadyExists, Invalid
 from tests.integration.lifecycle.helpers import client_as, without_webhooks, write_status

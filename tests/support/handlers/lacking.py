@@ -5,7 +5,7 @@ It is the one with the word LARGE in it. Imported by worker processes alone.
 
 from typing import Any
 
-from gotemplate.goyaml import load
+from goyaml import load
 from kudo import verdicts
 from kudo.jobs import HANDLERS as OF_RECONCILER
 from kudo.jobs import prepare, render, report_to, review

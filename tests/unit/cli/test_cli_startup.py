@@ -31,7 +31,7 @@ def test_help_and_version_import_nothing_heavy(argv: list[str]) -> None:
 def test_commands_that_read_and_patch_do_without_models(module: str) -> None:
     loaded = imported(f"import kubectl_kudo.{module}")
     assert "kubeio.client" in loaded
-    assert loaded.isdisjoint({"pydantic", "kudo.api", "kubernetes_asyncio", "gotemplate"})
+    assert loaded.isdisjoint({"pydantic", "kudo.api", "kubernetes_asyncio", "gotemplate", "goyaml"})
 
 
 def test_verifying_a_package_needs_nothing_of_the_network() -> None:

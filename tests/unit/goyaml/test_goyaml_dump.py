@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from gotemplate.goyaml import DumpError, Limits, dump
+from goyaml import DumpError, Limits, dump
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gotemplate.goyaml import INLINE, Budget, Limits, YamlError, load, load_all
+from goyaml import INLINE, Budget, Limits, YamlError, load, load_all
 
 
 @pytest.mark.parametrize(

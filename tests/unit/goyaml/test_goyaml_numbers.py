@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gotemplate.goyaml import format_float, parse_float
+from goyaml import format_float, parse_float
 
 
 @pytest.mark.parametrize(

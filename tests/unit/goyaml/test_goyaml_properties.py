@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gotemplate.goyaml import YamlError, dump, load, load_all
+from goyaml import YamlError, dump, load, load_all
 
 _RECORDED = json.loads(Path(__file__).with_name("test_goyaml_recorded.json").read_text("utf-8"))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gotemplate.goyaml import load
+from goyaml import load
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.api.crds import definitions, files, main
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gotemplate.goyaml import INLINE
+from goyaml import INLINE
 from kudo.verdicts import Checker, Fault, Verdicts, read_all, read_fully
 
 BIG = "[" + "0," * INLINE.nodes + "]"

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gotemplate.goyaml import Limits, dump
+from goyaml import Limits, dump
 from kudo import names
 from kudo.api import Json, JsonObject
 from kudo.enrichment import annotate_pods

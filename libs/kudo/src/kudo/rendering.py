@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gotemplate import INLINE, Environment, TemplateError, goyaml
-from gotemplate.goyaml import Budget, YamlError, load
+import goyaml
+from gotemplate import INLINE, Environment, TemplateError
+from goyaml import Budget, YamlError, load
 from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gotemplate.goyaml import parse_float
+from goyaml import parse_float
 
 _INT64_DIGITS: Final = 19
 _NUMBER: Final = 4096

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gotemplate.goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
+from goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
 from kudo.problems import shown
 from kudo.scalars import scalar_fault
 

@@ -19,7 +19,7 @@ def to_yaml(run: Run, value: object) -> str:
         LimitError: the value is deeper or larger than the limits allow.
         FunctionError: YAML cannot hold it.
     """
-    from gotemplate.goyaml import dump
+    from goyaml import dump
 
     measure(run, value)
     try:
@@ -34,7 +34,7 @@ def from_yaml(run: Run, text: str) -> object:
     Raises:
         FunctionError: it is no YAML, or larger than the reader's limits.
     """
-    from gotemplate.goyaml import YamlError, load
+    from goyaml import YamlError, load
 
     run.charge(len(text) >> 2)
     try:

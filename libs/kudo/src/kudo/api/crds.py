@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gotemplate.goyaml import dump
+from goyaml import dump
 from kudo.api.base import ApiObject
 from kudo.api.instance import Instance
 from kudo.api.operator import Operator

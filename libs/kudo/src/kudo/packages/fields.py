@@ -8,7 +8,7 @@ read as if it were absent, so that one reading finds everything that is wrong.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gotemplate.goyaml import format_float
+from goyaml import format_float
 from kudo.problems import Problem
 
 

@@ -1,6 +1,6 @@
 """From the two YAML files of a package to its model."""
 
-from gotemplate.goyaml import DumpError, YamlError, load
+from goyaml import DumpError, YamlError, load
 from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.names import API_VERSION
 from kudo.packages.fields import Fields

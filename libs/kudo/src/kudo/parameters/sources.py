@@ -5,7 +5,7 @@ Parameter files are also what KudoOperator tasks render for their children.
 
 from collections.abc import Iterable
 
-from gotemplate.goyaml import Budget, DumpError, YamlError, load
+from goyaml import Budget, DumpError, YamlError, load
 from kudo.parameters.template import TooLarge
 from kudo.parameters.text import to_text
 from kudo.problems import InvalidInput, Problem

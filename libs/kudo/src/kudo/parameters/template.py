@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from gotemplate.goyaml import Budget, YamlError, load
+from goyaml import Budget, YamlError, load
 from kudo.problems import InvalidInput, Problem
 
 if TYPE_CHECKING:  # worker processes start without the models

@@ -3,7 +3,7 @@
 Integers keep all their digits; the original wrote those from a million on with an exponent.
 """
 
-from gotemplate.goyaml import dump, format_float
+from goyaml import dump, format_float
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 
@@ -15,7 +15,7 @@ def to_text(value: object, value_type: str | None) -> str | None:
     other value becomes what Go prints for it; None, which there means "no value", stays None.
 
     Raises:
-        gotemplate.goyaml.DumpError: an array or map nests too deeply or is too large.
+        goyaml.DumpError: an array or map nests too deeply or is too large.
     """
     if value_type in {"array", "map"} and not isinstance(value, str):
         return dump(_plain_numbers(value))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from gotemplate.goyaml import Budget, YamlError, load
+from goyaml import Budget, YamlError, load
 from kudo import names
 from kudo.api import JsonObject
 from kudo.pipe.artifacts import path_of

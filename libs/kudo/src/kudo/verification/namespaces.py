@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from gotemplate.goyaml import load
+from goyaml import load
 from kudo.packages import Package
 from kudo.rendering import render, render_objects
 from kudo.tasks import FatalTaskError

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gotemplate.goyaml import DumpError
+from goyaml import DumpError
 from kudo.api import Parameter
 from kudo.packages import PackageParameter
 from kudo.parameters import check_value, to_text

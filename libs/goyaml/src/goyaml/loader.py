@@ -18,9 +18,9 @@ from typing import Final, Protocol
 import yaml
 from yaml import events as ev
 
-from gotemplate.goyaml.limits import CALL_NODES, DEFAULT_LIMITS, Budget, Limits
-from gotemplate.goyaml.numbers import format_float
-from gotemplate.goyaml.scalars import Scalar, is_timestamp, resolve
+from goyaml.limits import CALL_NODES, DEFAULT_LIMITS, Budget, Limits
+from goyaml.numbers import format_float
+from goyaml.scalars import Scalar, is_timestamp, resolve
 
 _TAG: Final = "tag:yaml.org,2002:"
 _MERGE: Final = "<<"

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from gotemplate.goyaml.limits import DEFAULT_LIMITS, Limits
-from gotemplate.goyaml.numbers import format_float
-from gotemplate.goyaml.order import sorted_keys
-from gotemplate.goyaml.scalars import is_plain_string
+from goyaml.limits import DEFAULT_LIMITS, Limits
+from goyaml.numbers import format_float
+from goyaml.order import sorted_keys
+from goyaml.scalars import is_plain_string
 
 _INDENT: Final = 2
 _LONGEST_SIMPLE_KEY: Final = 128

@@ -8,10 +8,10 @@ Every call counts what it does against `Limits`: `DEFAULT_LIMITS` bound memory, 
 event loop can afford. A `Budget` bounds several calls together.
 """
 
-from gotemplate.goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, Limits
-from gotemplate.goyaml.loader import YamlError, load, load_all
-from gotemplate.goyaml.numbers import format_float, parse_float
-from gotemplate.goyaml.writer import DumpError, dump
+from goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, Limits
+from goyaml.loader import YamlError, load, load_all
+from goyaml.numbers import format_float, parse_float
+from goyaml.writer import DumpError, dump
 
 __all__ = [
     "DEFAULT_LIMITS",

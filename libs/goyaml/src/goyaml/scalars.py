@@ -13,7 +13,7 @@ import math
 import re
 from typing import Final
 
-from gotemplate.goyaml.numbers import parse_float
+from goyaml.numbers import parse_float
 
 Scalar = None | bool | int | float | str
 
