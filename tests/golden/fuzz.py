@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from gotemplate import INLINE, Environment, Limits, TemplateError, zones
+from gotemplate import INLINE, Environment, Limits, TemplateError
+from gotemplate.golang import zones
 from tests.golden.case import STANDARD
 
 BUDGET: Final = 2.0  # seconds of CPU for parsing and rendering one template
@@ -202,7 +203,7 @@ class Fuzzer:
 
 def _load_libraries() -> None:
     """Load what functions import when they are called first; that is no template's doing."""
-    for module in ("gotemplate.certificates", "gotemplate.constraints", "zoneinfo"):
+    for module in ("gotemplate.types.certificates", "gotemplate.types.constraints", "zoneinfo"):
         importlib.import_module(module)
     zones.preload()
 

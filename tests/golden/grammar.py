@@ -13,7 +13,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from gotemplate import Function
-from gotemplate.functions.signature import ANY, Param
+from gotemplate.types.signature import ANY, Param
 
 Template = st.SearchStrategy[str]
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import pytest
 
 from gotemplate import Environment, Function, FunctionError, Limits, TemplateError
-from gotemplate.functions.signature import STRING
+from gotemplate.types.signature import STRING
 
 
 def render(text: str, environment: Environment | None = None, **data: object) -> str:

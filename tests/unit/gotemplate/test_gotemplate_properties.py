@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gotemplate import Environment, Limits, TemplateError
-from gotemplate.gofmt import plain_text
+from gotemplate.golang.gofmt import plain_text
+from gotemplate.golang.literals import unquote
+from gotemplate.golang.quoting import quote
+from gotemplate.golang.values import from_bytes, to_bytes
 from gotemplate.limits import Run
-from gotemplate.literals import unquote
-from gotemplate.quoting import quote
-from gotemplate.values import from_bytes, to_bytes
 from tests.support.properties import examples
 
 ENVIRONMENT = Environment(limits=Limits(steps=20_000, items=500, string=20_000), cache_chars=0)

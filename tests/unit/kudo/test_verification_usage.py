@@ -3,7 +3,7 @@
 import pytest
 
 from gotemplate import Environment
-from gotemplate.parser import parse
+from gotemplate.parse.parser import parse
 from kudo.verification import verify
 from kudo.verification.usage import Usage, usage_of
 from tests.unit.kudo.test_verification import OBJECT, Json, found, package

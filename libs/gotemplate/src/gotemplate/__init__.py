@@ -14,6 +14,7 @@ from gotemplate.environment import Environment, Template
 from gotemplate.errors import FunctionError, LimitError, TemplateError
 from gotemplate.functions import Function
 from gotemplate.limits import INLINE, Limits
+from gotemplate.parse import nodes
 from gotemplate.sources import Sources
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Sources",
     "Template",
     "TemplateError",
+    "nodes",
 ]

@@ -10,17 +10,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gotemplate import nodes
-from gotemplate.compiler import Rules, compile_tree
+from gotemplate.compile.compiler import Rules, compile_tree
+from gotemplate.compile.fields import MissingKey
+from gotemplate.compile.runtime import Code, Frame, UnplacedError
 from gotemplate.errors import LimitError, TemplateError
-from gotemplate.fields import MissingKey
 from gotemplate.functions import CHANGING, Function, Policy, from_callable, table
-from gotemplate.functions.dicts import snapshot
+from gotemplate.functions.data.dicts import snapshot
+from gotemplate.golang.values import NO_VALUE, clean
 from gotemplate.limits import Limits, Run
-from gotemplate.parser import parse
-from gotemplate.runtime import Code, Frame, UnplacedError
+from gotemplate.parse import nodes
+from gotemplate.parse.parser import parse
 from gotemplate.sources import Sources
-from gotemplate.values import NO_VALUE, clean
 
 _POLICIES: Final = ("operator", "sprig")
 _MISSING: Final = ("error", "zero", "default")

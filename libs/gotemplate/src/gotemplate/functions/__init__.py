@@ -7,32 +7,12 @@ environment, the file system or the network of the service that renders.
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from gotemplate.functions import (
-    builtins,
-    certs,
-    comparisons,
-    dates,
-    defaults,
-    dicts,
-    documents,
-    encoding,
-    floats,
-    letters,
-    lists,
-    merging,
-    numbers,
-    outside,
-    passwords,
-    patterns,
-    randoms,
-    reflection,
-    semvers,
-    strings,
-    urls,
-    words,
-    yaml,
-)
-from gotemplate.functions.signature import Function, from_callable
+from gotemplate.functions import builtins, comparisons, dates, host, semvers
+from gotemplate.functions.crypto import certs, passwords
+from gotemplate.functions.data import defaults, dicts, documents, lists, merging, reflection, yaml
+from gotemplate.functions.numeric import floats, numbers, randoms
+from gotemplate.functions.texts import case, encoding, patterns, strings, urls, words
+from gotemplate.types.signature import Function, from_callable
 
 __all__ = ["CHANGING", "Function", "Policy", "from_callable", "table"]
 
@@ -48,11 +28,11 @@ _FAMILIES: Final = (
     documents.FUNCTIONS,
     encoding.FUNCTIONS,
     floats.FUNCTIONS,
-    letters.FUNCTIONS,
+    case.FUNCTIONS,
     lists.FUNCTIONS,
     merging.FUNCTIONS,
     numbers.FUNCTIONS,
-    outside.FUNCTIONS,
+    host.FUNCTIONS,
     passwords.FUNCTIONS,
     patterns.FUNCTIONS,
     randoms.FUNCTIONS,
@@ -65,7 +45,7 @@ _FAMILIES: Final = (
 )
 
 # Names the operator policy takes away.
-_OUTSIDE: Final = frozenset(function.name for function in outside.FUNCTIONS)
+_HOST: Final = frozenset(function.name for function in host.FUNCTIONS)
 
 # Names that change the map they are given.
 CHANGING: Final = frozenset(
@@ -77,5 +57,5 @@ def table(policy: Policy) -> Mapping[str, Function]:
     """Give the functions of a policy by name."""
     found = {function.name: function for family in _FAMILIES for function in family}
     if policy == "operator":
-        return {name: function for name, function in found.items() if name not in _OUTSIDE}
+        return {name: function for name, function in found.items() if name not in _HOST}
     return found

@@ -10,11 +10,20 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from gotemplate.errors import FunctionError
-from gotemplate.functions.signature import ANY, STRING, VALUE, Function
-from gotemplate.gofmt import sprint, sprintln
-from gotemplate.goprintf import sprintf
+from gotemplate.golang.gofmt import sprint, sprintln
+from gotemplate.golang.goprintf import sprintf
+from gotemplate.golang.values import (
+    NO_VALUE,
+    Kind,
+    StringMap,
+    Uint8,
+    kind_of,
+    to_bytes,
+    truth,
+    type_name,
+)
 from gotemplate.limits import Run
-from gotemplate.values import NO_VALUE, Kind, StringMap, Uint8, kind_of, to_bytes, truth, type_name
+from gotemplate.types.signature import ANY, STRING, VALUE, Function
 
 _HTML: Final = str.maketrans(
     {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}

@@ -7,9 +7,9 @@ maps and lists compare with nil only.
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.functions.signature import VALUE, Function
-from gotemplate.gofmt import short_text
-from gotemplate.values import BASIC, Kind, MethodValue, kind_of, type_name
+from gotemplate.golang.gofmt import short_text
+from gotemplate.golang.values import BASIC, Kind, MethodValue, kind_of, type_name
+from gotemplate.types.signature import VALUE, Function
 
 
 def eq(first: object, *others: object) -> bool:

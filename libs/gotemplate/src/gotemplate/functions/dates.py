@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Final
 
-from gotemplate import durations, layoutreader, zones
 from gotemplate.errors import FunctionError, LimitError
-from gotemplate.functions.casts import wrap
-from gotemplate.functions.numbers import atoi
-from gotemplate.functions.signature import ANY, STRING, Function
+from gotemplate.functions.numeric.numbers import atoi
+from gotemplate.golang import durations, layoutreader, zones
+from gotemplate.golang.values import Int64
 from gotemplate.limits import Run
-from gotemplate.times import TIME, ZERO, Time
-from gotemplate.values import Int64
+from gotemplate.types.casts import wrap
+from gotemplate.types.signature import ANY, STRING, Function
+from gotemplate.types.times import TIME, ZERO, Time
 
 _HTML: Final = "2006-01-02"
 _INTEGERS: Final = (int, Int64)

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from gotemplate import versions
 from gotemplate.errors import FunctionError
-from gotemplate.functions.signature import STRING, Function
 from gotemplate.limits import Run
+from gotemplate.types import versions
+from gotemplate.types.signature import STRING, Function
 
 
 def semver(run: Run, text: str) -> versions.Version:
@@ -27,7 +27,7 @@ def semver_compare(run: Run, constraint: str, text: str) -> bool:
     Raises:
         FunctionError: one of the two is none.
     """
-    from gotemplate import constraints  # RE2 is loaded when it is needed
+    from gotemplate.types import constraints  # RE2 is loaded when it is needed
 
     run.check("pattern", len(constraint))
     run.charge(len(constraint))

@@ -9,7 +9,7 @@ with `kudo.jobs.review`, which needs models; those of the reconciler start witho
 import importlib
 from collections.abc import Callable, Mapping
 
-from gotemplate import zones
+from gotemplate.golang import zones
 from kudo.jobs import check, digest, env_file, render
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 
@@ -24,10 +24,10 @@ _LATE = (
     "bcrypt",
     "cryptography.hazmat.backends.openssl.backend",
     "cryptography.hazmat.primitives.ciphers.modes",
-    "gotemplate.certificates",
-    "gotemplate.constraints",
-    "gotemplate.keys",
-    "gotemplate.regex",
+    "gotemplate.golang.regex",
+    "gotemplate.types.certificates",
+    "gotemplate.types.constraints",
+    "gotemplate.types.keys",
     "zoneinfo",
 )
 """What functions of templates import when they are called first."""

@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Final
 
 from gotemplate import Environment, TemplateError
-from gotemplate.nodes import Tree
-from gotemplate.parser import parse
+from gotemplate.parse.nodes import Tree
+from gotemplate.parse.parser import parse
 from kudo.api import Task
 from kudo.packages import Package
 from kudo.verification.finding import (

@@ -1,0 +1,1 @@
+"""Trees to closures that render: statements, pipelines, calls, variables and loops."""

@@ -1,0 +1,136 @@
+"""What compiled templates run on.
+
+A compiled expression is a function `(frame, dot) -> value`, a compiled statement one that returns
+nothing and writes to the frame. Both are made once and hold no state: everything that changes is
+in the `Frame`, one for each running template, so one compiled template serves any number of
+threads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gotemplate.errors import LimitError, TemplateError
+from gotemplate.limits import Located, Run
+from gotemplate.parse import nodes
+
+
+class Frame:
+    """One running template: its variables by slot, and where it writes.
+
+    `typed_dot` tells, inside a loop, whether its elements have a type of their own in Go, and
+    `typed_slots` which variables hold such elements; they
+    do when it counts. Only the words of errors show it.
+    """
+
+    __slots__ = ("run", "slots", "typed_dot", "typed_slots", "write")
+
+    def __init__(self, run: Run, slots: list[object], write: Callable[[str], None]) -> None:
+        self.run = run
+        self.slots = slots
+        self.write = write
+        self.typed_dot = True
+        self.typed_slots: frozenset[int] = frozenset()
+
+
+Eval = Callable[[Frame, object], object]
+Exec = Callable[[Frame, object], None]
+# Whether a value has a type of its own in Go, or is an interface {}: only words of errors show it.
+Typed = Callable[[Frame], bool]
+
+
+def always(_frame: Frame) -> bool:
+    """Tell that a value has a type of its own."""
+    return True
+
+
+def never(_frame: Frame) -> bool:
+    """Tell that a value is what a container held."""
+    return False
+
+
+def in_loop(frame: Frame) -> bool:
+    """Tell it of the dot in a loop."""
+    return frame.typed_dot
+
+
+def in_slot(slot: int) -> Typed:
+    """Tell it of a loop's variable."""
+    return lambda frame: slot in frame.typed_slots
+
+
+class BreakLoop(Exception):
+    """Leave the innermost loop."""
+
+
+class ContinueLoop(Exception):
+    """Begin the next pass of the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A compiled body: what to run, what it costs in steps, how many slots it needs."""
+
+    run: Exec
+    cost: int
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Where an `and` or `or` of several arguments ends: at one of them, known when it has run."""
+
+    last: Located
+
+    @property
+    def pos(self) -> int:
+        return self.last.pos
+
+    def __str__(self) -> str:
+        return str(self.last)
+
+
+class UnplacedError(Exception):
+    """An error after an `and` or `or`; `Template.render` knows where that ended."""
+
+    def __init__(self, unit: "Unit", node: Ending, reason: object) -> None:
+        self._unit = unit
+        self._node = node
+        self._reason = reason
+        super().__init__(reason)
+
+    def at(self, node: Located | None) -> TemplateError:
+        """Make the error with its place."""
+        return self._unit.placed(node or self._node.last, self._reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The template being compiled: where its errors are and what they call it."""
+
+    tree: nodes.Tree
+    name: str
+
+    def error(self, node: Located, reason: object) -> TemplateError | UnplacedError:
+        """Make the error of a node, worded and placed as Go does."""
+        if isinstance(node, Ending):
+            return UnplacedError(self, node, reason)
+        return self.placed(node, reason)
+
+    def placed(self, node: Located, reason: object) -> TemplateError:
+        """Make the error of a node whose place is known."""
+        line, column = self.tree.place(node.pos)
+        return TemplateError(
+            self.tree.name,
+            str(reason),
+            line=line,
+            column=column,
+            executing=self.name,
+            context=str(node),
+            limit=reason.limit if isinstance(reason, LimitError) else "",
+        )
+
+    def call_error(self, node: Located, name: str, error: Exception) -> TemplateError:
+        """Make the error of a function that failed."""
+        found = self.placed(node, f"error calling {name}: {error}")
+        found.limit = error.limit if isinstance(error, LimitError) else ""
+        return found

@@ -1,0 +1,1 @@
+"""Sprig's functions on keys, certificates and passwords."""

@@ -1,0 +1,233 @@
+"""Sprig's functions on private keys and certificates.
+
+Every one of them is expensive. The library behind them is loaded when the first one is called, and
+paid for before: loading it takes longer than an event loop may wait.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.functions.texts.encoding import decode_base64
+from gotemplate.golang.gofmt import plain_text
+from gotemplate.golang.values import from_bytes
+from gotemplate.limits import Run
+from gotemplate.types.members import Field
+from gotemplate.types.signature import INT, LIST, STRING, Function, Param
+
+if TYPE_CHECKING:
+    from gotemplate.types.certificates import Address, Issuer, Subject
+    from gotemplate.types.keys import PrivateKey
+
+_SERIAL_BYTES: Final = 16
+_RSA_BITS: Final = 2048
+_NANOS: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate and its private key in PEM; templates read `.Cert` and `.Key`."""
+
+    cert: str
+    key: str
+
+    def go_type(self) -> str:
+        return "sprig.certificate"
+
+    def go_text(self) -> str:
+        return f"{{{self.cert} {self.key}}}"
+
+    def go_json(self) -> object:
+        return {"Cert": self.cert, "Key": self.key}
+
+    def go_method(self, name: str) -> Function | None:
+        text = {"Cert": self.cert, "Key": self.key}.get(name)
+        return None if text is None else Field(name, lambda: text)
+
+
+_CERTIFICATE: Final = Param("sprig.certificate", types=(Certificate,))
+_Items = Sequence[object] | None
+
+
+def gen_private_key(run: Run, kind: str) -> str:
+    """Make a private key: "rsa" (also for ""), "dsa", "ecdsa" or "ed25519"."""
+    run.spend()
+    from gotemplate.types import keys
+
+    key = keys.generate(kind)
+    return f"Unknown type {kind}" if key is None else keys.write(key)
+
+
+def gen_ca(run: Run, name: str, days: int) -> Certificate:
+    """Make a certificate that may sign others, and a key of its own."""
+    return _self_signed(_subject(run, name, None, None, days), _new_key(run), authority=True)
+
+
+def gen_ca_with_key(run: Run, name: str, days: int, pem: str) -> Certificate:
+    """Make a certificate that may sign others, for a key."""
+    key = _key(run, pem)
+    return _self_signed(_subject(run, name, None, None, days), key, authority=True)
+
+
+def gen_self_signed(
+    run: Run, name: str, addresses: _Items, hosts: _Items, days: int
+) -> Certificate:
+    """Make a certificate for addresses and hosts that is signed by itself, and its key."""
+    subject = _subject(run, name, addresses, hosts, days)
+    return _self_signed(subject, _new_key(run), authority=False)
+
+
+def gen_self_signed_with_key(
+    run: Run, name: str, addresses: _Items, hosts: _Items, days: int, pem: str
+) -> Certificate:
+    """Make a certificate for addresses and hosts that is signed by itself, for a key."""
+    key = _key(run, pem)
+    subject = _subject(run, name, addresses, hosts, days)
+    return _self_signed(subject, key, authority=False)
+
+
+def gen_signed(
+    run: Run, name: str, addresses: _Items, hosts: _Items, days: int, authority: Certificate
+) -> Certificate:
+    """Make a certificate for addresses and hosts that an authority signs, and its key."""
+    issuer = _issuer(run, authority)
+    subject = _subject(run, name, addresses, hosts, days)
+    return _signed(subject, _new_key(run), issuer, authority=False)
+
+
+def gen_signed_with_key(
+    run: Run,
+    name: str,
+    addresses: _Items,
+    hosts: _Items,
+    days: int,
+    authority: Certificate,
+    pem: str,
+) -> Certificate:
+    """Make a certificate for addresses and hosts that an authority signs, for a key."""
+    key = _key(run, pem)
+    issuer = _issuer(run, authority)
+    return _signed(_subject(run, name, addresses, hosts, days), key, issuer, authority=False)
+
+
+def build_custom_cert(run: Run, cert: str, key: str) -> Certificate:
+    """Take a certificate and a key, both PEM in base64.
+
+    Raises:
+        FunctionError: one of them is none.
+    """
+    run.spend()
+    from gotemplate.types import certificates, keys
+
+    found = Certificate(_decoded(cert, "certificate"), _decoded(key, "private key"))
+    try:
+        certificates.read(found.cert)
+    except certificates.CertificateError as error:
+        raise FunctionError(str(error)) from error
+    try:
+        keys.read(found.key)
+    except keys.PrivateKeyError as error:
+        raise FunctionError(f"error parsing private key: {error}") from error
+    return found
+
+
+def _decoded(text: str, what: str) -> str:
+    data = decode_base64(text)
+    if data is None:
+        raise FunctionError(f"unable to decode base64 {what}")
+    return from_bytes(data)
+
+
+def _new_key(run: Run) -> "PrivateKey":
+    run.spend()
+    from gotemplate.types import keys
+
+    return keys.generate_rsa(_RSA_BITS)
+
+
+def _key(run: Run, pem: str) -> "PrivateKey":
+    run.spend()
+    from gotemplate.types import keys
+
+    try:
+        return keys.read(pem)
+    except keys.PrivateKeyError as error:
+        raise FunctionError(f"parsing private key: {error}") from error
+
+
+def _issuer(run: Run, authority: Certificate) -> "Issuer":
+    run.spend()
+    from gotemplate.types import certificates, keys
+
+    try:
+        certificate = certificates.read(authority.cert)
+    except certificates.CertificateError as error:
+        words = str(error).replace("decodedCert", "decodedSignerCert")
+        raise FunctionError(words) from error
+    try:
+        return certificates.Issuer(certificate, keys.read(authority.key))
+    except keys.PrivateKeyError as error:
+        raise FunctionError(f"error parsing private key: {error}") from error
+
+
+def _subject(run: Run, name: str, addresses: _Items, hosts: _Items, days: int) -> "Subject":
+    run.need_library()
+    from gotemplate.types.certificates import Subject
+
+    found = [_address(run, item) for item in addresses or ()]
+    names = [_host(run, item) for item in hosts or ()]
+    serial = int.from_bytes(run.sources.random(_SERIAL_BYTES), "big")
+    return Subject(name, found, names, days, run.sources.now() // _NANOS, serial or 1)
+
+
+def _address(run: Run, item: object) -> "Address":
+    if not isinstance(item, str):
+        raise FunctionError(f"error parsing ip: {plain_text(run, item)} is not a string")
+    try:
+        address = ipaddress.ip_address(item)
+    except ValueError:
+        raise FunctionError(f"error parsing ip: {item}") from None
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return address.ipv4_mapped
+    return address
+
+
+def _host(run: Run, item: object) -> str:
+    if not isinstance(item, str):
+        text = plain_text(run, item)
+        raise FunctionError(f"error processing alternate dns name: {text} is not a string")
+    return item
+
+
+def _self_signed(subject: "Subject", key: "PrivateKey", *, authority: bool) -> Certificate:
+    return _signed(subject, key, None, authority=authority)
+
+
+def _signed(
+    subject: "Subject", key: "PrivateKey", issuer: "Issuer | None", *, authority: bool
+) -> Certificate:
+    from gotemplate.types import certificates, keys
+
+    try:
+        text = certificates.sign(subject, key, issuer, authority=authority)
+    except certificates.CertificateError as error:
+        raise FunctionError(str(error)) from error
+    return Certificate(text, keys.write(key))
+
+
+_FOR: Final = (STRING, LIST, LIST, INT)
+
+FUNCTIONS: Final = (
+    Function("genPrivateKey", gen_private_key, (STRING,), uses_run=True),
+    Function("genCA", gen_ca, (STRING, INT), uses_run=True),
+    Function("genCAWithKey", gen_ca_with_key, (STRING, INT, STRING), uses_run=True),
+    Function("genSelfSignedCert", gen_self_signed, _FOR, uses_run=True),
+    Function("genSelfSignedCertWithKey", gen_self_signed_with_key, (*_FOR, STRING), uses_run=True),
+    Function("genSignedCert", gen_signed, (*_FOR, _CERTIFICATE), uses_run=True),
+    Function(
+        "genSignedCertWithKey", gen_signed_with_key, (*_FOR, _CERTIFICATE, STRING), uses_run=True
+    ),
+    Function("buildCustomCert", build_custom_cert, (STRING, STRING), uses_run=True),
+)

@@ -1,0 +1,170 @@
+"""Sprig's functions on maps.
+
+`set`, `unset` and the merging functions change the map they are given. Where Go's order is random
+(`keys`, `values`) it is the order of the keys here.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.functions.data.lists import like
+from gotemplate.functions.data.measure import measure
+from gotemplate.golang.gofmt import plain_text
+from gotemplate.golang.values import TYPED_LISTS, StringList, StringMap, to_bytes, type_name
+from gotemplate.limits import Run
+from gotemplate.types.signature import ANY, MAP, STRING, Function
+
+Dict = dict[str, object]
+_NIL: Final[Mapping[str, object]] = {}
+_FEWEST_TO_DIG: Final = 3
+
+
+def make_dict(run: Run, *pairs: object) -> Dict:
+    """Make a map of keys and values in turn; a last key without a value gets ""."""
+    keys = [plain_text(run, key) for key in pairs[::2]]
+    values = [*pairs[1::2], *([""] if len(pairs) % 2 else [])]
+    return dict(zip(keys, values, strict=True))
+
+
+def get(found: Dict | None, key: str) -> object:
+    """Give the value of a key, "" when there is none."""
+    return (found or _NIL).get(key, "")
+
+
+def put(found: Dict | None, key: str, value: object) -> Dict:
+    """Set the value of a key; the map itself is changed and given back.
+
+    Raises:
+        FunctionError: the map is nil.
+    """
+    if found is None:
+        raise FunctionError("assignment to entry in nil map")
+    found[key] = value
+    return found
+
+
+def unset(found: Dict | None, key: str) -> Dict:
+    """Take a key away; the map itself is changed and given back."""
+    if found is None:
+        return {}
+    found.pop(key, None)
+    return found
+
+
+def has_key(found: Dict | None, key: str) -> bool:
+    """Tell whether a map has a key."""
+    return key in (found or _NIL)
+
+
+def pluck(key: str, *maps: Dict | None) -> list[object]:
+    """Give the values that maps have for a key."""
+    return [found[key] for found in maps if found is not None and key in found]
+
+
+def keys(*maps: Dict | None) -> list[str]:
+    """Give the keys of maps, those of each in order."""
+    return StringList(key for found in maps for key in _ordered(found))
+
+
+def values(found: Dict | None) -> list[object]:
+    """Give the values of a map in the order of their keys."""
+    return [(found or _NIL)[key] for key in _ordered(found)]
+
+
+def _ordered(found: Dict | None) -> list[str]:
+    return sorted(found or _NIL, key=to_bytes)
+
+
+def pick(found: Dict | None, *wanted: str) -> Dict:
+    """Give a map of those keys alone."""
+    found = found or {}
+    return {key: found[key] for key in wanted if key in found}
+
+
+def omit(found: Dict | None, *unwanted: str) -> Dict:
+    """Give a map without those keys."""
+    return {key: value for key, value in (found or _NIL).items() if key not in unwanted}
+
+
+def dig(*path: object) -> object:
+    """Walk into maps: keys, then what to give when one is missing, then the map.
+
+    Raises:
+        FunctionError: there are fewer than three arguments, or one has the wrong type.
+    """
+    if len(path) < _FEWEST_TO_DIG:
+        raise FunctionError("dig needs at least three arguments")
+    found: object = _as_map(path[-1])
+    steps = [_as_text(step) for step in path[:-2]]
+    for step in steps:
+        inner = _as_map(found)
+        if step not in inner:
+            return path[-2]
+        found = inner[step]
+    return found
+
+
+def _as_map(value: object) -> Mapping[str, object]:
+    if isinstance(value, Mapping) and not isinstance(value, StringMap):
+        return value
+    raise _conversion(value, "map[string]interface {}")
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise _conversion(value, "string")
+
+
+def _conversion(value: object, wanted: str) -> FunctionError:
+    got = "nil" if value is None else type_name(value)
+    return FunctionError(f"interface conversion: interface {{}} is {got}, not {wanted}")
+
+
+def deep_copy(run: Run, value: object) -> object:
+    """Copy a value and everything inside it.
+
+    Raises:
+        FunctionError: it is nil.
+        LimitError: it is too deep or too large.
+    """
+    if value is None:
+        raise FunctionError("reflect: call of reflect.Value.Type on zero Value")
+    measure(run, value)
+    return snapshot(run, value)
+
+
+def snapshot(run: Run, value: object, depth: int = 0) -> object:
+    """Copy the maps and lists of a value, so that what changes them changes the copy.
+
+    Raises:
+        LimitError: it is too deep, or copying it costs too much.
+    """
+    if isinstance(value, StringMap):
+        return StringMap(value)
+    if not isinstance(value, (Mapping, list, tuple)):
+        return value
+    run.check("value_depth", depth)
+    run.charge(len(value) >> 2)
+    if isinstance(value, Mapping):
+        return {key: snapshot(run, item, depth + 1) for key, item in value.items()}
+    items = [snapshot(run, item, depth + 1) for item in value]
+    return like(value, items) if isinstance(value, TYPED_LISTS) else items
+
+
+FUNCTIONS: Final = (
+    Function("dict", make_dict, (), ANY, uses_run=True),
+    Function("get", get, (MAP, STRING)),
+    Function("set", put, (MAP, STRING, ANY)),
+    Function("unset", unset, (MAP, STRING)),
+    Function("hasKey", has_key, (MAP, STRING)),
+    Function("pluck", pluck, (STRING,), MAP),
+    Function("keys", keys, (), MAP),
+    Function("values", values, (MAP,)),
+    Function("pick", pick, (MAP,), STRING),
+    Function("omit", omit, (MAP,), STRING),
+    Function("dig", dig, (), ANY),
+    Function("deepCopy", deep_copy, (ANY,), uses_run=True),
+    Function("mustDeepCopy", deep_copy, (ANY,), uses_run=True),
+)

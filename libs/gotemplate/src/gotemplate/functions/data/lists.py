@@ -1,0 +1,224 @@
+"""Sprig's functions on lists.
+
+Each is there twice: the second name, with `must`, is what Go programs call to get an error; in a
+template both end the rendering with the same text.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.functions.data.reflection import key, kind_name
+from gotemplate.golang.gofmt import plain_text
+from gotemplate.golang.values import TYPED_LISTS, ListList, NilList, StringList, to_bytes, truth
+from gotemplate.limits import Run
+from gotemplate.types.casts import to_int
+from gotemplate.types.signature import ANY, INT, STRING, Function
+
+_NIL: Final = "runtime error: invalid memory address or nil pointer dereference"
+_TOO_LONG: Final = "runtime error: makeslice: len out of range"
+
+
+def items_of(value: object, problem: str) -> Sequence[object]:
+    """Give the items of a list.
+
+    Raises:
+        FunctionError: it is nil, or no list; then the text is `problem` and the kind.
+    """
+    if value is None:
+        raise FunctionError(_NIL)
+    if not isinstance(value, (list, tuple)):
+        raise FunctionError(f"{problem} {kind_name(value)}")
+    return value
+
+
+def like(items: Sequence[object], found: Iterable[object]) -> object:
+    """Make a list of the same Go type as another one."""
+    make: Callable[[Iterable[object]], object] = type(items) if _is_typed(items) else list
+    return make(found)
+
+
+def _is_typed(items: Sequence[object]) -> bool:
+    return isinstance(items, TYPED_LISTS)
+
+
+def make_list(*values: object) -> list[object]:
+    """Make a list of the arguments."""
+    return list(values)
+
+
+def push(items: object, value: object) -> list[object]:
+    """Give a list with one more item at its end."""
+    return [*items_of(items, "Cannot push on type"), value]
+
+
+def prepend(items: object, value: object) -> list[object]:
+    """Give a list with one more item at its beginning."""
+    return [value, *items_of(items, "Cannot prepend on type")]
+
+
+def first(items: object) -> object:
+    """Give the first item, nil when there is none."""
+    found = items_of(items, "Cannot find first on type")
+    return found[0] if found else None
+
+
+def last(items: object) -> object:
+    """Give the last item, nil when there is none."""
+    found = items_of(items, "Cannot find last on type")
+    return found[-1] if found else None
+
+
+def rest(items: object) -> list[object]:
+    """Give all items but the first."""
+    found = items_of(items, "Cannot find rest on type")
+    return list(found[1:]) if found else NilList()
+
+
+def initial(items: object) -> list[object]:
+    """Give all items but the last."""
+    found = items_of(items, "Cannot find initial on type")
+    return list(found[:-1]) if found else NilList()
+
+
+def reverse(items: object) -> list[object]:
+    """Give the items from the last to the first."""
+    return list(items_of(items, "Cannot find reverse on type")[::-1])
+
+
+def compact(items: object) -> list[object]:
+    """Give the items that are not empty."""
+    return list(filter(truth, items_of(items, "Cannot compact on type")))
+
+
+def uniq(run: Run, items: object) -> list[object]:
+    """Give the items without those that occurred before."""
+    found: dict[Hashable, object] = {}
+    for item in items_of(items, "Cannot find uniq on type"):
+        found.setdefault(key(run, item), item)
+    return list(found.values())
+
+
+def without(run: Run, items: object, *unwanted: object) -> list[object]:
+    """Give the items that are none of the others."""
+    found = items_of(items, "Cannot find without on type")
+    keys = {key(run, value) for value in unwanted}
+    return [item for item in found if key(run, item) not in keys]
+
+
+def has(run: Run, value: object, items: object) -> bool:
+    """Tell whether a list has an item; nil has none."""
+    if items is None:
+        return False
+    wanted = key(run, value)
+    return any(key(run, item) == wanted for item in items_of(items, "Cannot find has on type"))
+
+
+def part(items: object, *bounds: object) -> object:
+    """Give the items from the first bound up to the second, which is left out; nil of no items.
+
+    Raises:
+        FunctionError: it is no list, or a bound is outside it.
+    """
+    found = items_of(items, "list should be type of slice or array but")
+    if not found:
+        return None
+    start = to_int(bounds[0]) if bounds else 0
+    stop = to_int(bounds[1]) if len(bounds) > 1 else len(found)
+    if not 0 <= start <= stop <= len(found):
+        raise FunctionError("reflect.Value.Slice: slice index out of bounds")
+    return like(found, found[start:stop])
+
+
+def concat(run: Run, *lists: object) -> list[object]:
+    """Give the items of several lists, one list after the other.
+
+    Raises:
+        FunctionError: one is nil, or no list.
+    """
+    found: list[object] = []
+    for items in lists:
+        if items is not None and not isinstance(items, (list, tuple)):
+            raise FunctionError(f"Cannot concat type {kind_name(items)} as list")
+        found += items_of(items, "")
+        run.check("items", len(found))
+    return found or NilList()
+
+
+def chunk(size: int, items: object) -> list[list[object]]:
+    """Cut a list into lists of a size; the last one has the rest.
+
+    Raises:
+        FunctionError: it is no list, or the size leaves no way to cut it.
+    """
+    found = items_of(items, "Cannot chunk type")
+    count = math.floor((len(found) - 1) / size) + 1 if size else -1
+    if count < 0:
+        raise FunctionError(_TOO_LONG)
+    lengths = [size] * (count - 1) + [_rest(len(found), size)] * (count > 0)
+    if min(lengths, default=0) < 0:
+        raise FunctionError(_TOO_LONG)
+    return ListList(
+        [list(found[at * size : at * size + length]) for at, length in enumerate(lengths)]
+    )
+
+
+def _rest(count: int, size: int) -> int:
+    return int(math.fmod(count, size)) or size
+
+
+def to_strings(run: Run, value: object) -> list[str]:
+    """Write the items of a list as texts, nil left out; another value is a list of one text."""
+    if value is None:
+        return StringList()
+    if not isinstance(value, (list, tuple)):
+        return StringList([plain_text(run, value)])
+    run.charge(len(value) >> 1)
+    return StringList([plain_text(run, item) for item in value if item is not None])
+
+
+def join(run: Run, separator: str, value: object) -> str:
+    """Write the items of a list as texts with a separator between, nil left out."""
+    texts = to_strings(run, value)
+    run.check("string", sum(map(len, texts)) + len(separator) * len(texts))
+    return separator.join(texts)
+
+
+def sort_alpha(run: Run, value: object) -> list[str]:
+    """Write the items of a list as texts, in the order of their bytes."""
+    if value is None:
+        return StringList(["<nil>"])
+    return StringList(sorted(to_strings(run, value), key=to_bytes))
+
+
+def _twice(name: str, function: Function) -> tuple[Function, Function]:
+    must = f"must{name[0].upper()}{name[1:]}"
+    return (
+        Function(name, function.call, function.params, function.rest, function.uses_run),
+        Function(must, function.call, function.params, function.rest, function.uses_run),
+    )
+
+
+FUNCTIONS: Final = (
+    Function("list", make_list, (), ANY),
+    Function("tuple", make_list, (), ANY),
+    Function("concat", concat, (), ANY, uses_run=True),
+    Function("toStrings", to_strings, (ANY,), uses_run=True),
+    Function("join", join, (STRING, ANY), uses_run=True),
+    Function("sortAlpha", sort_alpha, (ANY,), uses_run=True),
+    *_twice("append", Function("", push, (ANY, ANY))),
+    *_twice("push", Function("", push, (ANY, ANY))),
+    *_twice("prepend", Function("", prepend, (ANY, ANY))),
+    *_twice("first", Function("", first, (ANY,))),
+    *_twice("last", Function("", last, (ANY,))),
+    *_twice("rest", Function("", rest, (ANY,))),
+    *_twice("initial", Function("", initial, (ANY,))),
+    *_twice("reverse", Function("", reverse, (ANY,))),
+    *_twice("compact", Function("", compact, (ANY,))),
+    *_twice("uniq", Function("", uniq, (ANY,), uses_run=True)),
+    *_twice("without", Function("", without, (ANY,), ANY, uses_run=True)),
+    *_twice("has", Function("", has, (ANY, ANY), uses_run=True)),
+    *_twice("slice", Function("", part, (ANY,), ANY)),
+    *_twice("chunk", Function("", chunk, (INT, ANY))),
+)

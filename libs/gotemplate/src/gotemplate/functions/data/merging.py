@@ -1,0 +1,57 @@
+"""Sprig's merging of maps, by the rules of mergo.
+
+The first map is changed. A key it lacks, or whose value is empty, gets the value of the other
+map; two maps under one key are merged in turn; every other value stays, or, when overwriting, is
+replaced, by an empty one too.
+"""
+
+from typing import Final
+
+from gotemplate.golang.values import Kind, kind_of, truth
+from gotemplate.limits import Run
+from gotemplate.types.signature import MAP, Function
+
+Dict = dict[str, object]
+
+
+def merge(run: Run, target: Dict | None, *sources: Dict | None) -> Dict:
+    """Fill what a map lacks from others, the first ones first."""
+    return _merged(run, target, sources, overwrite=False)
+
+
+def merge_overwrite(run: Run, target: Dict | None, *sources: Dict | None) -> Dict:
+    """Put the values of others into a map, the last ones win."""
+    return _merged(run, target, sources, overwrite=True)
+
+
+def _merged(
+    run: Run, target: Dict | None, sources: tuple[Dict | None, ...], *, overwrite: bool
+) -> Dict:
+    found = {} if target is None else target
+    for source in sources:
+        _merge(run, found, source or {}, 0, overwrite=overwrite)
+    return found
+
+
+def _merge(run: Run, target: Dict, source: Dict, depth: int, *, overwrite: bool) -> None:
+    run.check("value_depth", depth)
+    run.charge(len(source))
+    for key, value in list(source.items()):
+        current = target.get(key)
+        both_maps = kind_of(value) is kind_of(current) is Kind.MAP
+        if both_maps:
+            assert isinstance(current, dict)
+            assert isinstance(value, dict)
+            _merge(run, current, value, depth + 1, overwrite=overwrite)
+        if value is None and not overwrite:
+            continue
+        if not truth(current) or (overwrite and not both_maps):
+            target[key] = value
+
+
+FUNCTIONS: Final = (
+    Function("merge", merge, (MAP,), MAP, uses_run=True),
+    Function("mustMerge", merge, (MAP,), MAP, uses_run=True),
+    Function("mergeOverwrite", merge_overwrite, (MAP,), MAP, uses_run=True),
+    Function("mustMergeOverwrite", merge_overwrite, (MAP,), MAP, uses_run=True),
+)

@@ -1,0 +1,49 @@
+"""`toYaml` and `fromYaml`, which Kubernetes operators expect beside Sprig's functions.
+
+Writer and reader of YAML recurse, so a value is measured before it is written; the reader has
+limits of its own.
+"""
+
+from typing import Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.functions.data.measure import measure
+from gotemplate.limits import Run
+from gotemplate.types.signature import ANY, STRING, Function
+
+
+def to_yaml(run: Run, value: object) -> str:
+    """Write a value as YAML in block style, with a newline at the end.
+
+    Raises:
+        LimitError: the value is deeper or larger than the limits allow.
+        FunctionError: YAML cannot hold it.
+    """
+    from goyaml import dump
+
+    measure(run, value)
+    try:
+        return dump(value)
+    except (TypeError, ValueError) as error:
+        raise FunctionError(str(error)) from error
+
+
+def from_yaml(run: Run, text: str) -> object:
+    """Read a YAML document; integers stay integers.
+
+    Raises:
+        FunctionError: it is no YAML, or larger than the reader's limits.
+    """
+    from goyaml import YamlError, load
+
+    run.charge(len(text) >> 2)
+    try:
+        return load(text)
+    except YamlError as error:
+        raise FunctionError(str(error)) from error
+
+
+FUNCTIONS: Final = (
+    Function("toYaml", to_yaml, (ANY,), uses_run=True),
+    Function("fromYaml", from_yaml, (STRING,), uses_run=True),
+)

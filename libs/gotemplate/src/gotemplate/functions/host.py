@@ -1,0 +1,110 @@
+"""Sprig's functions on paths, and those that ask about the machine; policy "sprig" alone has them.
+
+Paths are taken for what they say: no file is looked at.
+"""
+
+import posixpath
+import re
+from typing import Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.functions.numeric.randoms import choice
+from gotemplate.limits import Run
+from gotemplate.types.signature import STRING, Function
+
+# A name, one special character, either in braces, or a brace that nothing useful follows.
+_VARIABLE: Final = re.compile(
+    r"([*#$@!?\-0-9]|[A-Za-z0-9_]+)|\{([*#$@!?\-0-9])\}|\{([^}]*)\}|\{", re.ASCII
+)
+
+
+def clean(path: str) -> str:
+    """Give the shortest path that says the same."""
+    found = posixpath.normpath(path)
+    return found[1:] if found.startswith("//") else found
+
+
+def base(path: str) -> str:
+    """Give the last part of a path; "." of an empty one."""
+    if not path:
+        return "."
+    return path.rstrip("/").rpartition("/")[2] or "/"
+
+
+def directory(path: str) -> str:
+    """Give a path without its last part."""
+    start, slash, _ = path.rpartition("/")
+    return clean(start + slash)
+
+
+def extension(path: str) -> str:
+    """Give what follows the last point of the last part, with the point."""
+    _, point, end = path.rpartition("/")[2].rpartition(".")
+    return point + end if point else ""
+
+
+def is_absolute(path: str) -> bool:
+    """Tell whether a path begins at the root."""
+    return path.startswith("/")
+
+
+def env(run: Run, name: str) -> str:
+    """Give a variable of the environment, "" when it is not set."""
+    return run.sources.variables.get(name, "")
+
+
+def host_by_name(run: Run, name: str) -> str:
+    """Give one of the addresses of a host.
+
+    Raises:
+        FunctionError: it has none.
+    """
+    addresses = run.sources.resolve(name)
+    if not addresses:
+        raise FunctionError("invalid argument to Intn")
+    return choice(run.sources, addresses)
+
+
+def expandenv(run: Run, text: str) -> str:
+    """Put variables in the place of `$name` and `${name}`, as Go's os.ExpandEnv does."""
+    parts: list[str] = []
+    position = size = 0
+    while (dollar := text.find("$", position)) >= 0 and dollar + 1 < len(text):
+        parts.append(text[position:dollar])
+        name, position = _variable(text, dollar + 1)
+        parts.append("$" if name is None else run.sources.variables.get(name, ""))
+        size += len(parts[-1])
+        run.charge(1)
+        run.check("string", size)
+    return "".join([*parts, text[position:]])
+
+
+def _variable(text: str, start: int) -> tuple[str | None, int]:
+    """Read a name after a dollar sign; give it and the place after it.
+
+    It is None when there is none, and "", which is no variable, when it is bad.
+    """
+    match = _VARIABLE.match(text, start)
+    if match is None:
+        return None, start
+    return match[1] or match[2] or match[3] or "", match.end()
+
+
+_PATHS: Final = tuple(
+    Function(name, call, (STRING,))
+    for names, call in (
+        (("base", "osBase"), base),
+        (("clean", "osClean"), clean),
+        (("dir", "osDir"), directory),
+        (("ext", "osExt"), extension),
+        (("isAbs", "osIsAbs"), is_absolute),
+    )
+    for name in names
+)
+
+FUNCTIONS: Final = (
+    Function("env", env, (STRING,), uses_run=True),
+    Function("expandenv", expandenv, (STRING,), uses_run=True),
+    Function("getHostByName", host_by_name, (STRING,), uses_run=True),
+    *_PATHS,
+)

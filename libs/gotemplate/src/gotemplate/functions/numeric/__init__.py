@@ -1,0 +1,1 @@
+"""Sprig's arithmetic and random numbers."""

@@ -1,0 +1,1 @@
+"""Sprig's functions on texts: parts, case, patterns, URLs and encodings."""

@@ -1,0 +1,194 @@
+"""Sprig's functions on the case of letters, and its ways to shorten and to wrap texts.
+
+Some of them look at bytes instead of characters, as Sprig does: `initials` and `nospace` take
+every byte of a character for a character of its own.
+"""
+
+from typing import Final
+
+from gotemplate.golang.runes import (
+    is_digit,
+    is_letter,
+    is_lower,
+    is_space,
+    is_title,
+    is_upper,
+    runes,
+    to_lower,
+    to_title,
+    to_upper,
+)
+from gotemplate.golang.values import from_bytes, to_bytes
+from gotemplate.limits import Run
+from gotemplate.types.signature import INT, STRING, Function
+
+_ELLIPSIS: Final = "..."
+_LEAST_WIDTH: Final = 4
+_LEAST_WIDTH_BOTH: Final = 7
+
+
+def upper(run: Run, text: str) -> str:
+    """Make every letter upper case, one for one: no letter becomes two."""
+    changed = text.upper()
+    if len(changed) == len(text):
+        return changed
+    run.charge(len(text) >> 2)
+    return "".join(map(to_upper, text))
+
+
+def lower(text: str) -> str:
+    """Make every letter lower case, one for one."""
+    if text.isascii():
+        return text.lower()
+    # Two letters that Python does not treat one for one, or not without their neighbours.
+    return text.replace("\u0130", "i").replace("\u03a3", "\u03c3").lower()
+
+
+def title(run: Run, text: str) -> str:
+    """Make the first letter of every word title case."""
+    run.charge(len(text) >> 2)
+    changed: list[str] = []
+    before = " "
+    for rune in runes(text):
+        changed.append(to_title(rune) if _separates(before) else rune)
+        before = rune
+    return "".join(changed)
+
+
+def _separates(rune: str) -> bool:
+    if is_letter(rune) or is_digit(rune) or rune == "_":
+        return False
+    return rune.isascii() or is_space(rune)
+
+
+def untitle(run: Run, text: str) -> str:
+    """Make the first letter of every word lower case."""
+    run.charge(len(text) >> 2)
+    changed: list[str] = []
+    begins = True
+    for rune in runes(text):
+        changed.append(to_lower(rune) if begins and not is_space(rune) else rune)
+        begins = is_space(rune)
+    return "".join(changed)
+
+
+def swapcase(run: Run, text: str) -> str:
+    """Turn upper case into lower case and the other way, title case where a word begins."""
+    run.charge(len(text) >> 2)
+    changed: list[str] = []
+    begins = True
+    for rune in runes(text):
+        if is_upper(rune) or is_title(rune):
+            changed.append(to_lower(rune))
+            begins = False
+        elif is_lower(rune):
+            changed.append(to_title(rune) if begins else to_upper(rune))
+            begins = False
+        else:
+            changed.append(rune)
+            begins = is_space(rune)
+    return "".join(changed)
+
+
+def initials(run: Run, text: str) -> str:
+    """Give the first byte of every word."""
+    run.charge(len(text) >> 2)
+    found: list[str] = []
+    before = " "
+    for byte in _bytes(text):
+        if is_space(before) and not is_space(byte):
+            found.append(byte)
+        before = byte
+    return "".join(found)
+
+
+def nospace(run: Run, text: str) -> str:
+    """Take all space away; when there is some, every byte becomes a character."""
+    run.charge(len(text) >> 2)
+    found = [byte for byte in _bytes(text) if not is_space(byte)]
+    return text if len(found) == len(to_bytes(text)) else "".join(found)
+
+
+def _bytes(text: str) -> str:
+    return to_bytes(text).decode("latin-1")
+
+
+def abbrev(width: int, text: str) -> str:
+    """Cut a text to so many bytes, an ellipsis at its end; a width below 4 leaves it whole."""
+    return abbrevboth(0, width, text)
+
+
+def abbrevboth(offset: int, width: int, text: str) -> str:
+    """Cut a text to so many bytes, with an ellipsis at both ends when it starts far inside.
+
+    Args:
+        offset: the byte that has to be seen; near the beginning it counts as the beginning.
+        width: bytes of the result; too few leave the text whole.
+        text: the text.
+    """
+    if width < _LEAST_WIDTH or (offset > 0 and width < _LEAST_WIDTH_BOTH):
+        return text
+    data = to_bytes(text)
+    if len(data) <= width:
+        return text
+    room = width - len(_ELLIPSIS)
+    start = min(offset, len(data) - room)
+    if start <= _LEAST_WIDTH:
+        return from_bytes(data[:room]) + _ELLIPSIS
+    if start + room < len(data):
+        return _ELLIPSIS + from_bytes(data[start : start + room - len(_ELLIPSIS)]) + _ELLIPSIS
+    return _ELLIPSIS + from_bytes(data[len(data) - room :])
+
+
+def wrap_lines(run: Run, width: int, text: str) -> str:
+    """Break a text into lines at spaces; longer words stay whole."""
+    return _wrapped(run, text, width, "\n", cut=False)
+
+
+def wrap_with(run: Run, width: int, separator: str, text: str) -> str:
+    """Break a text at spaces with a separator of one's own; longer words are cut."""
+    return _wrapped(run, text, width, separator or "\n", cut=True)
+
+
+def _wrapped(run: Run, text: str, width: int, separator: str, *, cut: bool) -> str:
+    data = to_bytes(text)
+    run.charge(len(data) >> 2)
+    run.check("string", len(data) + len(data) // max(width, 1) * len(separator))
+    lines: list[bytes] = []
+    position, width = 0, max(width, 1)
+    while len(data) - position > width:
+        if data[position] == ord(" "):
+            position += 1
+            continue
+        end, following = _line(data, position, width, cut=cut)
+        if end < 0:
+            break
+        lines.append(data[position:end])
+        position = following
+    return from_bytes(to_bytes(separator).join([*lines, data[position:]]))
+
+
+def _line(data: bytes, start: int, width: int, *, cut: bool) -> tuple[int, int]:
+    """Give the end of a line and the start of the next one; -1 when there is none."""
+    space = data.rfind(b" ", start, start + width + 1)
+    if space >= 0:
+        return space, space + 1
+    if cut:
+        return start + width, start + width
+    space = data.find(b" ", start + width)
+    return space, space + 1
+
+
+FUNCTIONS: Final = (
+    Function("upper", upper, (STRING,), uses_run=True),
+    Function("lower", lower, (STRING,)),
+    Function("title", title, (STRING,), uses_run=True),
+    Function("untitle", untitle, (STRING,), uses_run=True),
+    Function("swapcase", swapcase, (STRING,), uses_run=True),
+    Function("initials", initials, (STRING,), uses_run=True),
+    Function("nospace", nospace, (STRING,), uses_run=True),
+    Function("abbrev", abbrev, (INT, STRING)),
+    Function("abbrevboth", abbrevboth, (INT, INT, STRING)),
+    Function("wrap", wrap_lines, (INT, STRING), uses_run=True),
+    Function("wrapWith", wrap_with, (INT, STRING, STRING), uses_run=True),
+)

@@ -1,0 +1,132 @@
+"""Sprig's encodings and sums.
+
+Decoding what is not encoded gives the text of Go's error instead of an error.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from gotemplate.golang.values import from_bytes, to_bytes
+from gotemplate.types.signature import STRING, Function
+
+_BASE64: Final = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_DIGITS: Final = re.compile(rb"[A-Za-z0-9+/\r\n]*")
+_BASE32_DIGITS: Final = re.compile(rb"[A-Z2-7]*")
+_GROUP32: Final = 8
+# Digits in a padded last group of base32 that hold whole bytes.
+_PADDED: Final = frozenset({2, 4, 5, 7})
+_FEWEST_DIGITS: Final = 2
+
+
+def b64enc(text: str) -> str:
+    """Encode in base64."""
+    return base64.b64encode(to_bytes(text)).decode()
+
+
+def b64dec(text: str) -> str:
+    """Decode base64; bad input gives the text of Go's error, as in Sprig."""
+    data = decode_base64(text)
+    if data is None:
+        return base64_problem(text)
+    return from_bytes(data)
+
+
+def decode_base64(text: str) -> bytes | None:
+    """Decode base64, lines ends left out; None when it is none."""
+    packed = to_bytes(text).translate(None, b"\r\n")
+    return binascii.a2b_base64(packed) if _BASE64.fullmatch(packed) else None
+
+
+def base64_problem(text: str) -> str:
+    """Say what is wrong with a text that is no base64."""
+    return f"illegal base64 data at input byte {_bad_byte(to_bytes(text))}"
+
+
+def _bad_byte(data: bytes) -> int:
+    """Find the byte Go's decoder stops at."""
+    match = _DIGITS.match(data)
+    end = match.end() if match else 0
+    # Where the last, unfinished group of four begins, in digits before `end`.
+    digits = len(data[:end].translate(None, b"\r\n"))
+    if end == len(data):
+        return _unfinished(data, digits % 4)
+    if data[end : end + 1] != b"=" or digits % 4 < 2:
+        return end
+    if digits % 4 == 2:
+        second = end + 1
+        while data[second : second + 1] in (b"\r", b"\n"):
+            second += 1
+        if second == len(data):
+            return second
+        if data[second : second + 1] != b"=":
+            return second - 1
+        end = second
+    end += 1
+    while data[end : end + 1] in (b"\r", b"\n"):
+        end += 1
+    return end
+
+
+def _unfinished(data: bytes, missing: int) -> int:
+    """Give the place Go names when the input ends inside a group."""
+    return len(data) - missing
+
+
+def b32enc(text: str) -> str:
+    """Encode in base32."""
+    return base64.b32encode(to_bytes(text)).decode()
+
+
+def b32dec(text: str) -> str:
+    """Decode base32; bad input gives the text of Go's error, as in Sprig."""
+    data = to_bytes(text).translate(None, b"\r\n")
+    match = _BASE32_DIGITS.match(data)
+    end = match.end() if match else 0
+    bad = _bad_byte32(end, data[end:])
+    if bad is not None:
+        return f"illegal base32 data at input byte {bad}"
+    return from_bytes(base64.b32decode(data[:end] + b"=" * (-end % _GROUP32)))
+
+
+def _bad_byte32(end: int, padding: bytes) -> int | None:
+    """Find the byte Go's decoder stops at: `end` digits were read, the rest is no digit."""
+    last, wanted = end % _GROUP32, -end % _GROUP32
+    if not padding:
+        return end - last if last else None
+    if not padding.startswith(b"=") or last < _FEWEST_DIGITS or len(padding) > _GROUP32:
+        return end
+    if len(padding) < wanted:
+        return end + len(padding)
+    for position, mark in enumerate(padding[1:wanted]):
+        if mark != ord("="):
+            return end + position
+    return None if last in _PADDED else end
+
+
+def _sum_of(algorithm: str) -> Callable[[str], str]:
+    def digest(text: str) -> str:
+        return hashlib.new(algorithm, to_bytes(text), usedforsecurity=False).hexdigest()
+
+    return digest
+
+
+def adler32sum(text: str) -> str:
+    """Give the Adler-32 sum of a text as a decimal number."""
+    return str(zlib.adler32(to_bytes(text)))
+
+
+FUNCTIONS: Final = (
+    Function("b64enc", b64enc, (STRING,)),
+    Function("b64dec", b64dec, (STRING,)),
+    Function("b32enc", b32enc, (STRING,)),
+    Function("b32dec", b32dec, (STRING,)),
+    Function("sha1sum", _sum_of("sha1"), (STRING,)),
+    Function("sha256sum", _sum_of("sha256"), (STRING,)),
+    Function("sha512sum", _sum_of("sha512"), (STRING,)),
+    Function("adler32sum", adler32sum, (STRING,)),
+)

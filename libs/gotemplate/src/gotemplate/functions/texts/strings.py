@@ -1,0 +1,217 @@
+"""Sprig's functions on texts: ends, parts, repetition, indentation.
+
+Lengths and positions count bytes, as Go's do; a part may begin or end inside a character.
+"""
+
+from typing import Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.golang.gofmt import plain_text
+from gotemplate.golang.quoting import quote
+from gotemplate.golang.runes import SPACE
+from gotemplate.golang.values import StringList, StringMap, from_bytes, to_bytes
+from gotemplate.limits import Run
+from gotemplate.types.signature import ANY, INT, STRING, Function
+
+
+def trim(text: str) -> str:
+    """Take space away from both ends."""
+    return text.strip(SPACE)
+
+
+def trim_all(characters: str, text: str) -> str:
+    """Take any of the characters away from both ends."""
+    return text.strip(characters) if characters else text
+
+
+def trim_prefix(prefix: str, text: str) -> str:
+    """Take a text away from the beginning, once."""
+    return text.removeprefix(prefix)
+
+
+def trim_suffix(suffix: str, text: str) -> str:
+    """Take a text away from the end, once."""
+    return text.removesuffix(suffix)
+
+
+def contains(part: str, text: str) -> bool:
+    """Tell whether a text has a part."""
+    return part in text
+
+
+def has_prefix(prefix: str, text: str) -> bool:
+    """Tell whether a text begins with another."""
+    return text.startswith(prefix)
+
+
+def has_suffix(suffix: str, text: str) -> bool:
+    """Tell whether a text ends with another."""
+    return text.endswith(suffix)
+
+
+def repeat(run: Run, count: int, text: str) -> str:
+    """Put a text side by side with itself.
+
+    Raises:
+        FunctionError: the number is negative.
+    """
+    if count < 0:
+        raise FunctionError("strings: negative Repeat count")
+    run.check("string", len(text) * count)
+    return text * count
+
+
+def replace(run: Run, old: str, new: str, text: str) -> str:
+    """Put a new part in the place of every old one; an empty one is between all characters."""
+    run.check("string", len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
+
+
+def trunc(length: int, text: str) -> str:
+    """Keep the first bytes of a text, or the last ones when the number is negative."""
+    data = to_bytes(text)
+    if length < 0:
+        return from_bytes(data[length:])
+    return from_bytes(data[:length])
+
+
+def substr(start: int, end: int, text: str) -> str:
+    """Give the bytes from `start` up to `end`, which is left out.
+
+    A negative start is the beginning; a negative end, or one beyond the text, is its end.
+
+    Raises:
+        FunctionError: the bytes are outside the text.
+    """
+    data = to_bytes(text)
+    size = len(data)
+    if start < 0:
+        if not 0 <= end <= size:
+            where = f":{end}] with length {size}" if end >= 0 else f":{end}]"
+            raise FunctionError(f"runtime error: slice bounds out of range [{where}")
+        return from_bytes(data[:end])
+    stop = size if end < 0 or end > size else end
+    if start > stop:
+        raise FunctionError(f"runtime error: slice bounds out of range [{start}:{stop}]")
+    return from_bytes(data[start:stop])
+
+
+def indent(run: Run, spaces: int, text: str) -> str:
+    """Put spaces before every line, the empty ones too.
+
+    Raises:
+        FunctionError: the number is negative.
+    """
+    if spaces < 0:
+        raise FunctionError("strings: negative Repeat count")
+    run.check("width", spaces)
+    run.check("string", len(text) + spaces * (text.count("\n") + 1))
+    pad = " " * spaces
+    return pad + text.replace("\n", "\n" + pad)
+
+
+def nindent(run: Run, spaces: int, text: str) -> str:
+    """Begin a new line, then `indent`."""
+    return "\n" + indent(run, spaces, text)
+
+
+def quoted(run: Run, *values: object) -> str:
+    """Write values as Go literals in double quotes, with spaces between; nil is left out."""
+    texts = [plain_text(run, value) for value in values if value is not None]
+    run.check("string", sum(map(len, texts)))
+    return " ".join(map(quote, texts))
+
+
+def single_quoted(run: Run, *values: object) -> str:
+    """Put values in single quotes as they are, with spaces between; nil is left out."""
+    texts = [f"'{plain_text(run, value)}'" for value in values if value is not None]
+    run.check("string", sum(map(len, texts)))
+    return " ".join(texts)
+
+
+def cat(run: Run, *values: object) -> str:
+    """Put values side by side with spaces between; nil is left out."""
+    texts = [plain_text(run, value) for value in values if value is not None]
+    run.check("string", sum(map(len, texts)))
+    return " ".join(texts)
+
+
+def plural(one: str, many: str, count: int) -> str:
+    """Choose a word by a number."""
+    return one if count == 1 else many
+
+
+def hello() -> str:
+    """Greet."""
+    return "Hello!"
+
+
+def to_string(run: Run, value: object) -> str:
+    """Write a value as a text; nil is `<nil>`."""
+    return plain_text(run, value)
+
+
+def pieces(text: str, separator: str, most: int = -1) -> list[str]:
+    """Split a text, at an empty separator into its characters.
+
+    Args:
+        text: the text.
+        separator: what is between the pieces.
+        most: the number of pieces at which the rest stays whole; none of 0, all of -1.
+    """
+    if most == 0:
+        return []
+    if separator:
+        return text.split(separator, most - 1 if most > 0 else -1)
+    if 0 < most < len(text):
+        return [*text[: most - 1], text[most - 1 :]]
+    return list(text)
+
+
+def split_list(run: Run, separator: str, text: str) -> list[str]:
+    """Split a text into a list."""
+    run.check("items", _count(separator, text))
+    return StringList(pieces(text, separator))
+
+
+def split(run: Run, separator: str, text: str) -> dict[str, str]:
+    """Split a text into a map with the keys `_0`, `_1` and so on."""
+    return splitn(run, separator, -1, text)
+
+
+def splitn(run: Run, separator: str, most: int, text: str) -> dict[str, str]:
+    """Split a text into at most so many pieces, as `split` does."""
+    run.check("items", _count(separator, text))
+    found = enumerate(pieces(text, separator, most))
+    return StringMap({f"_{number}": piece for number, piece in found})
+
+
+def _count(separator: str, text: str) -> int:
+    return text.count(separator) if separator else len(text)
+
+
+FUNCTIONS: Final = (
+    Function("trim", trim, (STRING,)),
+    Function("trimall", trim_all, (STRING, STRING)),
+    Function("trimAll", trim_all, (STRING, STRING)),
+    Function("trimPrefix", trim_prefix, (STRING, STRING)),
+    Function("trimSuffix", trim_suffix, (STRING, STRING)),
+    Function("contains", contains, (STRING, STRING)),
+    Function("hasPrefix", has_prefix, (STRING, STRING)),
+    Function("hasSuffix", has_suffix, (STRING, STRING)),
+    Function("repeat", repeat, (INT, STRING), uses_run=True),
+    Function("replace", replace, (STRING, STRING, STRING), uses_run=True),
+    Function("trunc", trunc, (INT, STRING)),
+    Function("substr", substr, (INT, INT, STRING)),
+    Function("indent", indent, (INT, STRING), uses_run=True),
+    Function("nindent", nindent, (INT, STRING), uses_run=True),
+    Function("quote", quoted, (), ANY, uses_run=True),
+    Function("squote", single_quoted, (), ANY, uses_run=True),
+    Function("cat", cat, (), ANY, uses_run=True),
+    Function("plural", plural, (STRING, STRING, INT)),
+    Function("hello", hello),
+    Function("toString", to_string, (ANY,), uses_run=True),
+    Function("splitList", split_list, (STRING, STRING), uses_run=True),
+    Function("split", split, (STRING, STRING), uses_run=True),
+    Function("splitn", splitn, (STRING, INT, STRING), uses_run=True),
+)

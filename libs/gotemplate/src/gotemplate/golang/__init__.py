@@ -1,0 +1,1 @@
+"""Go's standard library as templates see it: values, fmt, strconv, time, net/url, encoding/json."""

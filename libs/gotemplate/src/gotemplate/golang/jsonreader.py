@@ -1,0 +1,210 @@
+"""JSON as Go's encoding/json reads it into an empty interface: every number is a float64.
+
+Errors have Go's texts. Of keys given twice the last one counts; bytes that are no UTF-8, and
+halves of surrogate pairs, become U+FFFD.
+"""
+
+import math
+import re
+from typing import Final
+
+from gotemplate.golang.quoting import quote_rune
+from gotemplate.golang.values import clean
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+_PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
+_ESCAPES: Final = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
+_LITERALS: Final = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
+_BEGINNING: Final = "looking for beginning of value"
+_SIGNS: Final = frozenset("+-")
+_EXPONENTS: Final = frozenset("eE")
+_KEY: Final = "looking for beginning of object key string"
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class JsonError(ValueError):
+    """A text that is no JSON; `value` is what could be read nevertheless."""
+
+    def __init__(self, message: str, value: object = None) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+def read(text: str, depth: int) -> object:
+    """Read a JSON text.
+
+    Args:
+        text: one value, with space around it.
+        depth: containers that may be inside each other.
+
+    Raises:
+        JsonError: it is no JSON, too deep, or has a number that is too large.
+    """
+    reader = _Reader(clean(text), depth)
+    value = reader.document()
+    if reader.problem:
+        raise JsonError(reader.problem, value)
+    return value
+
+
+class _Reader:
+    """Reads one text; `problem` is what went wrong without ending the reading."""
+
+    def __init__(self, text: str, depth: int) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = depth
+        self.problem = ""
+
+    def document(self) -> object:
+        value = self._value()
+        self._skip()
+        if self._at < len(self._text):
+            raise self._unexpected("after top-level value")
+        return value
+
+    def _skip(self) -> str:
+        """Pass over space; give the character after it, "" at the end."""
+        match = _SPACE.match(self._text, self._at)
+        self._at = match.end() if match else self._at
+        return self._text[self._at : self._at + 1]
+
+    def _unexpected(self, where: str, *, inside: bool = False) -> JsonError:
+        """Complain about the next character; at the end `inside` a word Go names a space."""
+        if self._at >= len(self._text) and not inside:
+            return JsonError("unexpected end of JSON input")
+        rune = self._text[self._at : self._at + 1] or " "
+        byte = rune if rune.isascii() else chr(rune.encode()[0])
+        shown = "'\"'" if byte == '"' else quote_rune(ord(byte))
+        return JsonError(f"invalid character {shown} {where}")
+
+    def _value(self) -> object:
+        start = self._skip()
+        match start:
+            case "{" | "[":
+                return self._container(start)
+            case '"':
+                return self._string()
+            case "t" | "f" | "n":
+                return self._literal(*_LITERALS[start])
+        if start and start in "-0123456789":
+            return self._number()
+        raise self._unexpected(_BEGINNING)
+
+    def _container(self, start: str) -> object:
+        self._at += 1
+        self._depth -= 1
+        if self._depth < 0:
+            raise JsonError("exceeded max depth")
+        value = self._object() if start == "{" else self._array()
+        self._depth += 1
+        return value
+
+    def _array(self) -> list[object]:
+        items: list[object] = []
+        if self._skip() == "]":
+            self._at += 1
+            return items
+        while True:
+            items.append(self._value())
+            if self._next("]", "after array element"):
+                return items
+
+    def _object(self) -> dict[str, object]:
+        found: dict[str, object] = {}
+        if self._skip() == "}":
+            self._at += 1
+            return found
+        while True:
+            if self._skip() != '"':
+                raise self._unexpected(_KEY)
+            key = self._string()
+            if self._skip() != ":":
+                raise self._unexpected("after object key")
+            self._at += 1
+            found[key] = self._value()
+            if self._next("}", "after object key:value pair"):
+                return found
+
+    def _next(self, end: str, where: str) -> bool:
+        """Pass a comma or the end of a container; tell whether it was the end."""
+        mark = self._skip()
+        if mark not in (",", end):
+            raise self._unexpected(where)
+        self._at += 1
+        return mark == end
+
+    def _literal(self, word: str, value: object) -> object:
+        for expected in word:
+            if self._text[self._at : self._at + 1] != expected:
+                where = f"in literal {word} (expecting {quote_rune(ord(expected))})"
+                raise self._unexpected(where, inside=True)
+            self._at += 1
+        return value
+
+    def _number(self) -> float | None:
+        match = _NUMBER.match(self._text, self._at)
+        if match is None:  # a sign alone
+            self._at += 1
+            raise self._unexpected("in numeric literal", inside=True)
+        self._at = match.end()
+        self._check_end_of_number(fraction=match[1], exponent=match[2])
+        value = float(match[0])
+        if math.isinf(value):
+            self.problem = self.problem or (
+                f"json: cannot unmarshal number {match[0]} into Go value of type float64"
+            )
+            return None
+        return value
+
+    def _check_end_of_number(self, *, fraction: str | None, exponent: str | None) -> None:
+        """Complain about a point or an exponent without the digits that must follow."""
+        mark = self._text[self._at : self._at + 1]
+        if mark == "." and not fraction and not exponent:
+            self._at += 1
+            raise self._unexpected("after decimal point in numeric literal", inside=True)
+        if mark in _EXPONENTS and not exponent:
+            self._at += 1
+            self._at += self._text[self._at : self._at + 1] in _SIGNS
+            raise self._unexpected("in exponent of numeric literal", inside=True)
+
+    def _string(self) -> str:
+        self._at += 1
+        parts: list[str] = []
+        while True:
+            match = _PLAIN.match(self._text, self._at)
+            assert match is not None
+            parts.append(match[0])
+            self._at = match.end()
+            mark = self._text[self._at : self._at + 1]
+            if mark == '"':
+                self._at += 1
+                return _paired("".join(parts))
+            if mark != "\\":
+                raise self._unexpected("in string literal")
+            parts.append(self._escape())
+
+    def _escape(self) -> str:
+        self._at += 1
+        mark = self._text[self._at : self._at + 1]
+        if mark in _ESCAPES:
+            self._at += 1
+            return _ESCAPES[mark]
+        if mark != "u":
+            raise self._unexpected("in string escape code", inside=True)
+        self._at += 1
+        start = self._at
+        while self._at < start + 4:
+            if self._text[self._at : self._at + 1] not in _HEX:
+                raise self._unexpected(r"in \u hexadecimal character escape", inside=True)
+            self._at += 1
+        return chr(int(self._text[start : self._at], 16))
+
+
+def _paired(text: str) -> str:
+    """Join surrogate pairs; halves become U+FFFD."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,193 @@
+"""Pipelines: from tokens to commands and operands, with the variables in sight."""
+
+from collections.abc import Collection
+from typing import Final
+
+from gotemplate.errors import LimitError
+from gotemplate.golang.quoting import quote
+from gotemplate.limits import Limits
+from gotemplate.parse import nodes
+from gotemplate.parse.constants import number
+from gotemplate.parse.lexer import T, Token
+from gotemplate.parse.stream import Stream
+
+_NUMBERS: Final = frozenset({T.NUMBER, T.COMPLEX, T.CHARACTER})
+_OPERANDS: Final = _NUMBERS | {
+    T.FIELD,
+    T.IDENTIFIER,
+    T.STRING,
+    T.VARIABLE,
+    T.LEFT,
+    T.DOT,
+    T.NIL,
+    T.BOOL,
+}
+_CONSTANTS: Final = (nodes.Bool, nodes.Dot, nodes.Nil, nodes.Number, nodes.String)
+
+
+class Pipelines:
+    """Read the pipelines of a source.
+
+    Attributes:
+        level: blocks and parentheses around the place.
+        declared: names of the variables in sight, in the order of their declarations.
+    """
+
+    def __init__(self, stream: Stream, functions: Collection[str], limits: Limits) -> None:
+        self._stream = stream
+        self._functions = functions
+        self._limits = limits
+        self.level = 0
+        self.declared: list[str] = []
+        self._variables: dict[str, int] = {"$": 1}
+
+    def enter(self) -> None:
+        """Go one level deeper.
+
+        Raises:
+            LimitError: that is too deep.
+        """
+        self.level += 1
+        if self.level > self._limits.nesting:
+            raise LimitError("nesting", self._limits.nesting)
+
+    def fresh(self) -> tuple[dict[str, int], list[str]]:
+        """Begin a template with no variable but `$`; give what `restore` wants."""
+        saved = self._variables, self.declared
+        self._variables, self.declared = {"$": 1}, []
+        return saved
+
+    def restore(self, saved: tuple[dict[str, int], list[str]]) -> None:
+        """End the template that `fresh` began."""
+        self._variables, self.declared = saved
+
+    def _declare(self, name: str) -> None:
+        self.declared.append(name)
+        self._variables[name] = self._variables.get(name, 0) + 1
+
+    def forget(self, scope: int) -> None:
+        """End the scope that began when so many variables were declared."""
+        while len(self.declared) > scope:
+            self._variables[self.declared.pop()] -= 1
+
+    def pipeline(self, context: str, end: int) -> nodes.Pipe:
+        """Read a pipeline up to the token that ends it.
+
+        Raises:
+            TemplateError: there is none; the text is Go's.
+            LimitError: parentheses are too deep.
+        """
+        pos = self._stream.peek().pos
+        declared, is_assign = self._declarations(context)
+        commands: list[nodes.Command] = []
+        while True:
+            token = self._stream.peek()
+            if token.kind == end:
+                self._stream.next()
+                self._check(commands, context)
+                return nodes.Pipe(pos, declared, is_assign, tuple(commands))
+            if token.kind not in _OPERANDS:
+                self._stream.next()
+                raise self._stream.unexpected(token, context)
+            commands.append(self._command())
+
+    def _declarations(self, context: str) -> tuple[tuple[nodes.Variable, ...], bool]:
+        found: list[nodes.Variable] = []
+        while (token := self._stream.peek()).kind == T.VARIABLE:
+            self._stream.position += 1
+            sign = self._stream.peek().kind
+            if sign not in (T.ASSIGN, T.DECLARE, T.COMMA):
+                self._stream.position -= 1
+                break
+            self._stream.next()
+            found.append(nodes.Variable(token.pos, token.text))
+            self._declare(token.text)
+            if sign != T.COMMA:
+                return tuple(found), sign == T.ASSIGN
+            if context != "range" or len(found) > 1:
+                raise self._stream.error(f"too many declarations in {context}")
+            if self._stream.peek().kind not in (T.VARIABLE, T.CLOSE, T.RIGHT):
+                raise self._stream.error("range can only initialize variables")
+        return tuple(found), False
+
+    def _check(self, commands: list[nodes.Command], context: str) -> None:
+        if not commands:
+            raise self._stream.error(f"missing value for {context}")
+        for stage, command in enumerate(commands[1:], 2):
+            if isinstance(command.args[0], _CONSTANTS):
+                raise self._stream.error(f"non executable command in pipeline stage {stage}")
+
+    def _command(self) -> nodes.Command:
+        pos = self._stream.peek().pos
+        args = [self._operand()]
+        while True:
+            token = self._stream.peek()
+            kind = token.kind
+            if kind == T.CLOSE or kind == T.RIGHT:
+                break
+            if kind == T.PIPE:
+                self._stream.next()
+                break
+            if not token.spaced or kind not in _OPERANDS:
+                self._stream.next()
+                raise self._stream.unexpected(token, "operand")
+            args.append(self._operand())
+        return nodes.Command(pos, tuple(args))
+
+    def _operand(self) -> nodes.Operand:
+        token = self._stream.next()
+        if token.kind == T.FIELD:
+            pos, names = self._fields(token.pos)
+            return nodes.Field(pos, (token.text[1:], *names))
+        if token.kind == T.VARIABLE:
+            if not self._variables.get(token.text):
+                raise self._stream.error(f"undefined variable {quote(token.text)}")
+            pos, names = self._fields(token.pos)
+            return nodes.Variable(pos, token.text, names)
+        node = self._term(token)
+        pos, names = self._fields(token.pos)
+        if not names:
+            return node
+        if isinstance(node, nodes.Pipe | nodes.Identifier):
+            return nodes.Chain(pos, node, names)
+        raise self._stream.error(f"unexpected . after term {quote(str(node))}")
+
+    def _fields(self, pos: int) -> tuple[int, tuple[str, ...]]:
+        """Read the fields that follow without a space; give where they begin, else `pos`."""
+        token = self._stream.peek()
+        if token.kind != T.FIELD or token.spaced:
+            return pos, ()
+        pos = token.pos
+        names: list[str] = []
+        while token.kind == T.FIELD and not token.spaced:
+            names.append(self._stream.next().text[1:])
+            token = self._stream.peek()
+        return pos, tuple(names)
+
+    def _term(self, token: Token) -> nodes.Operand:
+        match token.kind:
+            case T.IDENTIFIER:
+                if token.text not in self._functions:
+                    raise self._stream.error(f"function {quote(token.text)} not defined")
+                return nodes.Identifier(token.pos, token.text)
+            case T.STRING:
+                return nodes.String(token.pos, token.text, self._stream.unquote(token.text))
+            case T.LEFT:
+                self.enter()
+                pipe = self.pipeline("parenthesized pipeline", T.RIGHT)
+                self.level -= 1
+                return pipe
+            case T.DOT:
+                return nodes.Dot(token.pos)
+            case T.NIL:
+                return nodes.Nil(token.pos)
+            case T.BOOL:
+                return nodes.Bool(token.pos, token.text == "true")
+            case _:
+                return self._number(token)
+
+    def _number(self, token: Token) -> nodes.Number:
+        try:
+            return number(token)
+        except ValueError as error:
+            raise self._stream.error(str(error)) from error

@@ -1,0 +1,1 @@
+"""Types of values and of functions: signatures, times, versions, certificates, keys."""

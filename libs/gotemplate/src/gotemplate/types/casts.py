@@ -1,0 +1,69 @@
+"""How Sprig's functions take any value for a number.
+
+Texts count by their decimal digits, with no space, point or prefix; whatever is no number is 0.
+A float loses its fraction. These are the rules of Sprig 2.22.
+"""
+
+import math
+import re
+from typing import Final
+
+from gotemplate.golang.literals import INT_MAX, INT_MIN, parse_float
+
+_DECIMAL: Final = re.compile(r"[+-]?0*([0-9]{1,20})", re.ASCII)
+_MASK: Final = (1 << 64) - 1
+_NAMED_FLOAT: Final = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
+
+
+def wrap(value: int) -> int:
+    """Keep the low 64 bits, as Go's arithmetic does."""
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    value &= _MASK
+    return value - (1 << 64) if value > INT_MAX else value
+
+
+def to_int(value: object) -> int:
+    """Read anything as an int64; 0 when it is no number or a text out of range."""
+    match value:
+        case bool():
+            return int(value)
+        case int():
+            return wrap(int(value))
+        case str():
+            return _from_text(value)
+        case float():
+            return _from_float(value)
+    return 0
+
+
+def _from_text(text: str) -> int:
+    if not _DECIMAL.fullmatch(text):
+        return 0
+    value = int(text.lstrip("+-").lstrip("0")[:20] or 0)
+    value = -value if text[0] == "-" else value
+    return value if INT_MIN <= value <= INT_MAX else 0
+
+
+def _from_float(value: float) -> int:
+    # What does not fit becomes the smallest integer, as on amd64.
+    if not math.isfinite(value) or not INT_MIN <= value < INT_MAX:
+        return INT_MIN
+    return int(value)
+
+
+def to_float(value: object) -> float:
+    """Read anything as a float64; 0 when it is no number or a text out of range."""
+    match value:
+        case bool() | int() | float():
+            return float(value)
+        case str():
+            return _float_from_text(value)
+    return 0.0
+
+
+def _float_from_text(text: str) -> float:
+    if _NAMED_FLOAT.fullmatch(text):
+        return float(text)
+    value = parse_float(text)
+    return 0.0 if value is None else value

@@ -1,0 +1,171 @@
+"""X.509 certificates as Sprig makes them, and the value that holds one with its key."""
+
+import ipaddress
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import dsa, ed25519
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from gotemplate.golang.quoting import quote
+from gotemplate.types import keys
+
+_MALFORMED: Final = "error parsing certificate: decodedCert.Bytes: x509: malformed certificate"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_USAGES: Final = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class CertificateError(ValueError):
+    """A certificate that cannot be made or read; the text of the error is Sprig's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a certificate is for, and for how long.
+
+    Attributes:
+        name: the common name; none when it is "".
+        addresses: IP addresses it is valid for.
+        hosts: host names it is valid for.
+        days: from now on.
+        now: seconds since 1970.
+        serial: the serial number.
+    """
+
+    name: str
+    addresses: Sequence[Address]
+    hosts: Sequence[str]
+    days: int
+    now: int
+    serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """Who signs: a certificate and its key."""
+
+    certificate: x509.Certificate
+    key: keys.PrivateKey
+
+
+def read(text: str) -> x509.Certificate:
+    """Read the first certificate of a text in PEM.
+
+    Raises:
+        CertificateError: there is none.
+    """
+    block = keys.find_block(text)
+    if block is None:
+        raise CertificateError("unable to decode certificate")
+    try:
+        return x509.load_der_x509_certificate(block.data)
+    except ValueError as error:
+        raise CertificateError(_MALFORMED) from error
+
+
+def sign(subject: Subject, key: keys.PrivateKey, issuer: Issuer | None, *, authority: bool) -> str:
+    """Make a certificate in PEM.
+
+    Args:
+        subject: whom it is for.
+        key: the key of the subject.
+        issuer: who signs it; None when the subject does.
+        authority: whether it may sign others.
+
+    Raises:
+        CertificateError: it cannot be made.
+    """
+    signing = issuer.key if issuer else key
+    if isinstance(signing, dsa.DSAPrivateKey):
+        raise _failure("x509: certificate private key does not implement crypto.Signer")
+    try:
+        with warnings.catch_warnings():
+            # Names of more than 64 characters, such as those of services, are against the
+            # standard; Go writes them all the same.
+            warnings.simplefilter("ignore", UserWarning)
+            builder = _builder(subject, key, issuer, authority=authority)
+        algorithm = None if isinstance(signing, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+        certificate = builder.sign(signing, algorithm)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _failure(str(error)) from error
+    return certificate.public_bytes(Encoding.PEM).decode()
+
+
+def _failure(reason: str) -> CertificateError:
+    return CertificateError(f"error creating certificate: {reason}")
+
+
+def _builder(
+    subject: Subject, key: keys.PrivateKey, issuer: Issuer | None, *, authority: bool
+) -> x509.CertificateBuilder:
+    name = _name(subject.name)
+    start = _EPOCH + timedelta(seconds=subject.now)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(issuer.certificate.subject if issuer else name)
+        .serial_number(subject.serial)
+        .public_key(key.public_key())
+        .not_valid_before(start)
+        .not_valid_after(start + timedelta(days=subject.days))
+        .add_extension(_usage(authority=authority), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(_USAGES), critical=False)
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+    )
+    if authority:
+        identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+        builder = builder.add_extension(identifier, critical=False)
+    if issuer and issuer.certificate.subject != name:
+        builder = _with_authority(builder, issuer.certificate)
+    if names := _names(subject):
+        alternative = x509.SubjectAlternativeName(names)
+        builder = builder.add_extension(alternative, critical=not subject.name)
+    return builder
+
+
+def _with_authority(
+    builder: x509.CertificateBuilder, issuer: x509.Certificate
+) -> x509.CertificateBuilder:
+    """Name the key of the issuer, if its certificate does."""
+    try:
+        found = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+    except x509.ExtensionNotFound:
+        return builder
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(found.value)
+    return builder.add_extension(identifier, critical=False)
+
+
+def _name(text: str) -> x509.Name:
+    if not text:
+        return x509.Name([])
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text, _validate=False)])
+
+
+def _names(subject: Subject) -> list[x509.GeneralName]:
+    for host in subject.hosts:
+        if not host.isascii():
+            raise ValueError(f"x509: {quote(host)} cannot be encoded as an IA5String")
+    hosts: list[x509.GeneralName] = [x509.DNSName(host) for host in subject.hosts]
+    return hosts + [x509.IPAddress(address) for address in subject.addresses]
+
+
+def _usage(*, authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=True,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=authority,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

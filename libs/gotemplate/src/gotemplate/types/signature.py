@@ -1,0 +1,176 @@
+"""What a template function looks like to the engine.
+
+A function is a Python callable with declared parameters, so that the engine can check arguments
+and complain in Go's words before the callable runs. Parameters have Go's types: `ANY` is
+`interface {}` (nil and absent both arrive as None), `VALUE` is reflect.Value (nil arrives as
+None, absence as NO_VALUE); the others refuse what Go would refuse.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.golang.values import NO_VALUE, Kind, kind_of, type_name
+from gotemplate.parse import nodes
+from gotemplate.parse.constants import ideal
+
+_CONTAINERS: Final = frozenset({Kind.LIST, Kind.MAP})
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """The type of a parameter.
+
+    Attributes:
+        go_type: Go's name of it, for messages.
+        kinds: the kinds of values it takes; empty for any.
+        nil: whether nil may be passed.
+        literal: what a constant of another type is told ("expected string").
+        types: classes of values of functions that it takes, such as a time.
+    """
+
+    go_type: str
+    kinds: frozenset[Kind] = frozenset()
+    nil: bool = False
+    literal: str = ""
+    types: tuple[type, ...] = ()
+
+    def convert(self, value: object) -> object:
+        """Check an argument that was computed.
+
+        Raises:
+            FunctionError: it has the wrong type; the text is Go's.
+        """
+        kind = kind_of(value)
+        if kind in self.kinds and (kind not in _CONTAINERS or type_name(value) == self.go_type):
+            return value
+        if self.types and isinstance(value, self.types):
+            return value
+        if value is NO_VALUE:
+            if self.nil:
+                return None
+            raise FunctionError(f"invalid value; expected {self.go_type}")
+        got = "interface {}" if value is None else type_name(value)
+        raise FunctionError(f"wrong type for value; expected {self.go_type}; got {got}")
+
+    def constant(self, node: nodes.Number | nodes.String | nodes.Bool) -> object:
+        """Give the value of a constant argument.
+
+        Raises:
+            FunctionError: the constant cannot have this type; the text is Go's.
+        """
+        if not self.kinds and not self.types:
+            return _any_constant(node)
+        match node:
+            case nodes.String() if Kind.STRING in self.kinds:
+                return node.text
+            case nodes.Bool() if Kind.BOOL in self.kinds:
+                return node.value
+            case nodes.Number(integer=int()) if Kind.INT in self.kinds:
+                return node.integer
+            case nodes.Number(floating=float()) if Kind.FLOAT in self.kinds:
+                return node.floating
+        if self.literal:
+            raise FunctionError(f"expected {self.literal}; found {node}")
+        raise FunctionError(f"can't handle {node} for arg of type {self.go_type}")
+
+
+def _any_constant(node: nodes.Number | nodes.String | nodes.Bool) -> object:
+    if isinstance(node, nodes.String):
+        return node.text
+    if isinstance(node, nodes.Bool):
+        return node.value
+    value = ideal(node)
+    if value is None:
+        raise FunctionError(f"{node} overflows int")
+    return value
+
+
+ANY: Final = Param("interface {}", nil=True)
+VALUE: Final = Param("reflect.Value", nil=True)
+STRING: Final = Param("string", frozenset({Kind.STRING}), literal="string")
+INT: Final = Param("int", frozenset({Kind.INT}), literal="integer")
+FLOAT: Final = Param("float64", frozenset({Kind.FLOAT}), literal="float")
+BOOL: Final = Param("bool", frozenset({Kind.BOOL}), literal="bool")
+LIST: Final = Param("[]interface {}", frozenset({Kind.LIST}), nil=True)
+MAP: Final = Param("map[string]interface {}", frozenset({Kind.MAP}), nil=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A template function.
+
+    Attributes:
+        name: what templates call it.
+        call: the work; raises `FunctionError` with Go's text when it cannot be done.
+        params: the parameters that must be given.
+        rest: the type of any further arguments, None when there may be none.
+        uses_run: whether `call` takes the account of the rendering (`Run`) first.
+    """
+
+    name: str
+    call: Callable[..., object]
+    params: tuple[Param, ...] = ()
+    rest: Param | None = None
+    uses_run: bool = False
+
+    def param(self, index: int) -> Param:
+        """Give the type of the argument at `index`; the arity has been checked before."""
+        if index < len(self.params):
+            return self.params[index]
+        assert self.rest is not None
+        return self.rest
+
+    def arity_error(self, written: int, given: int) -> str:
+        """Complain about the number of arguments, "" when it is right.
+
+        Args:
+            written: arguments in the command.
+            given: the same and the piped one.
+        """
+        if self.rest is not None:
+            if given >= len(self.params):
+                return ""
+            return (
+                f"wrong number of args for {self.name}: "
+                f"want at least {len(self.params)} got {written}"
+            )
+        if given == len(self.params):
+            return ""
+        return f"wrong number of args for {self.name}: want {len(self.params)} got {given}"
+
+
+_ANNOTATIONS: Final = {str: STRING, int: INT, float: FLOAT, bool: BOOL}
+
+
+def from_callable(name: str, call: Callable[..., object]) -> Function:
+    """Make a template function of a Python one.
+
+    Parameters annotated `str`, `int`, `float` or `bool` take nothing else; the others take
+    anything. Any exception becomes a template error with its text.
+
+    Raises:
+        TypeError: it has parameters that must be named.
+    """
+    params: list[Param] = []
+    rest: Param | None = None
+    for parameter in inspect.signature(call).parameters.values():
+        declared = _ANNOTATIONS.get(parameter.annotation, ANY)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            rest = declared
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            params.append(declared)
+        elif parameter.default is parameter.empty:
+            raise TypeError(f"template function {name}: {parameter} cannot be given by name")
+
+    def guarded(*args: object) -> object:
+        try:
+            return call(*args)
+        except FunctionError:
+            raise
+        except Exception as error:
+            raise FunctionError(str(error)) from error
+
+    return Function(name, guarded, tuple(params), rest)

@@ -1,0 +1,231 @@
+"""Semantic versions, as values with methods.
+
+Versions are pointers in Go: two are equal when they are the same, and deeply equal when they were
+written alike. What the methods `Inc…` and `Set…` give is no pointer and has fewer methods.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from gotemplate.errors import FunctionError
+from gotemplate.golang.literals import UINT_MAX
+from gotemplate.golang.quoting import quote
+from gotemplate.golang.values import Uint64
+from gotemplate.types.members import Refused, refused
+from gotemplate.types.signature import STRING, Function, Param
+
+_IDENTIFIERS: Final = r"[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*"
+_VERSION: Final = re.compile(
+    rf"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-({_IDENTIFIERS}))?(?:\+({_IDENTIFIERS}))?",
+    re.ASCII,
+)
+_LABEL: Final = re.compile(r"[0-9A-Za-z\-]*", re.ASCII)
+_LEADING_ZERO: Final = re.compile("0[0-9]+", re.ASCII)
+_NUMBER: Final = re.compile("[0-9]{1,40}", re.ASCII)
+
+
+class VersionError(ValueError):
+    """A text that is no version; the text of the error is the one users know."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """A version: three numbers, labels of a prerelease, labels that do not count.
+
+    Attributes:
+        original: how it was written.
+        pointer: whether Go has a pointer to it, which only names of types tell.
+    """
+
+    major: int
+    minor: int = 0
+    patch: int = 0
+    prerelease: str = ""
+    metadata: str = ""
+    original: str = ""
+    pointer: bool = True
+
+    def __str__(self) -> str:
+        pre = f"-{self.prerelease}" if self.prerelease else ""
+        metadata = f"+{self.metadata}" if self.metadata else ""
+        return f"{self.major}.{self.minor}.{self.patch}{pre}{metadata}"
+
+    def compare(self, other: "Version") -> int:
+        """Give -1, 0 or 1 when it comes before, with or after another; metadata does not count."""
+        one, two = (self.major, self.minor, self.patch), (other.major, other.minor, other.patch)
+        if one != two:
+            return -1 if one < two else 1
+        return _compare_prereleases(self.prerelease, other.prerelease)
+
+    def go_type(self) -> str:
+        return "*semver.Version" if self.pointer else "semver.Version"
+
+    def go_text(self) -> str:
+        return str(self)
+
+    def go_json(self) -> object:
+        return str(self)
+
+    def go_method(self, name: str) -> Function | None:
+        if name in _FIELDS:
+            problem = f"{name} is an unexported field of struct type {self.go_type()}"
+            return Refused(name, refused, problem=problem)
+        if name not in _METHODS or (not self.pointer and name in _OF_POINTERS):
+            return None
+        call, params = _METHODS[name]
+        return Function(name, lambda *args: call(self, *args), params)
+
+
+def _compare_prereleases(one: str, two: str) -> int:
+    if one == two:
+        return 0
+    if not one or not two:  # a release comes after its prereleases
+        return 1 if not one else -1
+    keys = _prerelease_key(one), _prerelease_key(two)
+    return -1 if keys[0] < keys[1] else int(keys[0] > keys[1])
+
+
+def _prerelease_key(labels: str) -> tuple[tuple[int, int, str], ...]:
+    """Give what orders prereleases: labels in turn, numbers before texts."""
+    return tuple(_label_key(label) for label in labels.split("."))
+
+
+def _label_key(label: str) -> tuple[int, int, str]:
+    if _NUMBER.fullmatch(label) and int(label) <= UINT_MAX:
+        return 0, int(label), ""
+    return 1, 0, label
+
+
+def parse(text: str) -> Version:
+    """Read a version; a `v` before it and missing numbers are allowed.
+
+    Raises:
+        VersionError: it is none.
+    """
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        raise VersionError("Invalid Semantic Version")
+    prerelease, metadata = match[4] or "", match[5] or ""
+    version = Version(
+        _segment(match[1]), _segment(match[2]), _segment(match[3]), prerelease, metadata, text
+    )
+    _check_prerelease(prerelease)
+    return version
+
+
+def _segment(digits: str | None) -> int:
+    number = int((digits or "0").lstrip("0")[:21] or 0)
+    if number > UINT_MAX:
+        raise VersionError(
+            "Error parsing version segment: strconv.ParseUint: "
+            f"parsing {quote(digits or '')}: value out of range"
+        )
+    return number
+
+
+def _check_prerelease(labels: str) -> None:
+    for label in labels.split("."):
+        if _LEADING_ZERO.fullmatch(label):
+            raise VersionError("Version segment starts with 0")
+        if not _LABEL.fullmatch(label):
+            raise VersionError("Invalid Prerelease string")
+
+
+def _check_metadata(labels: str) -> None:
+    if not all(_LABEL.fullmatch(label) for label in labels.split(".")):
+        raise VersionError("Invalid Metadata string")
+
+
+def _value(version: Version, **parts: object) -> Version:
+    """Give a version that Go has no pointer to, written as the one it was made of."""
+    changed = replace(version, pointer=False, **parts)  # type: ignore[arg-type]
+    v = "v" if version.original.startswith("v") else ""
+    return replace(changed, original=v + str(changed))
+
+
+def _next_major(version: Version) -> Version:
+    return _value(version, major=version.major + 1, minor=0, patch=0, prerelease="", metadata="")
+
+
+def _next_minor(version: Version) -> Version:
+    return _value(version, minor=version.minor + 1, patch=0, prerelease="", metadata="")
+
+
+def _next_patch(version: Version) -> Version:
+    patch = version.patch + (not version.prerelease)
+    return _value(version, patch=patch, prerelease="", metadata="")
+
+
+def _with_prerelease(version: Version, labels: str) -> Version:
+    _or_fail(_check_prerelease, labels)
+    return _value(version, prerelease=labels)
+
+
+def _with_metadata(version: Version, labels: str) -> Version:
+    _or_fail(_check_metadata, labels)
+    return _value(version, metadata=labels)
+
+
+def _or_fail(check: Callable[[str], None], labels: str) -> None:
+    try:
+        check(labels)
+    except VersionError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _compare(version: Version, other: Version | None) -> int:
+    if other is None:
+        raise FunctionError("runtime error: invalid memory address or nil pointer dereference")
+    return version.compare(other)
+
+
+class _PointerParam(Param):
+    """A parameter for pointers to versions: a version alone is something else."""
+
+    __slots__ = ()
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, Version) and not value.pointer:
+            raise FunctionError(
+                "wrong type for value; expected *semver.Version; got semver.Version"
+            )
+        return Param.convert(self, value)
+
+
+_POINTER: Final = _PointerParam("*semver.Version", types=(Version,), nil=True)
+
+_FIELDS: Final = frozenset({"major", "minor", "patch", "pre", "metadata", "original"})
+_OF_POINTERS: Final = frozenset(
+    {
+        *("Original", "Compare", "Equal", "LessThan", "LessThanEqual", "GreaterThan"),
+        "GreaterThanEqual",
+    }
+)
+_METHODS: Final[Mapping[str, tuple[Callable[..., object], tuple[Param, ...]]]] = MappingProxyType(
+    {
+        "Major": (lambda version: Uint64(version.major), ()),
+        "Minor": (lambda version: Uint64(version.minor), ()),
+        "Patch": (lambda version: Uint64(version.patch), ()),
+        "Prerelease": (lambda version: version.prerelease, ()),
+        "Metadata": (lambda version: version.metadata, ()),
+        "Original": (lambda version: version.original, ()),
+        "String": (str, ()),
+        "IncMajor": (_next_major, ()),
+        "IncMinor": (_next_minor, ()),
+        "IncPatch": (_next_patch, ()),
+        "SetPrerelease": (_with_prerelease, (STRING,)),
+        "SetMetadata": (_with_metadata, (STRING,)),
+        "Compare": (_compare, (_POINTER,)),
+        "Equal": (
+            lambda version, other: other is not None and version.compare(other) == 0,
+            (_POINTER,),
+        ),
+        "LessThan": (lambda version, other: _compare(version, other) < 0, (_POINTER,)),
+        "LessThanEqual": (lambda version, other: _compare(version, other) <= 0, (_POINTER,)),
+        "GreaterThan": (lambda version, other: _compare(version, other) > 0, (_POINTER,)),
+        "GreaterThanEqual": (lambda version, other: _compare(version, other) >= 0, (_POINTER,)),
+    }
+)
