@@ -10,7 +10,6 @@ template is printed and the seed finds it again.
 """
 
 import argparse
-import importlib
 import json
 import random
 import resource
@@ -22,8 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from gotemplate import INLINE, Environment, Limits, TemplateError
-from gotemplate.golang import zones
+from gotemplate import INLINE, Environment, Limits, TemplateError, preload
 from tests.golden.case import STANDARD
 
 BUDGET: Final = 2.0  # seconds of CPU for parsing and rendering one template
@@ -98,7 +96,7 @@ class Fuzzer:
         self._corpus = corpus()
         self._environment = Environment(limits=_LIMITS, cache_chars=0)
         self._inline = Environment(limits=INLINE, cache_chars=0)
-        _load_libraries()
+        preload()  # imports at the first call are not the cost of a template
         self._names = sorted(self._environment.function_names)
         self.summary = Summary()
 
@@ -199,13 +197,6 @@ class Fuzzer:
                 return text[:start] + chance.choice(self._names) + text[start:]
             case _:
                 return text[:start] + chr(chance.randrange(0x250)) + text[start + 1 :]
-
-
-def _load_libraries() -> None:
-    """Load what functions import when they are called first; that is no template's doing."""
-    for module in ("gotemplate.types.certificates", "gotemplate.types.constraints", "zoneinfo"):
-        importlib.import_module(module)
-    zones.preload()
 
 
 def main(arguments: Sequence[str]) -> int:

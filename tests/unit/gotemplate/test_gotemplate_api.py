@@ -4,15 +4,20 @@ What templates mean is in the golden cases; this file covers what Go has no coun
 """
 
 import pickle
+import re
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
+import gotemplate
 from gotemplate import Environment, Function, FunctionError, Limits, TemplateError
 from gotemplate.types.signature import STRING
+
+_README = Path(__file__).parents[3] / "libs" / "gotemplate" / "README.md"
 
 
 def render(text: str, environment: Environment | None = None, **data: object) -> str:
@@ -324,3 +329,20 @@ def test_limits_are_shared_by_all_templates_of_an_environment() -> None:
 
     assert render("abc", environment) == "abc"
     assert error_of("abcd", environment).limit == "output"
+
+
+def test_the_readme_names_all_that_is_exported() -> None:
+    table = {line for line in _README.read_text().splitlines() if line.startswith("| `")}
+    named = {name for line in table for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+
+    assert set(gotemplate.__all__) <= named
+
+
+def test_the_example_of_the_readme_gives_what_it_says() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", _README.read_text(), re.DOTALL)
+    *before, last = example.strip().splitlines()
+    names: dict[str, object] = {}
+    exec("\n".join(before), names)
+    expression, _, expected = last.partition("  # ")
+
+    assert repr(eval(expression, names)) == expected

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gotemplate.golang.quoting import quote
+from gotemplate import quote
 from kudo.api import Json, JsonObject
 from kudo.typed_patch import mended
 from tests.support.properties import examples

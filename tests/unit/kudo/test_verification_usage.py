@@ -2,8 +2,7 @@
 
 import pytest
 
-from gotemplate import Environment
-from gotemplate.parse.parser import parse
+from gotemplate import Environment, parse_tree
 from kudo.verification import verify
 from kudo.verification.usage import Usage, usage_of
 from tests.unit.kudo.test_verification import OBJECT, Json, found, package
@@ -12,7 +11,7 @@ FUNCTIONS = Environment(policy="operator").function_names | {"dict", "hasKey"}
 
 
 def usage(text: str) -> Usage:
-    return usage_of(parse("a.yaml", text, FUNCTIONS))
+    return usage_of(parse_tree("a.yaml", text, FUNCTIONS))
 
 
 @pytest.mark.parametrize(

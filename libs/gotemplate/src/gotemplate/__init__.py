@@ -10,12 +10,18 @@ policy "operator"; what it may cost is bounded by `Limits`. Everything that goes
 `TemplateError`.
 """
 
+from gotemplate.compile.fields import MissingKey
 from gotemplate.environment import Environment, Template
 from gotemplate.errors import FunctionError, LimitError, TemplateError
-from gotemplate.functions import Function
+from gotemplate.functions import Function, Policy
+from gotemplate.functions.libraries import preload
+from gotemplate.golang.literals import unquote
+from gotemplate.golang.quoting import quote
 from gotemplate.limits import INLINE, Limits
 from gotemplate.parse import nodes
+from gotemplate.parse.parser import parse_tree
 from gotemplate.sources import Sources
+from gotemplate.types.signature import Param
 
 __all__ = [
     "INLINE",
@@ -24,8 +30,15 @@ __all__ = [
     "FunctionError",
     "LimitError",
     "Limits",
+    "MissingKey",
+    "Param",
+    "Policy",
     "Sources",
     "Template",
     "TemplateError",
     "nodes",
+    "parse_tree",
+    "preload",
+    "quote",
+    "unquote",
 ]

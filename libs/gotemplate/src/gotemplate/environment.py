@@ -19,7 +19,7 @@ from gotemplate.functions.data.dicts import snapshot
 from gotemplate.golang.values import NO_VALUE, clean
 from gotemplate.limits import Limits, Run
 from gotemplate.parse import nodes
-from gotemplate.parse.parser import parse
+from gotemplate.parse.parser import parse_tree
 from gotemplate.sources import Sources
 
 _POLICIES: Final = ("operator", "sprig")
@@ -171,7 +171,7 @@ class Environment:
 
     def _compile(self, name: str, text: str) -> Template:
         try:
-            tree = parse(name, text, self._functions, self.limits)
+            tree = parse_tree(name, text, self._functions, self.limits)
             return Template(tree, compile_tree(tree, self._rules), self.limits, self._sources)
         except RecursionError as error:
             raise _too_deep(name) from error

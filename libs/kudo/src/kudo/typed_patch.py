@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from gotemplate.golang.literals import unquote
+from gotemplate import unquote
 from kudo.api import Json, JsonObject
 from kudo.redaction import is_secret, without_keys
 

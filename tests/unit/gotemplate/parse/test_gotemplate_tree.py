@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gotemplate import Environment, TemplateError, nodes
+from gotemplate import Environment, TemplateError, nodes, parse_tree
 
 ENVIRONMENT = Environment()
 
@@ -45,6 +45,14 @@ def test_defined_templates_stand_beside_the_root() -> None:
     assert set(found.templates) == {"t", "a", "b"}
     assert found.templates["a"] == nodes.Body((nodes.Text(16, "x"),))
     assert [type(node) for node in found.root.nodes] == [nodes.Template]
+
+
+def test_parsing_alone_gives_the_tree_of_the_compiled_template() -> None:
+    text = "{{ if .a }}{{ .b | quote }}{{ end }}"
+
+    assert parse_tree("t", text, ENVIRONMENT.function_names) == tree(text)
+    with pytest.raises(TemplateError, match='function "quote" not defined'):
+        parse_tree("t", text, ())
 
 
 def test_nodes_cannot_be_changed() -> None:

@@ -34,7 +34,7 @@ _END: Final = _Mark("{{end}}")
 _ELSE: Final = _Mark("{{else}}")
 
 
-def parse(
+def parse_tree(
     name: str, source: str, functions: Collection[str], limits: Limits | None = None
 ) -> nodes.Tree:
     """Parse a template.

@@ -6,10 +6,9 @@ jobs, so `prepare` imports and reads before whatever they may need. The webhook 
 with `kudo.jobs.review`, which needs models; those of the reconciler start without them.
 """
 
-import importlib
 from collections.abc import Callable, Mapping
 
-from gotemplate.golang import zones
+import gotemplate
 from kudo.jobs import check, digest, env_file, render
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 
@@ -20,21 +19,7 @@ HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
     render.NAME: render.handle,
 }
 
-_LATE = (
-    "bcrypt",
-    "cryptography.hazmat.backends.openssl.backend",
-    "cryptography.hazmat.primitives.ciphers.modes",
-    "gotemplate.golang.regex",
-    "gotemplate.types.certificates",
-    "gotemplate.types.constraints",
-    "gotemplate.types.keys",
-    "zoneinfo",
-)
-"""What functions of templates import when they are called first."""
-
 
 def prepare() -> None:
     """Load what jobs need, since nothing can be opened later."""
-    for module in _LATE:
-        importlib.import_module(module)
-    zones.preload()
+    gotemplate.preload()

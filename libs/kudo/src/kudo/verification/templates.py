@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from gotemplate import Environment, TemplateError
-from gotemplate.parse.nodes import Tree
-from gotemplate.parse.parser import parse
+from gotemplate import Environment, TemplateError, nodes, parse_tree
 from kudo.api import Task
 from kudo.packages import Package
 from kudo.verification.finding import (
@@ -101,13 +99,13 @@ def _usages(package: Package) -> Iterator[tuple[str, Usage]]:
     """Yield the templates that can be parsed, with what they use."""
     for file, text in package.templates.items():
         tree = _parsed(file, text)
-        if isinstance(tree, Tree):
+        if isinstance(tree, nodes.Tree):
             yield file, usage_of(tree)
 
 
 @lru_cache(maxsize=1024)
-def _parsed(file: str, text: str) -> Tree | TemplateError:
+def _parsed(file: str, text: str) -> nodes.Tree | TemplateError:
     try:
-        return parse(file, text, _FUNCTIONS)
+        return parse_tree(file, text, _FUNCTIONS)
     except TemplateError as fault:
         return fault

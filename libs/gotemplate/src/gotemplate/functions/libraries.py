@@ -1,0 +1,25 @@
+"""Libraries that template functions import at their first call, since most templates need none."""
+
+import importlib
+from typing import Final
+
+from gotemplate.golang import zones
+
+_LATE: Final = (
+    "bcrypt",
+    "cryptography.hazmat.backends.openssl.backend",
+    "cryptography.hazmat.primitives.ciphers.modes",
+    "gotemplate.golang.regex",
+    "gotemplate.types.certificates",
+    "gotemplate.types.constraints",
+    "gotemplate.types.keys",
+    "goyaml",
+    "zoneinfo",
+)
+
+
+def preload() -> None:
+    """Import every library and read the time zones, for a process that can open no files later."""
+    for module in _LATE:
+        importlib.import_module(module)
+    zones.preload()
