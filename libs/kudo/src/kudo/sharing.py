@@ -55,6 +55,17 @@ def shared_by(instances: Iterable[InstanceIdentity]) -> str:
     return ",".join(f"{one.namespace}/{one.name}/{one.uid}" for one in sorted(set(instances)))
 
 
+def is_of_kudo(metadata: Mapping[str, Json]) -> bool:
+    """Return whether a cluster-scoped object was applied by an Instance, here or with KUDO 0.19."""
+    labels = metadata.get("labels") or {}
+    return labels.get(names.LABEL_HERITAGE) == names.HERITAGE or bool(sharers(metadata))
+
+
+def instance_label(metadata: Mapping[str, Json]) -> str:
+    """Return the name of the Instance that applied an object last; empty if it has no label."""
+    return str((metadata.get("labels") or {}).get(names.LABEL_INSTANCE) or "")
+
+
 class Claim(Enum):
     """How an Instance may apply a cluster-scoped object that exists.
 
@@ -79,17 +90,17 @@ def claim(
         instance: Which wants to apply it.
         lives: Whether an Instance still exists; entries of others count no more.
     """
-    ours, labels = identity(instance), metadata.get("labels") or {}
+    ours = identity(instance)
     named = sharers(metadata)
     others = tuple(str(one) for one in named if one != ours and lives(one))
     if others:
         return Claim.SHARED, others
     if named:
         return Claim.OURS, ()
-    if labels.get(names.LABEL_HERITAGE) != names.HERITAGE:
+    if not is_of_kudo(metadata):
         return Claim.FOREIGN, ()
     # Left by the original, which wrote down no more than the name of the Instance.
-    name = str(labels.get(names.LABEL_INSTANCE) or "")
+    name = instance_label(metadata)
     return (Claim.OURS, ()) if name == ours.name else (Claim.SHARED, (name,))
 
 

@@ -53,6 +53,7 @@ from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership
 from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.objects.shares import Shares
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KINDS
 from kudo_reconciler.settings import Settings
 from kudo_reconciler.store.children import ChildStore
@@ -298,7 +299,7 @@ class App:
     def _controller(self, observer: Observer, events: EventRecorder) -> Controller:
         environment, clock = self._environment, self._environment.clock
         discovery = Discovery(self._client, clock=loop_seconds)
-        ownership = Ownership(self._instances)
+        ownership, shares = Ownership(self._instances), Shares(observer)
         pipe_pods = PipePods(self._client, observer)
         operations = Operations(self.queue.add)
         context = ReconcileContext(
@@ -308,7 +309,9 @@ class App:
             events=events,
             metrics=self._metrics,
             clock=clock,
-            cluster_objects=ClusterObjects(self._client, discovery, observer, ownership, events),
+            cluster_objects=ClusterObjects(
+                self._client, discovery, observer, ownership, shares, events
+            ),
             pipe_pods=pipe_pods,
             values=ValueChecks(environment.jobs),
             operations=operations,
@@ -319,7 +322,7 @@ class App:
         applier = Applier(discovery, observer, ownership, self._metrics)
         tasks = TaskRunner(
             apply=ApplyTask(resolver, hasher, applier, observer, self._instances),
-            delete=DeleteTask(resolver, observer),
+            delete=DeleteTask(resolver, observer, ownership, shares),
             pipe=PipeTask(
                 pods=pipe_pods,
                 hasher=hasher,

@@ -1,23 +1,32 @@
 """The Delete task: delete the objects that the templates name, then wait until they are gone.
 
 An object that is already gone is a success, and so is one of a kind that the cluster does not
-know. What is deleted is the object that was read: the call names its uid.
+know. What is deleted is the object as it was read: the call names its uid and resourceVersion, so
+that one of a former leader never removes what was applied again meanwhile.
+
+A cluster-scoped object that another Instance shares stays, without our share; one that KUDO never
+applied is refused.
 """
 
 from dataclasses import dataclass
 
 from kubeio.client import Client
-from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
+from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
+from kudo.identity import identity
 from kudo.rendering import Manifest
+from kudo.sharing import is_of_kudo
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import controller_of
+from kudo_reconciler.objects.ownership import Ownership, controller_of
 from kudo_reconciler.objects.refusals import task_error, told
-from kudo_reconciler.objects.resolver import KindNotServed, Resolver
+from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
+from kudo_reconciler.objects.shares import Shares
+
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,8 @@ class DeleteTask:
 
     resolver: Resolver
     observer: Observer
+    ownership: Ownership
+    shares: Shares
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Do one pass: delete what was not deleted under this uid, then see what is left.
@@ -56,47 +67,79 @@ class DeleteTask:
     async def _delete_all(self, context: TaskContext) -> tuple[AppliedObject, ...]:
         deleted = []
         for manifest in await context.manifests():
-            found = await self._find(context, manifest)
+            try:
+                resolved = await self.resolver.resolve(manifest, context)
+            except KindNotServed:
+                continue
+            found = await self._delete(resolved, context)
             if found is not None:
-                await self.observer.watch(found.resource)
-                if not context.still_wanted():
-                    raise Superseded
-                await self._delete(found, manifest, context.client)
                 deleted.append(found)
         return tuple(deleted)
 
-    async def _find(self, context: TaskContext, manifest: Manifest) -> AppliedObject | None:
-        try:
-            resolved = await self.resolver.resolve(manifest, context)
-        except KindNotServed:
-            return None
-        resource = resolved.resource
+    async def _delete(self, resolved: Resolved, context: TaskContext) -> AppliedObject | None:
+        """Return what is being deleted; None if it is gone or stays."""
+        manifest, resource = resolved.manifest, resolved.resource
         metadata = resolved.target(context.origin)["metadata"]
         namespace = metadata["namespace"] if resource.namespaced else None
-        live = await self._read(resource, namespace, metadata["name"], context.client)
-        if live is None:
-            return None
-        _check_owner(manifest, live, context.instance.metadata.uid)
-        return AppliedObject(resource, namespace, metadata["name"], live["metadata"]["uid"])
+        for _ in range(_ATTEMPTS):
+            live = await self._read(resource, namespace, metadata["name"], context.client)
+            if live is None:
+                return None
+            item = AppliedObject(resource, namespace, metadata["name"], live["metadata"]["uid"])
+            try:
+                if await self._stays(resolved, live, context):
+                    return None
+                await self.observer.watch(resource)
+                _check_wanted(context)
+                await self._send(item, live, context.client)
+            except NotFound:
+                return None
+            except (Conflict, Invalid) as error:
+                # It changed since it was read, and may be somebody else's by now.
+                changed = error
+            except (ApiError, ConnectionLost) as error:
+                text = f"failed to delete {manifest}: {told(error, resource)}"
+                raise task_error("TaskDeleteError", text, error) from error
+            else:
+                return item
+        text = f"{manifest} keeps changing while it is deleted: {told(changed, resource)}"
+        raise TransientTaskError("TaskDeleteError", text)
 
-    async def _delete(self, item: AppliedObject, manifest: Manifest, client: Client) -> None:
-        try:
-            await client.delete(
-                item.resource,
-                item.name,
-                namespace=item.namespace,
-                propagation="Foreground",
-                uid=item.uid,
+    async def _stays(self, resolved: Resolved, live: JsonObject, context: TaskContext) -> bool:
+        """Take our share off an object that others share, and return whether there are any.
+
+        Raises:
+            FatalTaskError: it is not for this Instance to delete.
+        """
+        manifest, resource = resolved.manifest, resolved.resource
+        if resource.namespaced:
+            _check_owner(manifest, live, context.instance.metadata.uid)
+            return False
+        if not is_of_kudo(live["metadata"]):
+            text = (
+                "the object is cluster-scoped and was never applied by KUDO; take it out of the "
+                "task, or delete it by hand"
             )
-        except NotFound:
-            return
-        except Conflict as error:
-            why = told(error, item.resource)
-            text = f"{manifest} was replaced while it was being deleted: {why}"
-            raise TransientTaskError("TaskDeleteError", text) from error
-        except (ApiError, ConnectionLost) as error:
-            text = f"failed to delete {manifest}: {told(error, item.resource)}"
-            raise task_error("TaskDeleteError", text, error) from error
+            raise FatalTaskError("TaskDeleteError", f"failed to delete {manifest}: {text}")
+        ours = identity(context.instance)
+        another = await self.ownership.another(live["metadata"], ours)
+        if another is None:
+            return False
+        _check_wanted(context)
+        await self.shares.take_off(resource, live, ours, client=context.client)
+        text = f"{manifest} stays: Instance {another} shares it; Instance {ours} no longer does"
+        context.tell("Normal", "ClusterResourcesKept", text)
+        return True
+
+    async def _send(self, item: AppliedObject, live: JsonObject, client: Client) -> None:
+        await client.delete(
+            item.resource,
+            item.name,
+            namespace=item.namespace,
+            propagation="Foreground",
+            uid=item.uid,
+            resource_version=live["metadata"]["resourceVersion"],
+        )
 
     async def _is_there(self, item: AppliedObject, client: Client) -> bool:
         live = await self._read(item.resource, item.namespace, item.name, client)
@@ -112,6 +155,11 @@ class DeleteTask:
         except (ApiError, ConnectionLost) as error:
             text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
             raise task_error("TaskDeleteError", text, error) from error
+
+
+def _check_wanted(context: TaskContext) -> None:
+    if not context.still_wanted():
+        raise Superseded
 
 
 def _check_owner(manifest: Manifest, live: JsonObject, owner: str) -> None:

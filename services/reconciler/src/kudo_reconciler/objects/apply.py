@@ -129,7 +129,7 @@ class Applier:
     ) -> JsonObject:
         if known is None:
             return await self._create(wanted, context)
-        claim, others = self.ownership.claim(wanted, known, context.instance)
+        claim, others = await self.ownership.claim(wanted, known, context.instance)
         if wanted.resource.kind == "Job" and known["metadata"].get("deletionTimestamp"):
             # Its last state would count for the one that is wanted now.
             text = f"{wanted.manifest} is being deleted: it is applied once it is gone"
@@ -154,7 +154,7 @@ class Applier:
             return await self._send(wanted, None, context, force=False)
         # A plain creation would drop what the kind does not have without a word.
         await self._send(wanted, None, context, force=False, dry_run=True)
-        target = self.ownership.shared(wanted, None, context.instance)
+        target = await self.ownership.shared(wanted, None, context.instance)
         _check_wanted(context)
         return await context.client.create(
             wanted.resource, target, field_manager=names.FIELD_MANAGER
@@ -169,7 +169,7 @@ class Applier:
         force: bool,
         dry_run: bool = False,
     ) -> JsonObject:
-        target = self.ownership.shared(wanted, known, context.instance)
+        target = await self.ownership.shared(wanted, known, context.instance)
         if known is not None:
             seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
             target = {**target, "metadata": {**target["metadata"], **seen}}
@@ -243,7 +243,7 @@ class Applier:
             return live
         annotations = {
             **(live["metadata"].get("annotations") or {}),
-            names.ANNOTATION_SHARED_BY: self.ownership.sharing(live, context.instance),
+            names.ANNOTATION_SHARED_BY: await self.ownership.sharing(live, context.instance),
         }
         return await self._patch(
             wanted, live, context, jsonpatch.add("/metadata/annotations", annotations)
@@ -283,9 +283,11 @@ class Applier:
     ) -> JsonObject | None:
         """Read the object again; refuse if its fields are somebody else's."""
         live = await self._read_again(wanted, context)
-        if conflict.field_managers and (
-            live is None or self.ownership.claim(wanted, live, context.instance)[0] is Claim.FOREIGN
-        ):
+        if not conflict.field_managers:
+            return live
+        if live is not None:
+            claim, _ = await self.ownership.claim(wanted, live, context.instance)
+        if live is None or claim is Claim.FOREIGN:
             raise self._refused(wanted, conflict)
         return live
 

@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from kubeio import jsonpatch
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
@@ -16,16 +15,16 @@ from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
-from kudo.sharing import goes_with_instance, shared_by, sharers
+from kudo.sharing import goes_with_instance, sharers
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership
+from kudo_reconciler.objects.shares import Shares
 
 log = logging.getLogger(__name__)
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
-_ANNOTATION = jsonpatch.pointer(("metadata", "annotations", names.ANNOTATION_SHARED_BY))
 _ATTEMPTS = 5
 
 
@@ -37,6 +36,7 @@ class ClusterObjects:
     discovery: Discovery
     observer: Observer
     ownership: Ownership
+    shares: Shares
     events: EventRecorder
 
     async def let_go(self, instance: Instance) -> None:
@@ -57,14 +57,20 @@ class ClusterObjects:
     async def forget(self, key: Key) -> None:
         """Take the name of an Instance that is gone off the objects that we watch.
 
+        One that the cache does not have yet shares on: the API server is asked.
+
         Raises:
             KubeError: the API server could not be asked.
         """
         kept: dict[InstanceIdentity, list[str]] = {}
-        for resource, obj in self.observer.shared(*key):
+        shared = self.observer.shared(*key)
+        if not shared:
+            return
+        present = await self.ownership.at(key)
+        for resource, obj in shared:
             for one in sharers(obj["metadata"]):
-                if (one.namespace, one.name) == key and not self.ownership.lives(one):
-                    await self._write_rest(resource, obj, one)
+                if (one.namespace, one.name) == key and one != present:
+                    await self.shares.take_off(resource, obj, one, client=self.client)
                     kept.setdefault(one, []).append(_named(resource, obj))
         for one, objects in kept.items():
             await self._tell_kept(one, objects)
@@ -88,13 +94,14 @@ class ClusterObjects:
     async def _leave(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
         """Have an object without this Instance; return whether it is gone."""
         for _ in range(_ATTEMPTS):
-            alone = not any(
-                other != one and self.ownership.lives(other) for other in sharers(obj["metadata"])
-            )
+            metadata = obj["metadata"]
             try:
-                if alone and goes_with_instance(resource.group, resource.kind, obj["metadata"]):
+                if (
+                    goes_with_instance(resource.group, resource.kind, metadata)
+                    and await self.ownership.another(metadata, one) is None
+                ):
                     return await self._delete(resource, obj)
-                await self._write_rest(resource, obj, one)
+                await self.shares.take_off(resource, obj, one, client=self.client)
             except NotFound:
                 return True
             except (Conflict, Invalid):
@@ -116,23 +123,6 @@ class ClusterObjects:
             log.warning("not deleted", extra={"object": _named(resource, obj), "why": str(error)})
             return False
         return True
-
-    async def _write_rest(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> None:
-        """Write the Instances that share an object without one of them."""
-        metadata = obj["metadata"]
-        rest = [other for other in sharers(metadata) if other != one]
-        change = (
-            jsonpatch.replace(_ANNOTATION, shared_by(rest))
-            if rest
-            else jsonpatch.remove(_ANNOTATION)
-        )
-        version = jsonpatch.test("/metadata/resourceVersion", metadata["resourceVersion"])
-        name, author = metadata["name"], Key(one.namespace, one.name)
-        with self.observer.writing(resource, None, name, author) as write:
-            changed = await self.client.json_patch(
-                resource, name, [version, change], field_manager=names.FIELD_MANAGER
-            )
-            write.answered(changed, after=obj)
 
     async def _tell_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
         if kept:

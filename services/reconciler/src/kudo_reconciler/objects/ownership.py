@@ -6,16 +6,18 @@
 * Anything else is applied without force, and becomes ours if nobody objects.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
 from kudo import names
-from kudo.api import Instance, JsonObject
+from kudo.api import Instance, Json, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.rendering import Manifest
-from kudo.sharing import Claim, claim, shared_by, sharers
+from kudo.sharing import Claim, claim, instance_label, shared_by, sharers
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
+from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 
 
@@ -48,7 +50,7 @@ class Ownership:
 
     instances: InstanceStore
 
-    def claim(
+    async def claim(
         self, wanted: Wanted, known: JsonObject, instance: Instance
     ) -> tuple[Claim, tuple[str, ...]]:
         """Return what an existing object is to an Instance, and who shares it.
@@ -56,32 +58,103 @@ class Ownership:
         Raises:
             FatalTaskError: another controller owns it.
             TransientTaskError: an Instance of this name owned it that is gone.
+            KubeError: the API server could not be asked for the Instances that share it.
         """
         _refuse_foreign_controller(wanted, known, instance)
         if not wanted.resource.namespaced:
-            return claim(known["metadata"], instance, self.lives)
+            living = frozenset(await self._living(known))
+            return claim(known["metadata"], instance, living.__contains__)
         return (Claim.OURS if is_owned(known, instance.metadata.uid) else Claim.FOREIGN), ()
 
-    def shared(self, wanted: Wanted, known: JsonObject | None, instance: Instance) -> JsonObject:
-        """Return the object to send, with the Instances written on it that share it."""
+    async def shared(
+        self, wanted: Wanted, known: JsonObject | None, instance: Instance
+    ) -> JsonObject:
+        """Return the object to send, with the Instances written on it that share it.
+
+        Raises:
+            KubeError: the API server could not be asked for them.
+        """
         if wanted.resource.namespaced:
             return wanted.target
         metadata = wanted.target["metadata"]
         annotations = {
             **(metadata.get("annotations") or {}),
-            names.ANNOTATION_SHARED_BY: self.sharing(known, instance),
+            names.ANNOTATION_SHARED_BY: await self.sharing(known, instance),
         }
         return {**wanted.target, "metadata": {**metadata, "annotations": annotations}}
 
-    def sharing(self, known: JsonObject | None, instance: Instance) -> str:
-        """Return the annotation of an object that this Instance shares from now on."""
+    async def sharing(self, known: JsonObject | None, instance: Instance) -> str:
+        """Return the annotation of an object that this Instance shares from now on.
+
+        Raises:
+            KubeError: the API server could not be asked for the others.
+        """
+        return shared_by((*await self._living(known), identity(instance)))
+
+    async def _living(self, known: JsonObject | None) -> list[InstanceIdentity]:
+        """Return the Instances that share an object and exist.
+
+        Of those that the cache lacks the API server is asked, since they lose their share: the
+        cache may have started a moment ago.
+        """
         named = () if known is None else sharers(known["metadata"])
-        return shared_by((*filter(self.lives, named), identity(instance)))
+        return [one for one in named if self.lives(one) or await self.exists(one)]
 
     def lives(self, one: InstanceIdentity) -> bool:
-        """Return whether an Instance exists as far as we know."""
-        found = self.instances.cached(Key(one.namespace, one.name))
-        return found is not None and found.metadata.uid == one.uid
+        """Return whether an Instance exists as far as the cache knows, which may be behind."""
+        raw = self.instances.informer.get(one.namespace, one.name)
+        return raw is not None and raw["metadata"]["uid"] == one.uid
+
+    async def exists(self, one: InstanceIdentity) -> bool:
+        """Return whether an Instance exists; the API server is asked.
+
+        Raises:
+            KubeError: it could not be asked.
+        """
+        return await self.at(Key(one.namespace, one.name)) == one
+
+    async def at(self, key: Key) -> InstanceIdentity | None:
+        """Return the Instance of a name, as the API server has it; None if there is none.
+
+        Raises:
+            KubeError: it could not be asked.
+        """
+        found = await self.instances.live(key)
+        return None if found is None else identity(found)
+
+    async def another(
+        self, metadata: Mapping[str, Json], ours: InstanceIdentity
+    ) -> InstanceIdentity | None:
+        """Return an Instance other than ours that shares a cluster-scoped object.
+
+        The API server is asked: what comes of the answer cannot be undone, and the cache may have
+        started a moment ago.
+
+        Raises:
+            KubeError: it could not be asked.
+        """
+        named = sharers(metadata)
+        if not named:
+            return await self._of_label(metadata, ours)
+        # One that lives is enough, and those that the cache has most likely do.
+        for one in sorted(named, key=lambda one: not self.lives(one)):
+            if one != ours and await self.exists(one):
+                return one
+        return None
+
+    async def _of_label(
+        self, metadata: Mapping[str, Json], ours: InstanceIdentity
+    ) -> InstanceIdentity | None:
+        """Return an Instance other than ours that the label names: the original wrote no more."""
+        name = instance_label(metadata)
+        if not name:
+            return None
+        found = await self.instances.client.list(
+            INSTANCES, field_selector=f"metadata.name={name}", metadata_only=True
+        )
+        places = (obj["metadata"] for obj in found.items)
+        living = (InstanceIdentity(one["namespace"], one["name"], one["uid"]) for one in places)
+        return next((one for one in living if one != ours), None)
 
 
 def controller_of(obj: JsonObject) -> JsonObject | None:

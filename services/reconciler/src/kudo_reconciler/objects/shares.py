@@ -1,0 +1,55 @@
+"""Takes Instances off cluster-scoped objects that they shared."""
+
+from dataclasses import dataclass
+
+from kubeio import jsonpatch
+from kubeio.client import Client
+from kubeio.resource import Resource
+from kudo import names
+from kudo.api import JsonObject
+from kudo.identity import InstanceIdentity
+from kudo.sharing import shared_by, sharers
+from kudo_reconciler.keys import Key
+from kudo_reconciler.objects.observer import Observer
+
+_ANNOTATION = jsonpatch.pointer(("metadata", "annotations", names.ANNOTATION_SHARED_BY))
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Writes which Instances share an object."""
+
+    observer: Observer
+
+    async def take_off(
+        self, resource: Resource, obj: JsonObject, one: InstanceIdentity, *, client: Client
+    ) -> None:
+        """Write the Instances that share an object without one of them, if it is named.
+
+        Args:
+            resource: The kind of the object.
+            obj: The object, as it must still be.
+            one: The Instance to take off.
+            client: Sends the request.
+
+        Raises:
+            Conflict, Invalid: it is not as it was seen.
+            KubeError: the API server refused, or could not be asked.
+        """
+        metadata = obj["metadata"]
+        named = sharers(metadata)
+        if one not in named:
+            return
+        rest = [other for other in named if other != one]
+        change = (
+            jsonpatch.replace(_ANNOTATION, shared_by(rest))
+            if rest
+            else jsonpatch.remove(_ANNOTATION)
+        )
+        version = jsonpatch.test("/metadata/resourceVersion", metadata["resourceVersion"])
+        name, author = metadata["name"], Key(one.namespace, one.name)
+        with self.observer.writing(resource, None, name, author) as write:
+            changed = await client.json_patch(
+                resource, name, [version, change], field_manager=names.FIELD_MANAGER
+            )
+            write.answered(changed, after=obj)
