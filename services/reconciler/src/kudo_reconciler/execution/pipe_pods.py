@@ -1,7 +1,7 @@
 """The pods of Pipe tasks: found, deleted, and read from.
 
-A pod is deleted by its uid and never waited for. Nothing is read from a pod that is not the one
-that was asked for.
+A pod is deleted as it was seen, by uid and resourceVersion, and never waited for. Nothing is read
+from a pod that is not the one that was asked for.
 """
 
 import logging
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubeio.client import Client
-from kubeio.errors import ApiError, ConnectionLost, NotFound
+from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
 from kubeio.exec import ExecResult, OutputTooLarge
 from kubeio.resource import Resource
 from kudo import names
@@ -26,6 +26,7 @@ from kudo_reconciler.objects.refusals import told
 log = logging.getLogger(__name__)
 
 PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
+_ATTEMPTS = 5
 _STAT_BYTES = 64 * 1024
 _COPY_SECONDS = 120.0
 _GRACE_SECONDS = 1
@@ -45,26 +46,46 @@ class PipePods:
     observer: Observer
 
     async def delete(self, pod: JsonObject, *, client: Client) -> None:
-        """Delete a pod; it is gone some time later.
+        """Delete a pod as it was seen; it is gone some time later.
+
+        One that changed since is read again, and deleted if it is still that of its execution.
 
         Raises:
+            Conflict: it keeps changing.
             KubeError: it could not be deleted.
         """
+        found: JsonObject | None = pod
+        for _ in range(_ATTEMPTS):
+            if found is None or not _is_same(found, pod) or is_deleting(found):
+                return
+            try:
+                await self._delete(found, client)
+            except NotFound:
+                return
+            except Conflict as error:
+                # Most often the kubelet wrote its status. But the request may also be one that
+                # was held up while another leader applied the pod for another execution.
+                conflict = error
+                metadata = pod["metadata"]
+                found = await self.observer.body(
+                    PODS, metadata["namespace"], metadata["name"], client=client
+                )
+            else:
+                return
+        raise conflict
+
+    async def _delete(self, pod: JsonObject, client: Client) -> None:
         metadata = pod["metadata"]
-        try:
-            left = await client.delete(
-                PODS,
-                metadata["name"],
-                namespace=metadata["namespace"],
-                propagation="Foreground",
-                uid=metadata["uid"],
-                grace_period_seconds=_GRACE_SECONDS,
-            )
-        except NotFound:
-            return
+        left = await client.delete(
+            PODS,
+            metadata["name"],
+            namespace=metadata["namespace"],
+            propagation="Foreground",
+            uid=metadata["uid"],
+            resource_version=metadata["resourceVersion"],
+            grace_period_seconds=_GRACE_SECONDS,
+        )
         if left.get("kind") == PODS.kind:
-            # No answer of ours alone: the deletion tested the uid, and what the kubelet wrote
-            # meanwhile comes with it.
             self.observer.read(PODS, left)
 
     async def sweep(self, instance: Instance, keep: str = "") -> None:
@@ -153,6 +174,12 @@ def execution_of(pod: JsonObject) -> str:
     """Return the uid of the execution that a pod was made in."""
     annotations = pod["metadata"].get("annotations") or {}
     return str(annotations.get(names.ANNOTATION_PLAN_UID, ""))
+
+
+def _is_same(pod: JsonObject, seen: JsonObject) -> bool:
+    """Return whether a pod is the one that was seen, of the same execution."""
+    same = pod["metadata"]["uid"] == seen["metadata"]["uid"]
+    return same and execution_of(pod) == execution_of(seen)
 
 
 def is_deleting(pod: JsonObject) -> bool:
