@@ -67,15 +67,17 @@ def instance_label(metadata: Mapping[str, Json]) -> str:
 
 
 class Claim(Enum):
-    """How an Instance may apply a cluster-scoped object that exists.
+    """How an Instance may apply an object that exists.
 
     Attributes:
         OURS: By force; nobody else applies it.
+        KEPT: By force, and without an owner reference: it is ours, but existed before.
         SHARED: Others apply it too: by force where it differs, which they must be told.
         FOREIGN: Without force; it is not of KUDO.
     """
 
     OURS = "ours"
+    KEPT = "kept"
     SHARED = "shared"
     FOREIGN = "foreign"
 

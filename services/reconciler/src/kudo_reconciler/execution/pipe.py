@@ -37,7 +37,7 @@ from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, T
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Wanted, controller_of, is_owned
+from kudo_reconciler.objects.ownership import Wanted, controller_of, is_applied, is_owned
 from kudo_reconciler.objects.refusals import told
 from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
 
@@ -177,7 +177,7 @@ class PipeTask:
             if (
                 found is None
                 or execution_of(found) != context.uid
-                or not is_owned(found, context.instance.metadata.uid)
+                or not is_applied(found, _resource(file), context.instance)
             ):
                 return False
         return True

@@ -17,10 +17,11 @@ from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
 from kubeio.resource import Resource
 from kudo import names, typed_patch
+from kudo.adoption import existed_before, holds_data, without_owner
 from kudo.advice import advice
 from kudo.api import JsonObject
 from kudo.identity import identity
-from kudo.sharing import Claim, differs, sharers
+from kudo.sharing import Claim, differs, goes_with_instance, sharers
 from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
@@ -135,11 +136,10 @@ class Applier:
             text = f"{wanted.manifest} is being deleted: it is applied once it is gone"
             raise TransientTaskError("TaskApplyError", text)
         if claim is Claim.FOREIGN:
-            applied = await self._send(wanted, known, context, force=False)
-            text = f"{wanted.manifest} existed and belonged to nobody: it is managed by us now"
-            context.tell("Normal", "ObjectAdopted", text)
-            return applied
+            return await self._adopt(wanted, known, context)
         known = await self._with_our_fields(wanted, known, context)
+        if claim is Claim.KEPT:
+            wanted = _without_owner(wanted, context)
         if claim is Claim.SHARED:
             return await self._share(wanted, known, others, context)
         return await self._send(wanted, known, context, force=True)
@@ -151,7 +151,11 @@ class Applier:
         moment would not see each other, and only one of them would be written on it.
         """
         if wanted.resource.namespaced:
-            return await self._send(wanted, None, context, force=False)
+            applied = await self._send(wanted, None, context, force=False)
+            if _holds_data(wanted) and existed_before(written_by(applied)):
+                # Somebody made it since we looked for it, so that our owner reference has to go.
+                return await self._adopt(wanted, applied, context)
+            return applied
         # A plain creation would drop what the kind does not have without a word.
         await self._send(wanted, None, context, force=False, dry_run=True)
         target = await self.ownership.shared(wanted, None, context.instance)
@@ -159,6 +163,15 @@ class Applier:
         return await context.client.create(
             wanted.resource, target, field_manager=names.FIELD_MANAGER
         )
+
+    async def _adopt(self, wanted: Wanted, known: JsonObject, context: RunContext) -> JsonObject:
+        """Apply an object that belongs to nobody, and tell what becomes of it."""
+        if _holds_data(wanted):
+            wanted = _without_owner(wanted, context)
+        applied = await self._send(wanted, known, context, force=False)
+        text = f"{wanted.manifest} existed and belonged to nobody: it is managed by us now, and "
+        context.tell("Normal", "ObjectAdopted", text + _fate(wanted))
+        return applied
 
     async def _send(
         self,
@@ -313,6 +326,25 @@ class Applier:
             text = f"{text}; {hint}" if hint else text
         self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)
+
+
+def _holds_data(wanted: Wanted) -> bool:
+    return holds_data(wanted.resource.group, wanted.resource.kind)
+
+
+def _without_owner(wanted: Wanted, context: RunContext) -> Wanted:
+    return replace(wanted, target=without_owner(wanted.target, context.instance.metadata.uid))
+
+
+def _fate(adopted: Wanted) -> str:
+    """Return what becomes of an adopted object when its Instance is deleted."""
+    resource = adopted.resource
+    if resource.namespaced:
+        stays = _holds_data(adopted)
+        return "stays when the Instance is deleted" if stays else "is deleted with the Instance"
+    if goes_with_instance(resource.group, resource.kind, adopted.target["metadata"]):
+        return "is deleted with the last Instance that shares it"
+    return "stays when the Instance is deleted"
 
 
 def _check_wanted(context: RunContext) -> None:

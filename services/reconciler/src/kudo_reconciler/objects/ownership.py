@@ -3,7 +3,8 @@
 * What our Instance owns is ours: a conflict over its fields is won by force.
 * What another controller owns, another Instance among them, is never touched.
 * A cluster-scoped object can have no owner: those who apply it are written on it.
-* Anything else is applied without force, and becomes ours if nobody objects.
+* Anything else is applied without force, and becomes ours if nobody objects. What holds data gets
+  no owner reference then; see `kudo.adoption`.
 """
 
 from collections.abc import Mapping
@@ -11,12 +12,14 @@ from dataclasses import dataclass
 
 from kubeio.resource import Resource
 from kudo import names
+from kudo.adoption import applied_by, holds_data
 from kudo.api import Instance, Json, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.rendering import Manifest
 from kudo.sharing import Claim, claim, instance_label, shared_by, sharers
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
+from kudo_reconciler.objects.cached_objects import written_by
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 
@@ -56,7 +59,7 @@ class Ownership:
         """Return what an existing object is to an Instance, and who shares it.
 
         Raises:
-            FatalTaskError: another controller owns it.
+            FatalTaskError: another controller owns it, or another Instance applies it.
             TransientTaskError: an Instance of this name owned it that is gone.
             KubeError: the API server could not be asked for the Instances that share it.
         """
@@ -64,7 +67,28 @@ class Ownership:
         if not wanted.resource.namespaced:
             living = frozenset(await self._living(known))
             return claim(known["metadata"], instance, living.__contains__)
-        return (Claim.OURS if is_owned(known, instance.metadata.uid) else Claim.FOREIGN), ()
+        if is_owned(known, instance.metadata.uid):
+            return Claim.OURS, ()
+        return (await self._unowned(wanted, known, instance)), ()
+
+    async def _unowned(self, wanted: Wanted, known: JsonObject, instance: Instance) -> Claim:
+        """Return what an object without an owner is to an Instance of its namespace.
+
+        Raises:
+            FatalTaskError: another Instance applies it.
+        """
+        if not holds_data(wanted.resource.group, wanted.resource.kind):
+            return Claim.FOREIGN
+        # All Instances share our field manager: the API server would let one take from another.
+        name, metadata = applied_by(known["metadata"], written_by(known)), instance.metadata
+        if name == metadata.name:
+            return Claim.KEPT
+        if name and await self.at(Key(metadata.namespace, name)) is not None:
+            text = f"the object is already applied by another Instance {name}"
+            raise FatalTaskError(
+                "TaskEnhancementError", f"failed to apply {wanted.manifest}: {text}"
+            )
+        return Claim.FOREIGN
 
     async def shared(
         self, wanted: Wanted, known: JsonObject | None, instance: Instance
@@ -166,6 +190,15 @@ def controller_of(obj: JsonObject) -> JsonObject | None:
 def is_owned(obj: JsonObject, owner: str) -> bool:
     """Return whether the Instance with this uid is the controller."""
     return (controller_of(obj) or {}).get("uid") == owner
+
+
+def is_applied(obj: JsonObject, resource: Resource, instance: Instance) -> bool:
+    """Return whether an object with a namespace is the Instance's, with an owner or without."""
+    if is_owned(obj, instance.metadata.uid):
+        return True
+    if controller_of(obj) is not None or not holds_data(resource.group, resource.kind):
+        return False
+    return applied_by(obj["metadata"], written_by(obj)) == instance.metadata.name
 
 
 def _refuse_foreign_controller(wanted: Wanted, known: JsonObject, instance: Instance) -> None:

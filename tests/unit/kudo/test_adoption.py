@@ -1,0 +1,59 @@
+"""Whose an object without an owner is, and what it is applied without."""
+
+import pytest
+
+from kudo.adoption import applied_by, existed_before, holds_data, without_owner
+from kudo.api import JsonObject
+from kudo.takeover import Writer
+
+APPLY = Writer("kudo", "Apply", "")
+LABELS = {"heritage": "kudo", "kudo.dev/instance": "i"}
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "holds"),
+    [
+        ("", "Secret", True),
+        ("", "PersistentVolumeClaim", True),
+        ("", "ConfigMap", False),
+        ("example.dev", "Secret", False),
+    ],
+)
+def test_secrets_and_claims_hold_data(group: str, kind: str, holds: bool) -> None:
+    assert holds_data(group, kind) is holds
+
+
+@pytest.mark.parametrize(
+    ("labels", "writers", "name"),
+    [
+        (LABELS, [APPLY], "i"),
+        (LABELS, [Writer("kube-controller-manager", "Update", ""), APPLY], "i"),
+        # A claim that a StatefulSet made of its template, which has the labels.
+        (LABELS, [Writer("kube-controller-manager", "Update", "")], ""),
+        (LABELS, [Writer("kudo", "Apply", "status")], ""),
+        ({"kudo.dev/instance": "i"}, [APPLY], ""),
+        ({"heritage": "kudo"}, [APPLY], ""),
+        (None, [APPLY], ""),
+    ],
+)
+def test_an_object_names_the_instance_that_applied_it(
+    labels: JsonObject | None, writers: list[Writer], name: str
+) -> None:
+    assert applied_by({"name": "o", "labels": labels}, writers) == name
+
+
+def test_what_somebody_else_wrote_existed_before() -> None:
+    assert existed_before([APPLY, Writer("kubectl-create", "Update", "")])
+    assert not existed_before([APPLY])
+
+
+def test_only_the_owner_reference_to_the_instance_is_left_out() -> None:
+    ours, theirs = {"kind": "Instance", "uid": "u"}, {"kind": "Cluster", "uid": "c"}
+    target: JsonObject = {
+        "kind": "Secret",
+        "metadata": {"name": "o", "ownerReferences": [theirs, ours]},
+    }
+    found = without_owner(target, "u")
+    assert found == {"kind": "Secret", "metadata": {"name": "o", "ownerReferences": [theirs]}}
+    assert without_owner(found, "c") == {"kind": "Secret", "metadata": {"name": "o"}}
+    assert target["metadata"]["ownerReferences"] == [theirs, ours]
