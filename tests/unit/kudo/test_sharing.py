@@ -10,9 +10,12 @@ from kudo.api import Instance
 from kudo.identity import InstanceIdentity, identity
 from kudo.sharing import (
     Claim,
+    as_applied_last,
     claim,
     differs,
     goes_with_instance,
+    has_room,
+    is_of_kudo,
     shared_by,
     sharers,
 )
@@ -162,3 +165,52 @@ def test_what_goes_with_its_last_instance(
 ) -> None:
     annotations = {} if wish is None else {"kudo.dev/delete-with-instance": wish}
     assert goes_with_instance(group, kind, {"annotations": annotations}) is expected
+
+
+@pytest.mark.parametrize(
+    ("found", "ours"),
+    [
+        (metadata(), False),
+        (metadata("broken"), False),
+        (metadata(shared_by([A])), True),
+        (metadata(heritage="kudo"), True),
+        (metadata(heritage="other"), False),
+    ],
+)
+def test_an_object_is_of_kudo_by_its_label_or_its_sharers(
+    found: dict[str, Any], ours: bool
+) -> None:
+    assert is_of_kudo(found) is ours
+
+
+def test_what_others_applied_is_applied_with_the_marks_of_their_run() -> None:
+    target = {
+        "metadata": {
+            "name": "x",
+            "labels": {"heritage": "kudo", "kudo.dev/instance": "b", "app": "x"},
+            "annotations": {"kudo.dev/plan": "update", "kudo.dev/step": "s", "note": "n"},
+        }
+    }
+    live = {
+        "metadata": {
+            "labels": {"kudo.dev/instance": "a", "kudo.dev/operator": "op", "theirs": "y"},
+            "annotations": {"kudo.dev/plan": "deploy", "theirs": "y"},
+        }
+    }
+    assert as_applied_last(target, live)["metadata"] == {
+        "name": "x",
+        "labels": {
+            "heritage": "kudo",
+            "app": "x",
+            "kudo.dev/instance": "a",
+            "kudo.dev/operator": "op",
+        },
+        "annotations": {"note": "n", "kudo.dev/plan": "deploy"},
+    }
+
+
+@pytest.mark.parametrize(("length", "room"), [(256 * 1024 - 3, True), (256 * 1024 - 2, False)])
+def test_annotations_have_room_up_to_what_the_api_server_takes(length: int, room: bool) -> None:
+    live = {"metadata": {"annotations": {"b": "ü" * (length // 2), "a": "old"}}}
+    target = {"metadata": {"annotations": {"a": "x" * (1 + length % 2)}}}
+    assert has_room(target, live) is room

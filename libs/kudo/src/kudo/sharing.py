@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kudo import names
@@ -36,6 +37,16 @@ _PER_INSTANCE_ANNOTATIONS = frozenset(
         names.ANNOTATION_LAST_APPLIED,
     }
 )
+_LABELS_OF_LAST = (names.LABEL_OPERATOR, names.LABEL_INSTANCE)
+_ANNOTATIONS_OF_LAST = (
+    names.ANNOTATION_PLAN,
+    names.ANNOTATION_PHASE,
+    names.ANNOTATION_STEP,
+    names.ANNOTATION_PLAN_UID,
+)
+"""What says which run of which Instance applied an object last."""
+_MOST_BYTES = 256 * 1024
+"""Of the keys and values of all annotations of an object; the API server takes no more."""
 _SERVER_METADATA = frozenset(
     {"managedFields", "resourceVersion", "generation", "labels", "annotations"}
 )
@@ -43,11 +54,14 @@ _SERVER_METADATA = frozenset(
 
 def sharers(metadata: Mapping[str, Json]) -> tuple[InstanceIdentity, ...]:
     """Return the Instances that the annotation names; what cannot be read is left out."""
-    text = (metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or ""
-    parts = (entry.split("/") for entry in str(text).split(","))
-    return tuple(
-        sorted({InstanceIdentity(*part) for part in parts if len(part) == 3 and all(part)})
-    )
+    return _read(str((metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or ""))
+
+
+@lru_cache(maxsize=4)  # an event of an object with thousands of sharers asks again and again
+def _read(text: str) -> tuple[InstanceIdentity, ...]:
+    parts = (tuple(entry.split("/")) for entry in text.split(","))
+    found = sorted({part for part in parts if len(part) == 3 and all(part)})
+    return tuple(InstanceIdentity(*part) for part in found)
 
 
 def shared_by(instances: Iterable[InstanceIdentity]) -> str:
@@ -104,6 +118,31 @@ def claim(
     # Left by the original, which wrote down no more than the name of the Instance.
     name = instance_label(metadata)
     return (Claim.OURS, ()) if name == ours.name else (Claim.SHARED, (name,))
+
+
+def as_applied_last(target: JsonObject, live: JsonObject) -> JsonObject:
+    """Return an object to apply with the marks of the run that applied the stored one last.
+
+    To apply what others have applied then changes nothing but who shares it.
+    """
+    metadata, stored = target["metadata"], live["metadata"]
+    labels = _marked(metadata.get("labels"), stored.get("labels"), _LABELS_OF_LAST)
+    annotations = _marked(
+        metadata.get("annotations"), stored.get("annotations"), _ANNOTATIONS_OF_LAST
+    )
+    return {**target, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
+
+
+def _marked(values: Json, stored: Json, marks: tuple[str, ...]) -> JsonObject:
+    rest = _rest(values, frozenset(marks))
+    return rest | {key: stored[key] for key in marks if key in (stored or {})}
+
+
+def has_room(target: JsonObject, live: JsonObject) -> bool:
+    """Return whether a stored object can take the annotations of one to apply beside its own."""
+    merged = {**(live["metadata"].get("annotations") or {}), **target["metadata"]["annotations"]}
+    size = sum(len(key.encode()) + len(str(value).encode()) for key, value in merged.items())
+    return size <= _MOST_BYTES
 
 
 def differs(one: JsonObject, other: JsonObject) -> bool:

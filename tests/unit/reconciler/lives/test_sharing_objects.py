@@ -62,3 +62,124 @@ def test_uninstall_deletes_an_object_whose_other_sharers_are_gone_unseen() -> No
         assert scene.stored(ROLES, "role") is None
 
     play(body)
+
+
+# Who is woken, and what a share costs
+
+
+def reconciles(scene: Scene) -> float:
+    return sum(replica.reconciles for replica in scene.life.replicas)
+
+
+def test_a_new_sharer_wakes_none_of_the_others() -> None:
+    async def body(scene: Scene) -> None:
+        names = [f"i{number}" for number in range(12)]
+        await scene.install(*names, of=version(role(), deploy=["apply"]))
+        await asyncio.sleep(60)
+        before = reconciles(scene)
+        await scene.life.user.create("last", {})
+        await asyncio.sleep(60)
+        assert len(scene.sharing()) == 13
+        # Its own run: nothing else has changed for anybody.
+        assert reconciles(scene) - before == 1
+
+    play(body)
+
+
+def test_a_share_takes_one_read_and_one_write() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("a", "b", of=version(role(), deploy=["apply"]))
+        scene.network.seen.clear()
+        await scene.life.user.create("c", {})
+        await scene.until_idle("c")
+        sent = [one.method for one in scene.network.seen if "clusterroles" in one.path]
+        assert sent == ["GET", "PATCH"]
+        assert sorted(scene.sharing()) == ["a", "b", "c"]
+
+    play(body)
+
+
+def test_applying_what_is_shared_already_writes_nothing() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("a", "b", of=version(role(), deploy=["apply"], custom=["apply"]))
+        before = scene.stored(ROLES, "role")
+        assert (await scene.run("a", "custom"))["status"] == "COMPLETE"
+        assert scene.stored(ROLES, "role") == before
+
+    play(body)
+
+
+def test_an_object_that_differs_is_applied_with_a_warning_that_names_some_of_the_others() -> None:
+    async def body(scene: Scene) -> None:
+        template = role(rules='[{"verbs": ["{{ .Params.TEXT }}"]}]')
+        names = [f"i{number}" for number in range(6)]
+        await scene.install(*names, of=version(template, deploy=["apply"]))
+        assert scene.told("ObjectShared") == []
+        await scene.life.user.create("j", {"TEXT": "two"})
+        await scene.until_idle("j")
+        stored = scene.stored(ROLES, "role")
+        assert stored is not None
+        assert stored["rules"] == [{"verbs": ["two"]}]
+        assert stored["metadata"]["labels"]["kudo.dev/instance"] == "j"
+        (text,) = scene.told("ObjectShared")
+        assert "by Instance ns/i0, ns/i1, ns/i2 and 3 others with another content" in text
+
+    play(body)
+
+
+def test_a_share_waits_where_the_annotations_have_no_room_for_it_and_says_what_to_do() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("a", "b", of=version(role(), deploy=["apply"]))
+        filled = {"metadata": {"annotations": {"example.org/full": "x" * (256 * 1024 - 100)}}}
+        await scene.admin.merge_patch(ROLES, "role", filled)
+        await scene.life.user.create("c", {})
+        await asyncio.sleep(30)
+        entry = scene.entry("c", "deploy")
+        assert entry["status"] == "IN_PROGRESS"
+        said = scene.message("c", "deploy")
+        assert "ClusterRole role of template object.yaml is shared by 2 Instances" in said
+        assert "give it another name in some of them" in said
+        assert sorted(scene.sharing()) == ["a", "b"]
+        room = {"metadata": {"annotations": {"example.org/full": None}}}
+        await scene.admin.merge_patch(ROLES, "role", room)
+        await scene.until_idle("c")
+        assert scene.entry("c", "deploy")["status"] == "COMPLETE"
+        assert sorted(scene.sharing()) == ["a", "b", "c"]
+
+    play(body)
+
+
+def test_an_object_that_was_replaced_since_it_was_seen_is_not_taken_by_force() -> None:
+    async def body(scene: Scene) -> None:
+        template = role(rules='[{"verbs": ["ours"]}]')
+        await scene.install("a", "b", of=version(template, deploy=["apply"]))
+        scene.network.held = lambda sent: (
+            5.0 if sent.method == "GET" and sent.path.endswith("/clusterroles/role") else 0.0
+        )
+        await scene.life.user.create("c", {})
+        await asyncio.sleep(1)
+        await scene.admin.delete(ROLES, "role")
+        theirs = {"apiVersion": ROLES.api_version, "kind": "ClusterRole"}
+        rules = {"metadata": {"name": "role"}, "rules": [{"verbs": ["theirs"]}]}
+        await scene.admin.create(ROLES, theirs | rules, field_manager="somebody")
+        await scene.until_idle("c")
+        stored = scene.stored(ROLES, "role")
+        assert stored is not None
+        assert stored["rules"] == [{"verbs": ["theirs"]}]
+        assert "belong to other managers: somebody: .rules" in scene.message("c", "deploy")
+
+    play(body)
+
+
+def test_a_sharer_that_is_gone_unseen_makes_room_for_others() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("a", "b", of=version(role(), deploy=["apply"]))
+        ghosts = ",".join(f"ns/ghost{number}/none" for number in range(40))
+        named = f"{ghosts},ns/a/{scene.uid('a')},ns/b/{scene.uid('b')}"
+        change = {"metadata": {"annotations": {SHARED_BY: named}}}
+        await scene.admin.merge_patch(ROLES, "role", change)
+        await scene.life.user.create("c", {})
+        await scene.until_idle("c")
+        assert sorted(scene.sharing()) == ["a", "b", "c"]
+
+    play(body)

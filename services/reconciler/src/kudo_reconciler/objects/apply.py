@@ -20,14 +20,20 @@ from kudo import names, typed_patch
 from kudo.adoption import existed_before, holds_data, without_owner
 from kudo.advice import advice
 from kudo.api import JsonObject
-from kudo.identity import identity
-from kudo.sharing import Claim, differs, goes_with_instance, sharers
+from kudo.sharing import (
+    Claim,
+    as_applied_last,
+    differs,
+    goes_with_instance,
+    has_room,
+    sharers,
+)
 from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.cached_objects import written_by
+from kudo_reconciler.objects.cached_objects import is_whole, written_by
 from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.observer import ObjectWrite, Observer
 from kudo_reconciler.objects.ownership import Ownership, Wanted
@@ -44,6 +50,8 @@ log = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
 _MENDS = 30
+_NAMED = 3
+"""So many of the Instances that share an object an event names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +193,8 @@ class Applier:
         target = await self.ownership.shared(wanted, known, context.instance)
         if known is not None:
             seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
+            if not wanted.resource.namespaced:
+                _check_room(wanted, known, target)
             target = {**target, "metadata": {**target["metadata"], **seen}}
         _check_wanted(context)
         return await context.client.apply(
@@ -241,26 +251,27 @@ class Applier:
     async def _share(
         self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: RunContext
     ) -> JsonObject:
-        """Apply an object that other Instances apply, too, if that makes a difference."""
-        live = await context.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
-        self.observer.read(wanted.resource, live)
-        planned = await self._send(wanted, known, context, force=True, dry_run=True)
-        if differs(planned, live):
-            text = (
-                f"{wanted.manifest} was applied by Instance {', '.join(others)} with another "
-                "content: it is applied as this template has it"
-            )
-            context.tell("Warning", "ObjectShared", text)
-            return await self._send(wanted, known, context, force=True)
-        if identity(context.instance) in sharers(live["metadata"]):
-            return live
-        annotations = {
-            **(live["metadata"].get("annotations") or {}),
-            names.ANNOTATION_SHARED_BY: await self.ownership.sharing(live, context.instance),
-        }
-        return await self._patch(
-            wanted, live, context, jsonpatch.add("/metadata/annotations", annotations)
+        """Apply an object that other Instances apply, too.
+
+        Where it is what they have applied, the write adds a sharer and changes nothing else.
+        """
+        live = known
+        if not is_whole(live):
+            live = await context.client.get(wanted.resource, wanted.name)
+            self.observer.read(wanted.resource, live)
+            if live["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
+                # Whose it is was decided by what the cache had; it may be anybody's by now.
+                raise Conflict("the object changed meanwhile", status=409)
+        same = replace(wanted, target=as_applied_last(wanted.target, live))
+        applied = await self._send(same, live, context, force=True)
+        if not differs(applied, live):
+            return applied
+        text = (
+            f"{wanted.manifest} was applied by Instance {_some(others)} with another content: it "
+            "is applied as this template has it"
         )
+        context.tell("Warning", "ObjectShared", text)
+        return await self._send(wanted, applied, context, force=True)
 
     async def _patch(
         self, wanted: Wanted, known: JsonObject, context: RunContext, change: JsonObject
@@ -326,6 +337,29 @@ class Applier:
             text = f"{text}; {hint}" if hint else text
         self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)
+
+
+def _some(names: tuple[str, ...]) -> str:
+    """Return the first of some names, and how many others there are."""
+    named, others = ", ".join(names[:_NAMED]), len(names) - _NAMED
+    return f"{named} and {others} others" if others > 0 else named
+
+
+def _check_room(wanted: Wanted, known: JsonObject, target: JsonObject) -> None:
+    """Refuse for now to share an object whose annotations have no room for another sharer.
+
+    Raises:
+        TransientTaskError: it has none; a sharer that goes makes room.
+    """
+    sharing = len(sharers(known["metadata"]))
+    if not sharing or has_room(target, known):
+        return
+    text = (
+        f"{wanted.manifest} is shared by {sharing} Instances, and its annotations, which name "
+        "them, may have 256 KiB: it is applied once one of them is deleted; else give it another "
+        "name in some of them"
+    )
+    raise TransientTaskError("TaskApplyError", text)
 
 
 def _holds_data(wanted: Wanted) -> bool:

@@ -15,6 +15,15 @@ from kudo.health.fields import each, fields, scalar
 from kudo.takeover import Writer, writers
 
 _WRITERS: Final = "writers"
+_OF_SHARES: Final = frozenset(
+    {
+        "resourceVersion",
+        # The cache keeps those that say who applied the object last.
+        "labels",
+        names.ANNOTATION_PLAN_UID,
+        names.ANNOTATION_SHARED_BY,
+    }
+)
 _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 _Value = TypeVar("_Value", bound=Hashable)
@@ -96,3 +105,20 @@ def written_by(obj: JsonObject) -> tuple[Writer, ...]:
     """Return who wrote an object, whether it comes from the cache or from the API server."""
     cached: tuple[Writer, ...] | None = obj.get(_WRITERS)
     return writers(obj["metadata"]) if cached is None else cached
+
+
+def is_whole(obj: JsonObject) -> bool:
+    """Return whether an object comes from the API server, and not from the cache."""
+    return _WRITERS not in obj
+
+
+def only_shares_differ(one: JsonObject, other: JsonObject) -> bool:
+    """Return whether two cached states of an object differ in no more than a share writes."""
+    return _without_shares(one) == _without_shares(other)
+
+
+def _without_shares(obj: JsonObject) -> JsonObject:
+    metadata = {k: v for k, v in obj["metadata"].items() if k not in _OF_SHARES}
+    annotations = obj["metadata"].get("annotations") or {}
+    metadata["annotations"] = {k: v for k, v in annotations.items() if k not in _OF_SHARES}
+    return {**{k: v for k, v in obj.items() if k != _WRITERS}, "metadata": metadata}

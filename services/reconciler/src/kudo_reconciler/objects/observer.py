@@ -29,7 +29,7 @@ from kudo.health import needs_body
 from kudo.sharing import sharers
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
-from kudo_reconciler.objects.cached_objects import reduced, written_by
+from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced, written_by
 from kudo_reconciler.objects.refusals import told
 from kudo_reconciler.store.own_writes import OwnWrites
 
@@ -286,9 +286,7 @@ class Observer:
             self._gone[change.object["metadata"]["uid"]] = change.object
             if len(self._gone) > _REMEMBERED:
                 self._gone.popitem(last=False)
-        # An object that another Instance took over concerns both.
-        keys = {*_instance_of(change.object), *(_instance_of(change.old) if change.old else ())}
-        for one in keys:
+        for one in _concerned(change):
             namespace, _, name = one.partition("/")
             key = Key(namespace, name)
             self.own.changed((_kind(resource), *store_key(change.object), key), change)
@@ -351,6 +349,26 @@ def _said(error: KubeError, resource: Resource) -> str:
 def _kind(resource: Resource) -> _Kind:
     """Return what a kind is watched as, wherever the resource comes from."""
     return resource.api_version, resource.plural
+
+
+def _concerned(change: Change) -> set[str]:
+    """Return the Instances that a change concerns, as `namespace/name`.
+
+    An object that another Instance took over concerns both. Of a cluster-scoped object that has
+    another sharer and is as it was, only that one: hundreds may share it.
+    """
+    after = set(_instance_of(change.object))
+    if change.old is None:
+        return after
+    before = set(_instance_of(change.old))
+    cluster_scoped = not change.object["metadata"].get("namespace")
+    if (
+        cluster_scoped
+        and change.kind == "updated"
+        and only_shares_differ(change.old, change.object)
+    ):
+        return before ^ after
+    return before | after
 
 
 def _instance_of(obj: JsonObject) -> list[str]:

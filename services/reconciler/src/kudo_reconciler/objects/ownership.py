@@ -7,7 +7,8 @@
   no owner reference then; see `kudo.adoption`.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
@@ -22,6 +23,9 @@ from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
+
+_AT_ONCE = 16
+"""So many Instances are asked for at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +105,12 @@ class Ownership:
         if wanted.resource.namespaced:
             return wanted.target
         metadata = wanted.target["metadata"]
+        sharing = shared_by((*await self._living(known), identity(instance)))
         annotations = {
             **(metadata.get("annotations") or {}),
-            names.ANNOTATION_SHARED_BY: await self.sharing(known, instance),
+            names.ANNOTATION_SHARED_BY: sharing,
         }
         return {**wanted.target, "metadata": {**metadata, "annotations": annotations}}
-
-    async def sharing(self, known: JsonObject | None, instance: Instance) -> str:
-        """Return the annotation of an object that this Instance shares from now on.
-
-        Raises:
-            KubeError: the API server could not be asked for the others.
-        """
-        return shared_by((*await self._living(known), identity(instance)))
 
     async def _living(self, known: JsonObject | None) -> list[InstanceIdentity]:
         """Return the Instances that share an object and exist.
@@ -122,7 +119,18 @@ class Ownership:
         cache may have started a moment ago.
         """
         named = () if known is None else sharers(known["metadata"])
-        return [one for one in named if self.lives(one) or await self.exists(one)]
+        unknown = [one for one in named if not self.lives(one)]
+        gone = set(unknown).difference(await self._existing(unknown))
+        return [one for one in named if one not in gone]
+
+    async def _existing(self, named: Sequence[InstanceIdentity]) -> list[InstanceIdentity]:
+        """Return those of some Instances that exist, as the API server has them."""
+        existing = []
+        for start in range(0, len(named), _AT_ONCE):
+            some = named[start : start + _AT_ONCE]
+            found = await asyncio.gather(*map(self.exists, some))
+            existing += [one for one, exists in zip(some, found, strict=True) if exists]
+        return existing
 
     def lives(self, one: InstanceIdentity) -> bool:
         """Return whether an Instance exists as far as the cache knows, which may be behind."""
@@ -160,11 +168,13 @@ class Ownership:
         named = sharers(metadata)
         if not named:
             return await self._of_label(metadata, ours)
-        # One that lives is enough, and those that the cache has most likely do.
-        for one in sorted(named, key=lambda one: not self.lives(one)):
-            if one != ours and await self.exists(one):
+        others = [one for one in named if one != ours]
+        for one in filter(self.lives, others):
+            # One is enough, and the first that the cache has most likely exists.
+            if await self.exists(one):
                 return one
-        return None
+        unknown = [one for one in others if not self.lives(one)]
+        return next(iter(await self._existing(unknown)), None)
 
     async def _of_label(
         self, metadata: Mapping[str, Json], ours: InstanceIdentity
