@@ -16,6 +16,7 @@ from kudo.sharing import (
     goes_with_instance,
     has_room,
     is_of_kudo,
+    is_shared_by,
     shared_by,
     sharers,
 )
@@ -214,3 +215,11 @@ def test_annotations_have_room_up_to_what_the_api_server_takes(length: int, room
     live = {"metadata": {"annotations": {"b": "ü" * (length // 2), "a": "old"}}}
     target = {"metadata": {"annotations": {"a": "x" * (1 + length % 2)}}}
     assert has_room(target, live) is room
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [(shared_by([A, B]), True), (shared_by([B]), False), ("ns/b/u-a", False), ("u-a", False)],
+)
+def test_an_object_names_an_instance_by_all_parts(text: str, named: bool) -> None:
+    assert is_shared_by(metadata(text), A) is named

@@ -96,3 +96,30 @@ def test_an_object_that_keeps_changing_is_told_of_before_the_write_has_ended() -
             seen.own.changed("a", change(version))
         assert 0 < len(seen.news) < 100
     assert len(seen.news) == 100
+
+
+def gone(uid: str, version: int) -> Change:
+    last = {"metadata": {"name": "a", "uid": uid, "resourceVersion": str(version)}}
+    return Change("deleted", last, None)
+
+
+@pytest.mark.parametrize("event_first", [True, False])
+def test_an_own_deletion_is_no_news_whatever_version_its_event_has(event_first: bool) -> None:
+    seen = Seen()
+    with seen.writing():
+        if event_first:
+            seen.own.changed("a", gone("u", 7))
+        seen.own.deleted("a", "u")
+        if not event_first:
+            seen.own.changed("a", gone("u", 7))
+    assert seen.news == []
+
+
+def test_what_was_made_in_the_place_of_a_deleted_object_is_news() -> None:
+    seen = Seen()
+    with seen.writing():
+        seen.own.deleted("a", "u")
+        seen.own.changed("a", gone("u", 7))
+        seen.own.changed("a", change(8))
+        seen.own.changed("a", gone("other", 9))
+    assert seen.news == [("a", "8"), ("a", "9")]

@@ -64,6 +64,13 @@ def _read(text: str) -> tuple[InstanceIdentity, ...]:
     return tuple(InstanceIdentity(*part) for part in found)
 
 
+def is_shared_by(metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
+    """Return whether the annotation names an Instance."""
+    text = str((metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or "")
+    # Of an object with thousands of others no more is read than that it may be named.
+    return one.uid in text and one in sharers(metadata)
+
+
 def shared_by(instances: Iterable[InstanceIdentity]) -> str:
     """Return the value of the annotation."""
     return ",".join(f"{one.namespace}/{one.name}/{one.uid}" for one in sorted(set(instances)))

@@ -4,8 +4,8 @@ They stay, as they did with KUDO 0.19, unless their template asks for the opposi
 Instance shares them. An event names those that stay.
 """
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from kubeio.client import Client
@@ -15,7 +15,7 @@ from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
-from kudo.sharing import goes_with_instance, sharers
+from kudo.sharing import goes_with_instance, is_shared_by, sharers
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _ATTEMPTS = 5
+_AT_ONCE = 8
+"""So many kinds are listed at the same time, a page of each in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +44,17 @@ class ClusterObjects:
     async def let_go(self, instance: Instance) -> None:
         """Delete what goes with an Instance, and take its name off what stays.
 
-        Looks through all cluster-scoped kinds: what this process knows of an earlier one is
-        nothing.
+        Asks for all cluster-scoped kinds: neither what this process knows nor the OperatorVersion
+        of today says what an earlier one applied.
 
         Raises:
             KubeError: the API server could not be asked; nothing is lost by trying again.
         """
-        kept = []
-        async for resource, obj in self._all_shared_by(identity(instance)):
-            if not await self._leave(resource, obj, identity(instance)):
+        one, kept = identity(instance), []
+        for resource, obj in await self._all_shared_by(one):
+            if not await self._leave(resource, obj, one):
                 kept.append(_named(resource, obj))
-        await self._tell_kept(identity(instance), kept)
+        await self._tell_kept(one, kept)
 
     async def forget(self, key: Key) -> None:
         """Take the name of an Instance that is gone off the objects that we watch.
@@ -75,21 +77,36 @@ class ClusterObjects:
         for one, objects in kept.items():
             await self._tell_kept(one, objects)
 
-    async def _all_shared_by(
-        self, one: InstanceIdentity
-    ) -> AsyncIterator[tuple[Resource, JsonObject]]:
-        for resource in await self.discovery.cluster_scoped("list", "patch"):
-            try:
-                found = await self.client.list(
-                    resource, label_selector=_SELECTOR, metadata_only=True
-                )
-            except (Forbidden, NotFound, MethodNotAllowed) as error:
-                # What may not be listed was not applied either, or the right was taken away.
-                log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
-                continue
-            for obj in found.items:
-                if one in sharers(obj["metadata"]):
-                    yield resource, obj
+    async def _all_shared_by(self, one: InstanceIdentity) -> list[tuple[Resource, JsonObject]]:
+        """Return the objects that name an Instance, of several kinds at the same time."""
+        some = asyncio.Semaphore(_AT_ONCE)
+
+        async def find(resource: Resource) -> list[JsonObject]:
+            async with some:
+                return await self._shared_by(one, resource)
+
+        kinds = await self.discovery.cluster_scoped("list", "patch")
+        searches = [asyncio.ensure_future(find(kind)) for kind in kinds]
+        try:
+            found = await asyncio.gather(*searches)
+        finally:
+            # One that failed ends the others.
+            for search in searches:
+                search.cancel()
+        return [(kind, obj) for kind, objs in zip(kinds, found, strict=True) for obj in objs]
+
+    async def _shared_by(self, one: InstanceIdentity, resource: Resource) -> list[JsonObject]:
+        """Return the objects of a kind that name an Instance; others are dropped page by page."""
+        found: list[JsonObject] = []
+        try:
+            async for page in self.client.pages(
+                resource, label_selector=_SELECTOR, metadata_only=True
+            ):
+                found += [obj for obj in page.items if is_shared_by(obj["metadata"], one)]
+        except (Forbidden, NotFound, MethodNotAllowed) as error:
+            # What may not be listed was not applied either, or the right was taken away.
+            log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
+        return found
 
     async def _leave(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
         """Have an object without this Instance; return whether it is gone."""
@@ -100,7 +117,7 @@ class ClusterObjects:
                     goes_with_instance(resource.group, resource.kind, metadata)
                     and await self.ownership.another(metadata, one) is None
                 ):
-                    return await self._delete(resource, obj)
+                    return await self._delete(resource, obj, Key(one.namespace, one.name))
                 await self.shares.take_off(resource, obj, one, client=self.client)
             except NotFound:
                 return True
@@ -110,15 +127,17 @@ class ClusterObjects:
                 return False
         raise Conflict(f"{_named(resource, obj)} keeps changing", status=409)
 
-    async def _delete(self, resource: Resource, obj: JsonObject) -> bool:
+    async def _delete(self, resource: Resource, obj: JsonObject, author: Key) -> bool:
         metadata = obj["metadata"]
         try:
-            await self.client.delete(
-                resource,
-                metadata["name"],
-                uid=metadata["uid"],
-                resource_version=metadata["resourceVersion"],
-            )
+            with self.observer.writing(resource, None, metadata["name"], author) as write:
+                answer = await self.client.delete(
+                    resource,
+                    metadata["name"],
+                    uid=metadata["uid"],
+                    resource_version=metadata["resourceVersion"],
+                )
+                write.deleted(obj, answer)
         except Forbidden as error:
             log.warning("not deleted", extra={"object": _named(resource, obj), "why": str(error)})
             return False

@@ -251,6 +251,16 @@ class Observer:
         if informer is not None:
             informer.observe(obj)
 
+    def gone(self, resource: Resource, obj: JsonObject) -> None:
+        """Take note that an object is gone, but not one that was made anew under its name."""
+        informer, metadata = self._informer(resource), obj["metadata"]
+        if informer is None:
+            return
+        namespace, name = metadata.get("namespace"), metadata["name"]
+        known = informer.get(namespace, name)
+        if known is not None and known["metadata"]["uid"] == metadata["uid"]:
+            informer.observe_gone(namespace, name)
+
     @contextmanager
     def writing(
         self, resource: Resource, namespace: str | None, name: str, by: Key
@@ -316,6 +326,20 @@ class ObjectWrite:
         if self._is_own(answer, after):
             self.observer.own.answered(self.key, answer)
         self.observer.read(self.resource, answer)
+
+    def deleted(self, obj: JsonObject, answer: JsonObject) -> None:
+        """Take in the answer to a deletion that tested the uid and resourceVersion of an object.
+
+        Args:
+            obj: The object as it was seen.
+            answer: The object, if finalizers hold it; else a Status.
+        """
+        uid = obj["metadata"]["uid"]
+        if "uid" in answer.get("metadata", {}):
+            self.answered(answer, after=obj)
+            return
+        self.observer.own.deleted(self.key, uid)
+        self.observer.gone(self.resource, obj)
 
     def _is_own(self, answer: JsonObject, after: JsonObject | None) -> bool:
         """Return whether the answer brings nothing but what was written.

@@ -116,6 +116,9 @@ class InstanceStore:
     async def set_finalizers(self, instance: Instance, finalizers: list[str]) -> Instance | None:
         """Replace the finalizers; return None if the object went with the last of them.
 
+        The cache has it no longer then: until its event comes, whatever wakes the key would have
+        the end of the Instance worked on once more.
+
         Raises:
             Outdated: the Instance changed since it was read.
         """
@@ -124,8 +127,8 @@ class InstanceStore:
             jsonpatch.add("/metadata/finalizers", finalizers),
         )
         if instance.metadata.deleting and not finalizers:
-            # The answer is an object that is gone: the cache learns it from the watch.
             await self._send(instance, *operations)
+            self._forget(instance)
             return None
         return await self._patch(instance, *operations)
 
@@ -168,6 +171,13 @@ class InstanceStore:
             and live.metadata.resource_version == instance.metadata.resource_version
         ):
             raise error
+
+    def _forget(self, instance: Instance) -> None:
+        """Take an Instance that is gone out of the cache, but none that was made anew."""
+        metadata = instance.metadata
+        known = self.informer.get(metadata.namespace, metadata.name)
+        if known is not None and known["metadata"]["uid"] == metadata.uid:
+            self.informer.observe_gone(metadata.namespace, metadata.name)
 
     def _observed(self, raw: JsonObject, *, own: bool) -> Instance:
         instance = Instance.from_wire(raw)

@@ -25,7 +25,13 @@ class _Flight:
 
     writers: int = 0
     own: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
     held: list[Change] = field(default_factory=list)
+
+    def is_own(self, change: Change) -> bool:
+        metadata = change.object["metadata"]
+        gone = change.kind == "deleted" and metadata.get("uid") in self.deleted
+        return gone or _version(change.object) in self.own
 
 
 @dataclass
@@ -51,12 +57,19 @@ class OwnWrites(Generic[_Key]):
             if not flight.writers:
                 del self._flights[key]
                 for change in flight.held:
-                    if _version(change.object) not in flight.own:
+                    if not flight.is_own(change):
                         self.news(key, change)
 
     def answered(self, key: _Key, answer: JsonObject) -> None:
         """Take note that a state of the object is an own write and nothing else."""
         self._flights[key].own.add(_version(answer))
+
+    def deleted(self, key: _Key, uid: str) -> None:
+        """Take note that the object of a uid was deleted by an own write.
+
+        The answer names no version, and the event of the deletion has one of its own.
+        """
+        self._flights[key].deleted.add(uid)
 
     def changed(self, key: _Key, change: Change) -> None:
         """Take a change that the cache tells of."""
