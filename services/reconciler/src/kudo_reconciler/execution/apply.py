@@ -55,7 +55,7 @@ class ApplyTask:
         What was healthy once under this uid has done its part. A Job is never created twice: one
         that vanished is judged by its last state.
         """
-        objects = []
+        objects, missing = [], False
         for item in known:
             if item.uid in context.memory.healthy:
                 continue
@@ -64,16 +64,21 @@ class ApplyTask:
             if obj is not None and obj["metadata"]["uid"] == item.uid:
                 objects.append(obj)
             elif item.resource.kind == "Job":
-                objects.append(self._vanished_job(item))
+                objects.append(self._vanished_job(item, context))
             else:
-                return None
-        return objects
+                missing = True
+        return None if missing else objects
 
-    def _vanished_job(self, item: AppliedObject) -> JsonObject:
+    def _vanished_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
         last = self.observer.last_state(item.uid)
-        if last is None or judge(last).state is State.WAITING:
+        health = None if last is None else judge(last)
+        if last is None or health is None or health.state is State.WAITING:
             text = f"{item} was deleted before it was seen to end"
             raise FatalTaskError("FailedTerminalStateError", text)
+        if health.state is State.FAILED:
+            raise _failed(last, health)
+        # Where another object is applied again, this one is not.
+        context.memory.healthy.add(item.uid)
         return last
 
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
@@ -130,12 +135,7 @@ class ApplyTask:
         for obj in objects:
             health = judge(obj)
             if health.state is State.FAILED:
-                metadata = obj["metadata"]
-                where = f"{metadata.get('namespace', '')}/{metadata['name']}"
-                raise FatalTaskError(
-                    "FailedTerminalStateError",
-                    f"object {where} is NOT healthy: fatal error: HealthUtil: {health.message}",
-                )
+                raise _failed(obj, health)
             if health.healthy:
                 context.memory.healthy.add(obj["metadata"]["uid"])
             else:
@@ -154,3 +154,10 @@ class ApplyTask:
             if item.uid not in context.memory.healthy
             and not self.observer.sees(item.resource, item.namespace, item.name)
         ]
+
+
+def _failed(obj: JsonObject, health: Health) -> FatalTaskError:
+    metadata = obj["metadata"]
+    where = f"{metadata.get('namespace', '')}/{metadata['name']}"
+    text = f"object {where} is NOT healthy: fatal error: HealthUtil: {health.message}"
+    return FatalTaskError("FailedTerminalStateError", text)

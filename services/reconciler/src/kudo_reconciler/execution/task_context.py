@@ -17,7 +17,7 @@ from kudo.tasks import FatalTaskError, TaskPath
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.metrics.durations import StepTimes
-from kudo_reconciler.objects.run_context import Tell
+from kudo_reconciler.objects.run_context import Place, Tell
 
 TaskKey = tuple[StepRef, str]
 
@@ -47,6 +47,8 @@ class RunMemory:
         recheck_at: Seconds of the event loop's clock from which on a reconcile trusts no cache.
         rechecking: Whether this reconcile is such a one.
         children: What KudoOperator tasks want; a template may give something else each time.
+        seen: Objects that tasks applied, or found: none of them is created anew for an Instance
+            that is gone.
         healthy: uids of objects that were seen healthy: none of them is created again if it goes.
         steps: When the steps began.
         states: Backoff of the steps that were attempted.
@@ -63,6 +65,7 @@ class RunMemory:
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     children: dict[TaskKey, Child] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
+    seen: set[Place] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
     told: set[tuple[str, str]] = field(default_factory=set)
     steps: StepTimes = field(default_factory=StepTimes)
@@ -174,6 +177,10 @@ class TaskContext:
     @property
     def key(self) -> TaskKey:
         return self.ref, self.task.name
+
+    @property
+    def seen(self) -> set[Place]:
+        return self.memory.seen
 
     @property
     def origin(self) -> Origin:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from kubeio import jsonpatch
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
-from kubeio.resource import Resource
 from kudo import names, typed_patch
 from kudo.adoption import existed_before, holds_data, without_owner
 from kudo.advice import advice
@@ -44,7 +43,7 @@ from kudo_reconciler.objects.refusals import (
     told,
     without_secrets,
 )
-from kudo_reconciler.objects.run_context import RunContext
+from kudo_reconciler.objects.run_context import Place, RunContext
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +67,7 @@ class Applier:
     observer: Observer
     ownership: Ownership
     metrics: Metrics
-    locks: KeyedLocks[tuple[Resource, str | None, str]] = field(default_factory=KeyedLocks)
+    locks: KeyedLocks[Place] = field(default_factory=KeyedLocks)
 
     async def apply(self, wanted: Wanted, context: RunContext) -> JsonObject:
         """Apply an enriched object and return it as the API server has it.
@@ -78,14 +77,15 @@ class Applier:
             FatalTaskError: the API server will not take the object.
             TransientTaskError: it may take it later.
         """
-        place = (wanted.resource, wanted.namespace, wanted.name)
-        async with self.locks.of(place):
-            with self.observer.writing(*place, key_of(context.instance)) as write:
+        async with self.locks.of(wanted.place):
+            with self.observer.writing(*wanted.place, key_of(context.instance)) as write:
                 return await self._apply(wanted, context, write)
 
     async def _apply(self, wanted: Wanted, context: RunContext, write: ObjectWrite) -> JsonObject:
         known = await self._known(wanted, context)
         for _ in range(_ATTEMPTS):
+            if known is not None:
+                context.seen.add(wanted.place)
             try:
                 applied = await self._mending(wanted, known, context)
             except Conflict as conflict:
@@ -100,6 +100,7 @@ class Applier:
                 raise self._refused(wanted, error) from error
             else:
                 self.metrics.applied.labels("applied").inc()
+                context.seen.add(wanted.place)
                 write.answered(applied, after=known)
                 return applied
         text = f"{wanted.manifest} keeps changing while it is applied"
@@ -158,6 +159,8 @@ class Applier:
         One that is cluster-scoped must not be there: two Instances that create it at the same
         moment would not see each other, and only one of them would be written on it.
         """
+        if wanted.place in context.seen:
+            await self._check_instance(context)
         if wanted.resource.namespaced:
             applied = await self._send(wanted, None, context, force=False)
             if _holds_data(wanted) and existed_before(written_by(applied)):
@@ -171,6 +174,24 @@ class Applier:
         return await context.client.create(
             wanted.resource, target, field_manager=names.FIELD_MANAGER
         )
+
+    async def _check_instance(self, context: RunContext) -> None:
+        """Read the Instance before something is created again that was there in this run.
+
+        It may have been collected with the Instance, whose deletion the cache has not told of: a
+        Job would run a second time for nobody.
+
+        Raises:
+            Superseded: the Instance is gone, or being deleted.
+        """
+        now = await self.ownership.instances.live(key_of(context.instance))
+        metadata = context.instance.metadata
+        if (
+            now is None
+            or now.metadata.uid != metadata.uid
+            or now.metadata.deleting != metadata.deleting
+        ):
+            raise Superseded
 
     async def _adopt(self, wanted: Wanted, known: JsonObject, context: RunContext) -> JsonObject:
         """Apply an object that belongs to nobody, and tell what becomes of it."""

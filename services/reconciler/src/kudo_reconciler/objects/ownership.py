@@ -21,6 +21,7 @@ from kudo.sharing import Claim, claim, instance_label, shared_by, sharers
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by
+from kudo_reconciler.objects.run_context import Place
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 
@@ -41,6 +42,10 @@ class Wanted:
     manifest: Manifest
     resource: Resource
     target: JsonObject
+
+    @property
+    def place(self) -> Place:
+        return self.resource, self.namespace, self.name
 
     @property
     def namespace(self) -> str | None:

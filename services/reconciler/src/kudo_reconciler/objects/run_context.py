@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kubeio.client import Client
+from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
 from kudo_reconciler.event_queue import Severity
 
+Place = tuple[Resource, str | None, str]
+"""Where an object is: kind, namespace, name."""
 Tell = Callable[[Severity, str, str], None]
 """Writes an event of a run: severity, reason, message."""
 
@@ -32,6 +35,10 @@ class RunContext(Protocol):
     @property
     def tell(self) -> Tell:
         """Return what writes an event."""
+
+    @property
+    def seen(self) -> set[Place]:
+        """Return the objects that were there when the run applied them, or that it created."""
 
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
         """Return the 16 bytes that stand for the content of a ConfigMap or Secret.
