@@ -250,6 +250,36 @@ async def test_an_object_of_nobody_is_adopted_with_an_event(world: World) -> Non
     assert "ConfigMap theirs" in await event_text(world, "ObjectAdopted")
 
 
+async def test_a_secret_that_existed_before_stays_when_its_instance_is_deleted(
+    world: World,
+) -> None:
+    async def theirs() -> Json:
+        found: Json = json.loads(await as_admin(world, "get", "secret", "theirs", "-o=json"))
+        return found
+
+    await as_admin(world, "create", "secret", "generic", "theirs", "--from-literal=mine=1")
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "theirs"},
+        "stringData": {"ours": "{{ .Params.OURS }}"},
+    }
+    parts = {"theirs.yaml": template(secret)}
+    await install(world, version(parts, {"one": ["theirs"]}, parameter("OURS", "2")))
+    text = await event_text(world, "ObjectAdopted")
+    assert text.endswith("and stays when the Instance is deleted")
+
+    await world.patch("i", {"parameters": {"OURS": "3"}})
+    await world.until("i", lambda i: i["metadata"]["generation"] > 3, "another run")
+    await world.until_complete("i")
+    found = await theirs()
+    assert base64.b64decode(found["data"]["ours"]) == b"3"
+    assert "ownerReferences" not in found["metadata"]
+
+    await as_admin(world, "delete", "instances.kudo.dev", "i", "--cascade=foreground")
+    assert "ownerReferences" not in (await theirs())["metadata"]
+
+
 async def test_a_field_of_another_manager_is_not_taken_away(world: World) -> None:
     await as_admin(world, "create", "configmap", "theirs", "--from-literal=mine=1")
     parts = {"theirs.yaml": template(config_map("theirs", mine="2"))}

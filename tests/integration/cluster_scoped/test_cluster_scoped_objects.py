@@ -362,3 +362,77 @@ async def test_a_sharer_that_vanished_unseen_does_not_count(
         return await gone(admin, PRIORITIES, name)
 
     await wait_until(is_gone, lambda: "the object to go with its last Instance")
+
+
+# Delete tasks
+
+
+def deleting(*objects: Json) -> Json:
+    return operator_version(
+        "v",
+        templates={"objects.yaml": template(*objects)},
+        tasks=[task("objects", "Apply", "objects.yaml"), task("away", "Delete", "objects.yaml")],
+        plans={"deploy": plan({"objects": ["objects"]}), "remove": plan({"away": ["away"]})},
+        parameters=[parameter("TEXT", "one")],
+    )
+
+
+async def remove(world: World, name: str) -> None:
+    await world.patch(name, {"planExecution": {"planName": "remove"}})
+
+    def removed(instance: Json) -> bool:
+        status = instance["status"]["planStatus"].get("remove", {}).get("status")
+        return status == "COMPLETE" and not instance["spec"].get("planExecution")
+
+    await world.until(name, removed, "plan remove to be COMPLETE")
+
+
+async def test_a_delete_task_keeps_what_another_instance_shares_and_deletes_it_after_that(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "a", "b", of=deleting(priority(name)))
+
+    await remove(world, "a")
+    assert await sharing(admin, world, name) == ["b"]
+    assert f"Instance {world.namespace}/b shares it" in (await until_event(world, KEPT))["message"]
+
+    await remove(world, "b")
+    assert await gone(admin, PRIORITIES, name)
+
+
+async def test_a_delete_task_removes_what_kudo_019_left_unless_another_has_the_name_on_it(
+    world: World, admin: Client, name: str
+) -> None:
+    # Other tests have Instances of common names, and the label names no namespace.
+    ours, others = f"{name}-a", f"{name}-b"
+    labels = {"heritage": "kudo", "kudo.dev/instance": others}
+    left = priority(name, "left")
+    left["metadata"]["labels"] = labels
+    await admin.create(PRIORITIES, left)
+    left_alone = deleting(priority(name))
+    left_alone["spec"]["plans"]["deploy"] = plan({"nothing": ["nothing"]})
+    left_alone["spec"]["tasks"].append(dummy("nothing", done=True))
+    await install(world, ours, others, of=left_alone)
+
+    await remove(world, ours)
+    assert not await gone(admin, PRIORITIES, name)
+
+    await remove(world, others)
+    assert await gone(admin, PRIORITIES, name)
+
+
+async def test_a_share_of_what_is_shared_already_writes_nothing(
+    world: World, admin: Client, name: str
+) -> None:
+    again = version(priority(name), again=plan({"objects": ["objects"]}))
+    await install(world, "a", "b", of=again)
+    before = await admin.get(PRIORITIES, name)
+
+    await world.patch("a", {"planExecution": {"planName": "again"}})
+    await world.until(
+        "a",
+        lambda i: i["status"]["planStatus"].get("again", {}).get("status") == "COMPLETE",
+        "plan again to be COMPLETE",
+    )
+
+    assert await admin.get(PRIORITIES, name) == before
