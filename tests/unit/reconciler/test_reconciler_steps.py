@@ -55,6 +55,7 @@ class Bench:
 
     tasks: dict[str, tuple[str, Sequence[TaskResult | Exception]]]
     faults: int = 0
+    on: str = "true"
 
     def __post_init__(self) -> None:
         self.script = Scripted({name: list(results) for name, (_, results) in self.tasks.items()})
@@ -63,7 +64,10 @@ class Bench:
             for name, (kind, _) in self.tasks.items()
         ]
         self.version = OperatorVersion.from_wire(
-            {"metadata": {"name": "v", "namespace": "ns"}, "spec": {"tasks": declared}}
+            {
+                "metadata": {"name": "v", "namespace": "ns"},
+                "spec": {"tasks": declared, "parameters": [{"name": "ON", "default": self.on}]},
+            }
         )
         self.memory = RunMemory("A", "i", "deploy", self.version, recheck_at=0.0)
 
@@ -95,7 +99,7 @@ class Bench:
 def _spec(kind: str) -> dict[str, object]:
     if kind == "Pipe":
         return {"pod": "p.yaml", "pipe": [{"file": "/out/a", "kind": "ConfigMap", "key": "a"}]}
-    return {"resources": ["a.yaml"]}
+    return {"resources": ["a.yaml"]} | ({"parameter": "ON"} if kind == "Toggle" else {})
 
 
 def _told(severity: str, reason: str, message: str) -> None:
@@ -140,11 +144,41 @@ async def test_the_last_task_of_a_step_is_recorded_with_the_step(kind: str) -> N
     assert not result.unfinished
 
 
-async def test_a_delete_that_waits_keeps_no_other_task() -> None:
-    bench = Bench({"first": ("Delete", [WAITS]), "then": ("Apply", [DONE])})
+async def test_a_task_that_makes_something_waits_until_the_delete_before_it_is_on_record() -> None:
+    bench = Bench({"first": ("Delete", [WAITS, DONE]), "then": ("Apply", [DONE])})
     result = await bench.attempt()
-    assert bench.script.seen == ["first", "then"]
+    assert bench.script.seen == ["first"]
     assert not result.unfinished
+    assert (result.outcome.status, result.outcome.message) == (S.IN_PROGRESS, WAITS.message)
+    assert (await bench.attempt()).unfinished
+    assert bench.script.seen == ["first", "first"]
+    result = await bench.attempt(recorded=["first"])
+    assert bench.script.seen[2:] == ["then"]
+    assert result.outcome.status is S.COMPLETE
+
+
+async def test_deletes_do_not_wait_for_a_delete() -> None:
+    bench = Bench(
+        {
+            "claim": ("Delete", [WAITS]),
+            "set": ("Delete", [DONE]),
+            "make": ("Apply", [DONE]),
+            "last": ("Delete", [DONE]),
+        }
+    )
+    assert (await bench.attempt()).unfinished
+    result = await bench.attempt(recorded=["set"])
+    assert bench.script.seen == ["claim", "set", "claim"]
+    assert not result.unfinished
+
+
+@pytest.mark.parametrize(("on", "seen"), [("true", ["a", "b"]), ("false", ["a"])])
+async def test_a_toggle_that_waits_keeps_others_only_while_it_deletes(
+    on: str, seen: list[str]
+) -> None:
+    bench = Bench({"a": ("Toggle", [WAITS]), "b": ("Apply", [DONE])}, on=on)
+    await bench.attempt()
+    assert bench.script.seen == seen
 
 
 @pytest.mark.parametrize("kind", ["Delete", "Pipe"])

@@ -1,9 +1,11 @@
 """Scenes of lives that broke a promise once."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver import status
 from tests.support.apiserver.faults import UNHARMED, Fate
@@ -12,6 +14,7 @@ from tests.support.apiserver.workloads import Outcome
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
 
+CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 JOB = '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}, "spec": {}}'
 TASKS: list[JsonObject] = [
     {"name": "done", "kind": "Dummy", "spec": {"done": True}},
@@ -189,6 +192,40 @@ def test_a_delete_that_fails_does_not_take_away_what_the_next_task_makes() -> No
         )
         await life.put_version(version(deploy=[["delete", "apply"]]))
         await life.user.create("i", {})
+        await asyncio.sleep(60)
+        assert entry(life, "deploy")["status"] == "COMPLETE"
+        assert list(life.observed.jobs.values()) == [1]
+
+    passes(body, "admitted")
+
+
+def test_a_delete_that_waits_is_not_run_again_after_what_the_next_task_made() -> None:
+    async def body(life: Life) -> None:
+        life.network.calm = True
+        life.cluster.workloads.outcome = lambda _: Outcome(seconds=20)
+        held: JsonObject = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "held"},
+        }
+        found = version(deploy=[["delete", "apply"]])
+        spec = found["spec"]
+        spec["templates"]["held.yaml"] = json.dumps(held)
+        spec["tasks"] = [
+            {"name": "delete", "kind": "Delete", "spec": {"resources": ["held.yaml", "job.yaml"]}},
+            {"name": "apply", "kind": "Apply", "spec": {"resources": ["job.yaml"]}},
+        ]
+        metadata = {**held["metadata"], "namespace": "ns", "finalizers": ["example.com/held"]}
+        await life.user.client.create(CONFIG_MAPS, {**held, "metadata": metadata})
+        await life.put_version(found)
+        await life.user.create("i", {})
+        await asyncio.sleep(10)
+        assert entry(life, "deploy")["status"] == "IN_PROGRESS"
+        await life.crash(0)
+        await asyncio.sleep(60)
+        await life.user.client.merge_patch(
+            CONFIG_MAPS, "held", {"metadata": {"finalizers": None}}, namespace="ns"
+        )
         await asyncio.sleep(60)
         assert entry(life, "deploy")["status"] == "COMPLETE"
         assert list(life.observed.jobs.values()) == [1]

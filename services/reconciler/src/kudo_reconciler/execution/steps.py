@@ -1,9 +1,9 @@
-"""One attempt at a step: its tasks in order; none waits for another one to be done.
+"""One attempt at a step: its tasks in order; as in KUDO 0.19 none waits for another one to be done.
 
 A Delete or Pipe task that has just finished ends the attempt, if other tasks follow it: that it is
 done is to be on record before anything of the next one is sent. Otherwise a crash in between would
 do it once more, and delete what the next one made. For the same reason the tasks after it wait
-while it fails.
+while it fails, and those after a Delete wait until everything is gone.
 """
 
 import logging
@@ -64,8 +64,12 @@ class StepRunner:
             NotLeading: another replica works.
         """
         tried: list[StepResult] = []
-        names = step.task_names
+        names, deleting = step.task_names, False
         for number, name in enumerate(names):
+            # Tasks that only delete go on: what a Delete waits for may be held by what they delete,
+            # as a PersistentVolumeClaim is by the pods of a StatefulSet.
+            if deleting and not self._only_deletes(step, name):
+                break
             tried.append(await self._try_task(step, name))
             if tried[-1].failure is not None:
                 break
@@ -73,9 +77,19 @@ class StepRunner:
                 if tried[-1].faulty or tried[-1].outcome.status is S.ERROR:
                     # It is done anew, and would then take away what the next ones make now.
                     break
-                if tried[-1].outcome.status is S.COMPLETE and name not in recorded:
+                if tried[-1].outcome.status is not S.COMPLETE:
+                    # After a crash it would be done anew as well.
+                    deleting = deleting or self._only_deletes(step, name)
+                elif name not in recorded:
                     return _together(tried, unfinished=True)
         return _together(tried)
+
+    def _only_deletes(self, step: StepContext, name: str) -> bool:
+        try:
+            return self.tasks.only_deletes(step.task_context(name))
+        except FatalTaskError:
+            # Told by the attempt at the task, which comes after what is deleted now.
+            return False
 
     async def _try_task(self, step: StepContext, name: str) -> StepResult:
         path, began = step.path(name), step.now()

@@ -48,6 +48,17 @@ class TaskRunner:
             context.memory.finished.add(context.key)
         return result
 
+    def only_deletes(self, context: TaskContext) -> bool:
+        """Return whether a task makes nothing: a Delete, or a Toggle that is off.
+
+        Raises:
+            FatalTaskError: the parameter of the Toggle is no boolean.
+        """
+        task = context.task
+        if task.kind == "Toggle":
+            return not toggled_on(task, _texts(context))
+        return task.kind == "Delete"
+
     def _check(self, context: TaskContext) -> None:
         try:
             check_task(context.task)
