@@ -1,11 +1,13 @@
 """`python -m tests.faults`: run the hostile tenants, the steps and the matrix on a cluster.
 
 Exit codes: 0 all cells passed and all inputs ended as they have to, 1 some did not. Figures that
-depend on what else runs on the machine are printed and do not count.
+depend on what else runs on the machine are printed and do not count. `FAULTS_SEED` moves the choice
+of the matrix's cells; without it the same ones are run each time.
 """
 
 import argparse
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -16,7 +18,7 @@ from kudo_cluster.installation import Installation
 from kudo_cluster.progress import announce
 from tests.bench.figures import table
 from tests.faults.campaign import Campaign
-from tests.faults.matrix import GROUPS, choice_lines, matrix_lines
+from tests.faults.matrix import GROUPS, Sample, choice_lines, full, matrix_lines, part
 from tests.faults.steps import Steps
 from tests.faults.steps_table import figures
 from tests.faults.tenants_run import run_tenants
@@ -25,14 +27,14 @@ _FAMILIES = ("tenants", "steps", "matrix")
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-async def campaign(installation: Installation, *, full: bool, groups: set[str]) -> bool:
+async def campaign(installation: Installation, sample: Sample, *, groups: set[str]) -> bool:
     """Record, run and print; return whether every cell passed."""
     began = time.monotonic()
     async with Campaign.on(installation, announce) as found:
         await found.record()
         announce(f"recorded in {time.monotonic() - began:.0f} s")
-        _write(choice_lines(found.places, full=full))
-        results = await found.run(full=full, groups=groups)
+        _write(choice_lines(found.places, sample))
+        results = await found.run(sample, groups=groups)
     _write([*matrix_lines(results), f"{time.monotonic() - began:.0f} s"])
     return bool(results) and all(result.passed for result in results)
 
@@ -82,7 +84,9 @@ def main() -> int:
             asyncio.run(steps(installation))
         if "matrix" in (options.family or _FAMILIES):
             groups = set(options.group or names)
-            passed &= asyncio.run(campaign(installation, full=not options.part, groups=groups))
+            seed = os.environ.get("FAULTS_SEED", "")
+            sample = Sample(part, seed, kept=()) if options.part else Sample(full, seed)
+            passed &= asyncio.run(campaign(installation, sample, groups=groups))
     return 0 if passed else 1
 
 

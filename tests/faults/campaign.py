@@ -18,7 +18,7 @@ from kubeio.config import load_config
 from kudo_cluster.installation import Installation
 from tests.faults.faults import LEADERS, Rules
 from tests.faults.lives import NEVER_STRUCK, Life, Lives
-from tests.faults.matrix import GROUPS, Cell, Group, Result, choose, failure_line
+from tests.faults.matrix import GROUPS, Cell, Group, Result, Sample, choose, failure_line
 from tests.faults.oracle import Outcome, judge
 from tests.faults.proxy import Proxy
 from tests.faults.reconcilers import Reconcilers
@@ -84,9 +84,9 @@ class Campaign:
                 # In the order in which they first came by.
                 self.places[stage.name] = [label for label in found[0].seen if label in common]
 
-    async def run(self, *, full: bool, groups: set[str]) -> list[Result]:
+    async def run(self, sample: Sample, *, groups: set[str]) -> list[Result]:
         """Run the chosen cells of the groups with these names."""
-        chosen, results = choose(self.places, full=full), list[Result]()
+        chosen, results = choose(self.places, sample), list[Result]()
         for group in (group for group in GROUPS if group.name in groups):
             results += await self.run_group(group, chosen[group.name])
         return results

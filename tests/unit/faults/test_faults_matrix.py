@@ -7,13 +7,17 @@ import pytest
 from tests.faults.faults import Fault
 from tests.faults.matrix import (
     GROUPS,
+    Budget,
     Cell,
     Group,
     Result,
+    Sample,
     candidates,
     choice_lines,
     choose,
+    full,
     matrix_lines,
+    part,
 )
 
 PLACES = {
@@ -65,7 +69,7 @@ def test_jobs_come_first() -> None:
 
 
 def test_all_cells_are_chosen_where_there_is_room() -> None:
-    chosen = choose(PLACES, full=True)
+    chosen = choose(PLACES, Sample(full))
 
     for group in GROUPS:
         assert sorted(chosen[group.name], key=str) == sorted(candidates(PLACES, group), key=str)
@@ -77,8 +81,18 @@ MANY = {
 }
 
 
+CHOSEN = [
+    "stage0: apply kind0 x: killed before",
+    "stage0: apply kind1 x: killed after",
+    "stage1: apply kind2 x: killed before",
+    "stage1: apply kind3 x: killed after",
+    "stage0: delete kind5 x: killed, stale list",
+    "stage1: delete kind6 x: killed, stale list",
+]
+
+
 def test_each_role_is_met_before_one_is_met_again() -> None:
-    chosen = [cell for cells in choose(MANY, full=False).values() for cell in cells]
+    chosen = [cell for cells in choose(MANY, Sample(part)).values() for cell in cells]
 
     assert {cell.role for cell in chosen} == {
         f"{verb} kind{n}" for verb in ("apply", "delete") for n in range(8)
@@ -86,7 +100,7 @@ def test_each_role_is_met_before_one_is_met_again() -> None:
 
 
 def test_each_fault_meets_each_role_before_it_meets_one_again() -> None:
-    chosen = choose(MANY, full=True)["refusals"]
+    chosen = choose(MANY, Sample(full))["refusals"]
 
     for fault in (Fault.CONFLICT, Fault.THROTTLED, Fault.ERROR):
         roles = [cell.role for cell in chosen if cell.fault is fault][:16]
@@ -94,30 +108,56 @@ def test_each_fault_meets_each_role_before_it_meets_one_again() -> None:
 
 
 def test_the_faults_of_a_group_get_equal_shares() -> None:
-    chosen = choose(MANY, full=True)["crashes"]
+    chosen = choose(MANY, Sample(full))["crashes"]
 
     counts = Counter(cell.fault for cell in chosen)
     assert set(counts.values()) == {30}
 
 
-def test_the_choice_is_always_the_same() -> None:
-    assert choose(MANY, full=False) == choose(MANY, full=False)
+def test_without_a_seed_the_choice_is_always_the_same() -> None:
+    chosen = choose(MANY, Sample(part))
+
+    assert [str(cell) for name in ("crashes", "stale starts") for cell in chosen[name]] == CHOSEN
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_a_seed_moves_the_choice_and_not_its_size(seed: str) -> None:
+    moved, fixed = choose(MANY, Sample(part, seed)), choose(MANY, Sample(part))
+
+    assert moved != fixed
+    assert moved == choose(MANY, Sample(part, seed))
+    assert [len(cells) for cells in moved.values()] == [len(cells) for cells in fixed.values()]
+
+
+@pytest.mark.parametrize("seed", ["", "1", "2"])
+def test_a_cell_that_failed_once_is_run_whatever_the_seed(seed: str) -> None:
+    for cell in candidates(PLACES, GROUPS[0]):
+        sample = Sample(lambda _: 1, seed, kept=(cell,))
+        assert choose(PLACES, sample)["crashes"].count(cell) == 1
+        assert not any("did not come by" in line for line in choice_lines(PLACES, sample))
+
+
+def test_a_cell_that_failed_once_is_missed_where_its_place_is_gone() -> None:
+    cell = Cell("deploy", "apply jobs.batch gone", Fault.LATE)
+    lines = list(choice_lines(PLACES, Sample(full, kept=(cell,))))
+
+    assert lines[-1] == f"its place did not come by: {cell}"
 
 
 def test_every_fault_belongs_to_one_group() -> None:
     assert sorted(fault for group in GROUPS for fault in group.faults) == sorted(Fault)
 
 
-@pytest.mark.parametrize(("full", "limit"), [(True, 300), (False, 22)])
-def test_there_is_a_limit_to_the_cells(full: bool, limit: int) -> None:
-    counts = [group.full if full else group.part for group in GROUPS]
+@pytest.mark.parametrize(("budget", "limit"), [(full, 300), (part, 22)])
+def test_there_is_a_limit_to_the_cells(budget: Budget, limit: int) -> None:
+    counts = [budget(group) for group in GROUPS]
 
     assert sum(counts) == limit
     assert all(count >= len(group.faults) for count, group in zip(counts, GROUPS, strict=True))
 
 
 def test_the_choice_says_what_is_left_out() -> None:
-    lines = list(choice_lines(PLACES, full=True))
+    lines = list(choice_lines(PLACES, Sample(full)))
 
     assert lines[0] == "6 writes of 2 plans"
     assert "lost events (events dropped): 1 of 1 cells, 0 left out" in lines
