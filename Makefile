@@ -99,7 +99,8 @@ cli: $(STAMP) ## write the wheels and the single file of kubectl kudo to dist/, 
 	@$(BIN)/python -m tools.images.plugin --into dist
 	@$(BIN)/python -m pytest tests/plugin -q $(PYTEST_ARGS)
 
-faults: $(STAMP) ## send hostile inputs; measure slow steps; break every write and watch of the reconciler (25 min)
+faults: $(STAMP) ## send hostile inputs; measure slow steps; break every write and watch of the reconciler (30 min; FAULTS_SEED=n)
+	@$(BIN)/python -m tests.unit.reconciler.matrix
 	@$(BIN)/kudo-cluster build
 	@$(BIN)/python -m tests.faults
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 WATCH = "watch "
 """What the labels of watch events begin with; the resource follows."""
@@ -51,11 +52,35 @@ class Fault(StrEnum):
     """SIGKILL after the write; the next process sees Instances as the last one found them."""
     SILENT = "silent watch"
 
+    # In memory only, where time is simulated.
+    EVENTS_20_MS = "events 20 ms late"
+    EVENTS_2_S = "events 2 s late"
+    EVENTS_60_S = "events 60 s late"
+    DUPLICATED = "events twice"
+    REORDERED = "events reordered"
+    """Each event takes a time of its own; those of one kind keep their order."""
+    ANSWER_20_MS = "answer 20 ms late"
+    ANSWER_2_S = "answer 2 s late"
+    """The write is done at once."""
+    DELETED = "deleted after"
+    """Its user deletes the Instance when the write is done, before its answer."""
+    DELETED_20_MS = "deleted after, events 20 ms late"
+    DELETED_2_S = "deleted after, events 2 s late"
+
 
 REFUSALS = (Fault.CONFLICT, Fault.THROTTLED, Fault.ERROR)
 NETWORK = (Fault.RESET_BEFORE, Fault.RESET_AFTER, Fault.HANG, Fault.LATE)
 KILLS = (Fault.KILL_BEFORE, Fault.KILL_AFTER)
 WATCHES = (Fault.DROPPED, Fault.GONE, Fault.STALE, Fault.SILENT)
+DELAYS: Final = {Fault.EVENTS_20_MS: 0.02, Fault.EVENTS_2_S: 2.0, Fault.EVENTS_60_S: 60.0}
+"""Seconds that events are late."""
+ANSWERS: Final = {Fault.ANSWER_20_MS: 0.02, Fault.ANSWER_2_S: 2.0}
+"""Seconds that an answer is late."""
+DELETIONS: Final = {Fault.DELETED: 0.0, Fault.DELETED_20_MS: 0.02, Fault.DELETED_2_S: 2.0}
+"""Seconds that events of Instances are late."""
+LATENESS = (*DELAYS, Fault.DUPLICATED, Fault.REORDERED, *ANSWERS)
+_ALL_EVENTS = (Fault.DROPPED, Fault.DUPLICATED, *DELAYS)
+"""Faults of each event of a kind, not only of the first."""
 LEADERS = (Fault.PAUSED_BEFORE, Fault.PAUSED_AFTER, Fault.PAUSED_LATE)
 
 
@@ -82,7 +107,9 @@ class Rule:
             label: What comes by.
             begun: Whether the run has written anything yet.
         """
-        due = begun if self.fault is Fault.DROPPED else not self.struck
+        due = not self.struck or self.fault in _ALL_EVENTS
+        if self.fault is Fault.DROPPED:
+            due = begun
         strikes = due and label == self.label
         self.struck += strikes
         return strikes
@@ -146,6 +173,10 @@ class Rules:
             self._armed.pop(namespace, None)
         else:
             self._armed[namespace] = rule
+
+    def armed(self, namespace: str) -> Rule | None:
+        """Return the rule in force."""
+        return self._armed.get(namespace)
 
     def withdraw(self, namespace: str) -> Counter[str]:
         """Put no rule in force any more; return how often each label came by."""

@@ -1,7 +1,6 @@
 """Lives of namespaces: recorded without faults, then led again with one fault a stage."""
 
 import asyncio
-import time
 import uuid
 from collections import Counter
 from dataclasses import dataclass
@@ -25,9 +24,9 @@ from tests.faults.strikes import Strikes
 from tests.faults.view import View, run_uid
 from tests.integration.support import EVENTS, NAMESPACES, Json, entry, idle, ready
 
-_PLAN_SECONDS = 180.0
+PLAN_SECONDS = 180.0
 """More than a run takes that is hit by the crashes of all lives, one after another."""
-_SETTLE_SECONDS = 60.0
+SETTLE_SECONDS = 60.0
 """Kubernetes takes its time to remove what an Instance owned."""
 _WATCH_SECONDS = 2 * WATCH_SILENCE
 _POLL = 0.2
@@ -46,6 +45,8 @@ class Lives:
     Attributes:
         user: Who triggers the plans.
         admin: Who looks at the result; neither goes through the proxy.
+        plan_seconds: How long a plan may take.
+        settle_seconds: How long what follows from it may take.
     """
 
     user: Client
@@ -53,6 +54,8 @@ class Lives:
     view: View
     rules: Rules
     strikes: Strikes
+    plan_seconds: float = PLAN_SECONDS
+    settle_seconds: float = SETTLE_SECONDS
 
     async def new(self, story: Story) -> "Life":
         name = f"faults-{uuid.uuid4().hex[:10]}"
@@ -83,7 +86,7 @@ class Life:
         state = await self._settled(expected) if began.ended else await self._state()
         problems = judge(expected, await self._told(stage, began, state, expected))
         if not began.ended:
-            problems.insert(0, f"the plan did not end within {_PLAN_SECONDS:.0f} s")
+            problems.insert(0, f"the plan did not end within {self.shared.plan_seconds:.0f} s")
         if not began.followed:
             problems.insert(0, "nobody took over from the leader that was paused")
         if rule is not None and not rule.struck:
@@ -97,8 +100,10 @@ class Life:
         known = {event["metadata"]["uid"] for event in await self._events()}
         shared.rules.arm(self.namespace, rule)
         await stage.trigger(Place(shared.user, self.namespace))
-        ended = await view.until(self.namespace, lambda: self._ended(stage, before), _PLAN_SECONDS)
-        followed = await shared.strikes.plan_ended(self.namespace, _SETTLE_SECONDS)
+        ended = await view.until(
+            self.namespace, lambda: self._ended(stage, before), shared.plan_seconds
+        )
+        followed = await shared.strikes.plan_ended(self.namespace, self.shared.settle_seconds)
         if rule is not None and rule.fault in WATCHES:
             await _struck(rule)
         if ended:
@@ -108,8 +113,8 @@ class Life:
     async def _until_end_event(self, stage: Stage) -> None:
         """Wait for the end event, which is written beside the plan, or for a while."""
         uid = entry(self.shared.view.last(self.namespace), stage.plan).get("uid")
-        deadline = time.monotonic() + _SETTLE_SECONDS
-        while time.monotonic() < deadline:
+        deadline = _now() + self.shared.settle_seconds
+        while _now() < deadline:
             names = [event["metadata"]["name"] for event in await self._events()]
             if any(name.endswith(f".{uid}.finished") for name in names):
                 return
@@ -140,9 +145,9 @@ class Life:
     async def _settled(self, expected: Outcome) -> dict[str, object]:
         """Wait for the expected state; return what there is after a while, if it does not come."""
         await self._until_ready()
-        deadline = time.monotonic() + _SETTLE_SECONDS
+        deadline = _now() + self.shared.settle_seconds
         state = await self._state()
-        while differences(expected.state, state) and time.monotonic() < deadline:
+        while differences(expected.state, state) and _now() < deadline:
             await asyncio.sleep(_STATE_POLL)
             state = await self._state()
         return state
@@ -154,7 +159,7 @@ class Life:
             now = view.instance(self.namespace)
             return now is None or ready(now).get("status") == "True"
 
-        await view.until(self.namespace, is_ready, _SETTLE_SECONDS)
+        await view.until(self.namespace, is_ready, self.shared.settle_seconds)
 
     async def _outcome(self, stage: Stage, began: "_Began", state: State) -> Outcome:
         run = entry(self.shared.view.last(self.namespace), stage.plan)
@@ -176,9 +181,9 @@ class Life:
 
         Events are written beside the plan; of a leader that is killed, the next one writes them.
         """
-        deadline = time.monotonic() + _SETTLE_SECONDS
+        deadline = _now() + self.shared.settle_seconds
         found = await self._outcome(stage, began, state)
-        while began.ended and found.events != expected.events and time.monotonic() < deadline:
+        while began.ended and found.events != expected.events and _now() < deadline:
             await asyncio.sleep(_POLL)
             found = await self._outcome(stage, began, state)
         return found
@@ -198,10 +203,15 @@ class Life:
         return canonical(objects, self.namespace)
 
 
+def _now() -> float:
+    """Return seconds by the clock that the lives are led by, which may be a simulated one."""
+    return asyncio.get_running_loop().time()
+
+
 async def _struck(rule: Rule) -> None:
     """Give a rule time: a watch that an earlier fault stopped may come after the plan's end."""
-    deadline = time.monotonic() + _WATCH_SECONDS
-    while not rule.struck and time.monotonic() < deadline:  # noqa: ASYNC110 - the proxy counts
+    deadline = _now() + _WATCH_SECONDS
+    while not rule.struck and _now() < deadline:  # noqa: ASYNC110 - the proxy counts
         await asyncio.sleep(_POLL)
 
 

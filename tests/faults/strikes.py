@@ -71,8 +71,12 @@ class Strikes:
 
     async def later(self, namespace: str, send: Callable[[], Awaitable[object]]) -> None:
         """Keep a write for `plan_ended`; its client gets no answer."""
-        self._late[namespace] = send
+        self.keep(namespace, send)
         await self.client_gone()
+
+    def keep(self, namespace: str, send: Callable[[], Awaitable[object]]) -> None:
+        """Keep a write for `plan_ended`."""
+        self._late[namespace] = send
 
     def pause(self, reconciler: str, rule: Rule) -> asyncio.Event:
         """Stop a reconciler; return what is set when it goes on."""
@@ -82,13 +86,19 @@ class Strikes:
 
     def wrote(self, reconciler: str, write: Write) -> None:
         """Take note of a write of any reconciler: who holds the Lease, who works where?"""
+        if write.is_lease:
+            self.took_over(reconciler)
+            return
         for namespace, pause in list(self._pauses.items()):
-            if pause.reconciler == reconciler:
-                continue
-            if write.is_lease:
-                pause.taken_over.set()
-            elif write.namespace == namespace and pause.rule.fault is not Fault.PAUSED_LATE:
+            late = pause.rule.fault is Fault.PAUSED_LATE
+            if pause.reconciler != reconciler and write.namespace == namespace and not late:
                 self._resume(namespace)
+
+    def took_over(self, reconciler: str) -> None:
+        """Take note of who holds the Lease."""
+        for pause in self._pauses.values():
+            if pause.reconciler != reconciler:
+                pause.taken_over.set()
 
     async def plan_ended(self, namespace: str, patience: float) -> bool:
         """Send what was held up until now, and let go of whom was paused.

@@ -53,15 +53,18 @@ class _Selector:
 class VirtualLoop(asyncio.BaseEventLoop):
     """Runs coroutines in simulated seconds.
 
+    Args:
+        now: What the clock shows at first.
+
     Attributes:
         on_iteration: Called at each iteration; between two of them every task has got at most from
             one await to the next.
         limit: How many iterations there may be in which no time passes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: float = 0.0) -> None:
         super().__init__()
-        self._now = 0.0
+        self._now = now
         self._selector = _Selector(self)
         # The clock stands still while callbacks run: no timer may be early.
         self._clock_resolution = 1e-9

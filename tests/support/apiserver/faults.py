@@ -1,5 +1,6 @@
 """What may happen to requests and watches on their way."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -18,12 +19,14 @@ class Fate:
         after: Seconds until the answer is back.
         lost: The connection breaks before the server has it, or before the answer is back.
         refused: The server answers with this and does nothing.
+        held: Called with what has the server take the request, instead of `before`.
     """
 
     before: float = 0.0
     after: float = 0.0
     lost: Loss = ""
     refused: StatusError | None = None
+    held: Callable[[Callable[[], None]], None] | None = None
 
 
 UNHARMED = Fate()

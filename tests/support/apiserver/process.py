@@ -16,6 +16,9 @@ class Process:
     """The tasks of one process, and its connections to the API server.
 
     Tasks that a task starts belong to the same process.
+
+    Attributes:
+        paused: Whether a `PausableLoop` holds up its callbacks, as SIGSTOP does; see `pausing`.
     """
 
     def __init__(self, *transports: MemoryTransport) -> None:
@@ -23,6 +26,7 @@ class Process:
         # In the order of their start, so that a death goes the same way each time.
         self.tasks: dict[asyncio.Task[Any], None] = {}
         self.dead = False
+        self.paused = False
 
     def start(self, main: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run a coroutine as this process."""
@@ -47,10 +51,15 @@ class Process:
             await asyncio.sleep(0)
 
 
+def process_of(context: contextvars.Context) -> Process | None:
+    """Return the process that a task or callback with this context belongs to."""
+    return context.get(_process)
+
+
 def _made(loop: asyncio.AbstractEventLoop, code: _Code, **options: Any) -> asyncio.Task[Any]:
     task = NumberedTask(code, loop=loop, **options)
     context = options.get("context")
-    process = _process.get() if context is None else context.get(_process)
+    process = _process.get() if context is None else process_of(context)
     if process is not None:
         process.tasks[task] = None
         task.add_done_callback(process.tasks.pop)

@@ -5,7 +5,15 @@ out even if nobody waits for its answer any more, as on a real network.
 """
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+import contextvars
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -131,7 +139,9 @@ class MemoryTransport:
             self._watches.pop(watch, None)
             watch.end()
 
-    async def _lines(self, watch: Watch, subject: str, idle_timeout: float) -> AsyncIterator[bytes]:
+    async def _lines(
+        self, watch: Watch, subject: str, idle_timeout: float
+    ) -> AsyncGenerator[bytes, None]:
         loop = asyncio.get_running_loop()
         lasts = self.network.watch_lasts(watch.name[1])
         broken = loop.call_later(lasts, watch.cut) if lasts is not None else None
@@ -222,7 +232,10 @@ class MemoryTransport:
             outcome = _broken(request) if fate.lost == "answer" else response
             _later(loop, fate.after, lambda: _settle(arrived, outcome))
 
-        _later(loop, fate.before, arrive)
+        if fate.held is not None:
+            fate.held(arrive)
+        else:
+            _later(loop, fate.before, arrive)
         try:
             async with asyncio.timeout(self.timeout):
                 response = await arrived
@@ -234,10 +247,11 @@ class MemoryTransport:
 
 
 def _later(loop: asyncio.AbstractEventLoop, seconds: float, act: Callable[[], None]) -> None:
+    # What is on the wire belongs to no process: it goes on when the sender is paused or dies.
     if seconds > 0:
-        loop.call_later(seconds, act)
+        loop.call_later(seconds, act, context=contextvars.Context())
     else:
-        loop.call_soon(act)
+        loop.call_soon(act, context=contextvars.Context())
 
 
 def _settle(arrived: asyncio.Future[Response], outcome: Response | Exception) -> None:

@@ -50,3 +50,11 @@ def test_a_new_rule_takes_the_place_of_the_last() -> None:
 
     assert rules.strike("a", "x") is None
     assert rules.strike("a", "y") is second
+
+
+def test_each_event_is_sent_twice_and_each_is_late() -> None:
+    for fault in (Fault.DUPLICATED, Fault.EVENTS_2_S):
+        rules = Rules()
+        rules.arm("ns", Rule("ns", "watch pods", fault))
+
+        assert [bool(rules.strike("ns", "watch pods")) for _ in range(2)] == [True, True]

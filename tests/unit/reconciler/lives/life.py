@@ -15,6 +15,7 @@ from datetime import datetime
 from random import Random
 from typing import Any, Final
 
+from kubeio.client import Client
 from kubeio.types import JsonObject
 from kudo.api.crds import definitions
 from kudo.jobs import HANDLERS
@@ -26,6 +27,7 @@ from tests.support.apiserver.admission import Review
 from tests.support.apiserver.cluster import MemoryCluster, moment
 from tests.support.apiserver.process import Process
 from tests.support.apiserver.status import StatusError
+from tests.support.apiserver.transport import MemoryTransport
 from tests.support.apiserver.workloads import Outcome
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.support.virtual_loop import VirtualLoop
@@ -44,7 +46,7 @@ ENOUGH_RUNS: Final = 4
 REST_SECONDS: Final = 900.0
 """After which everything has come to rest: the longest backoffs are a minute."""
 _SETTINGS: Final = Settings.read([], {})
-_DEFINITIONS: Final = tuple(definitions().values())
+DEFINITIONS: Final = tuple(definitions().values())
 
 
 class LoopClock:
@@ -98,6 +100,27 @@ class Replica:
     metrics: Metrics
     main: "asyncio.Task[None]"
 
+    @classmethod
+    def start(
+        cls,
+        client: Client,
+        transport: MemoryTransport,
+        rng: Random,
+        fresh_uid: Callable[[], str],
+        settings: Settings = _SETTINGS,
+    ) -> "Replica":
+        """Start a process that reaches the API server by this way; it does not lead yet."""
+        candidate, metrics = Candidate(), Metrics()
+        environment = Environment(
+            client, candidate, InPlace(), metrics, LoopClock(), rng, fresh_uid
+        )
+        process = Process(transport)
+
+        async def main() -> None:
+            await App(settings, environment).work()
+
+        return cls(process, candidate, metrics, process.start(main()))
+
     @property
     def reconciles(self) -> float:
         """Return how many there have been."""
@@ -125,7 +148,7 @@ class Told(logging.Handler):
 
 
 @contextmanager
-def _told(observed: Observed) -> Iterator[None]:
+def told(observed: Observed) -> Iterator[None]:
     logger, handler = logging.getLogger("kudo_reconciler"), Told(observed)
     level, propagate = logger.level, logger.propagate
     logger.setLevel(logging.WARNING)
@@ -158,7 +181,7 @@ class Life:
         self.standby = network.random() < 0.25
         self.admission = CheckedAdmission(lambda: f"a{next(self.numbers)}")
         self.cluster = MemoryCluster.start(
-            seed=self.seed, admission=self.admission, crds=_DEFINITIONS
+            seed=self.seed, admission=self.admission, crds=DEFINITIONS
         )
         self.admission.storage = self.cluster.server.storage
         lawful = self.sort != "webhooks missing"
@@ -215,24 +238,10 @@ class Life:
         client, transport = self.cluster.client(
             user=RECONCILER, network=self.network, finish_writes=True
         )
-        candidate, metrics = Candidate(), Metrics()
-        environment = Environment(
-            client,
-            candidate,
-            InPlace(),
-            metrics,
-            LoopClock(),
-            self.rng,
-            lambda: f"r{next(self.numbers)}",
-        )
-        process = Process(transport)
-
-        async def main() -> None:
-            await App(_SETTINGS, environment).work()
-
-        self.replicas.append(Replica(process, candidate, metrics, process.start(main())))
+        replica = Replica.start(client, transport, self.rng, lambda: f"r{next(self.numbers)}")
+        self.replicas.append(replica)
         if leading:
-            candidate.begin()
+            replica.candidate.begin()
 
     @property
     def _leader(self) -> Replica | None:
@@ -356,7 +365,7 @@ def passes(body: Callable[[Life], Awaitable[None]], sort: Sort, seed: int = 0) -
         faults = life.observed.broken
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: faults.append(f"unretrieved: {context}"))
-        with _told(life.observed):
+        with told(life.observed):
             life.start()
             await body(life)
             life.check()

@@ -47,7 +47,7 @@ def assert_at_rest(observed: Observed) -> None:
         if raw is not None:
             _assert_settled(observed, Instance.from_wire(raw))
     _assert_runs_ended(observed)
-    _assert_events(observed)
+    assert_events(observed)
 
 
 def _assert_settled(observed: Observed, instance: Instance) -> None:
@@ -101,7 +101,7 @@ def _assert_runs_ended(observed: Observed) -> None:
             assert not lost, f"admitted, but never run: {sorted(lost)}"
 
 
-def _assert_events(observed: Observed) -> None:
+def assert_events(observed: Observed) -> None:
     """Each run has one start and one end event.
 
     Excepted is what was deleted without our finalizer, since it may be gone before anybody knows. A

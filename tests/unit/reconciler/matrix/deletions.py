@@ -1,0 +1,65 @@
+"""The family "deleted meanwhile": the user deletes the Instance after each write of each stage.
+
+What it leads to is not compared with the stage: the Instance goes, with all that is its own, each
+run has one start and one end event, and each Job was created once in a run.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
+from kudo.names import LABEL_INSTANCE
+from kudo_reconciler.resources import INSTANCES
+from tests.faults.faults import DELETIONS, WATCH, Rule
+from tests.faults.lives import NEVER_STRUCK
+from tests.faults.matrix import Cell, Group, Places
+from tests.faults.stages import Place, Stage
+from tests.unit.reconciler.lives.rest import assert_events
+from tests.unit.reconciler.matrix.world import SETTLE_SECONDS, World
+
+DELETED: Final = Group("deleted meanwhile", (*DELETIONS,), full=0, part=3, workers=1)
+
+
+def deletion_cells(places: Places) -> list[Cell]:
+    """Return the cells of the family."""
+    return [
+        Cell(stage, label, fault)
+        for fault in DELETIONS
+        for stage, labels in places.items()
+        for label in labels
+        if not label.startswith(WATCH)
+    ]
+
+
+async def delete_meanwhile(world: World, stage: Stage, cell: Cell) -> list[str]:
+    """Go through a stage in which the Instance is deleted; return what is wrong afterwards."""
+    assert cell.fault is not None
+    life, shared = world.life, world.life.shared
+    rule = Rule(life.namespace, cell.label, cell.fault)
+    shared.rules.arm(life.namespace, rule)
+    await stage.trigger(Place(shared.user, life.namespace))
+    view, namespace = shared.view, life.namespace
+    gone = await view.until(
+        namespace,
+        lambda: bool(rule.struck) and view.instance(namespace) is None,
+        shared.plan_seconds,
+    )
+    await asyncio.sleep(SETTLE_SECONDS)
+    shared.rules.withdraw(namespace)
+    problems = [] if rule.struck else [NEVER_STRUCK]
+    problems += [] if gone else ["the Instance is not gone"]
+    return [*problems, *_left(world), *_events_missing(world)]
+
+
+def _left(world: World) -> Iterator[str]:
+    for (_, plural), obj in world.cluster.server.storage.everything():
+        labels = obj["metadata"].get("labels") or {}
+        if plural == INSTANCES.plural or LABEL_INSTANCE in labels:
+            yield f"{plural} {obj['metadata']['name']} is left"
+
+
+def _events_missing(world: World) -> Iterator[str]:
+    try:
+        assert_events(world.observed)
+    except AssertionError as missing:
+        yield str(missing)
