@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from kubeio.client import Client
-from kubeio.errors import ConnectionLost, Forbidden, Gone
+from kubeio.errors import ConnectionLost, Forbidden, Gone, Malformed
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from tests.unit.kubeio.fake_api import (
@@ -268,7 +268,7 @@ async def test_what_is_no_object_is_not_listed(api: FakeApi, client: Client) -> 
         return web.json_response({"metadata": {}, "items": [{"metadata": {}}]})
 
     api.handlers[PATH] = odd
-    with pytest.raises(ConnectionLost, match="not an object of the API"):
+    with pytest.raises(Malformed, match=r"not an object of the API: metadata.name is missing"):
         await client.list(WIDGET)
 
 
@@ -330,7 +330,8 @@ async def test_a_refused_watch_carries_the_servers_words(api: FakeApi, client: C
 
 
 async def test_a_watch_that_breaks_is_a_lost_connection(api: FakeApi, client: Client) -> None:
-    line = orjson.dumps({"type": "ADDED", "object": {"metadata": {"resourceVersion": "1"}}})
+    metadata = {"name": "a", "namespace": "ns", "resourceVersion": "1"}
+    line = orjson.dumps({"type": "ADDED", "object": {"metadata": metadata}})
     api.watch_faults.append(stream(line + b"\n", abort=True))
     async with aclosing(client.watch(WIDGET, resource_version="1")) as watch:
         assert (await anext(watch)).type == "ADDED"
@@ -345,9 +346,9 @@ async def test_a_watch_that_stands_still_is_a_lost_connection(api: FakeApi, clie
     assert lost.value.timeout
 
 
-async def test_an_event_without_version_is_a_lost_connection(api: FakeApi, client: Client) -> None:
+async def test_an_event_without_metadata_is_malformed(api: FakeApi, client: Client) -> None:
     api.watch_faults.append(stream(b'{"type":"ADDED","object":{}}\n'))
-    with pytest.raises(ConnectionLost, match="not an object of the API"):
+    with pytest.raises(Malformed, match="not an object of the API: it has no metadata"):
         await anext(client.watch(WIDGET, resource_version="1"))
 
 

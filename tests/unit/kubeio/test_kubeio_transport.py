@@ -242,7 +242,7 @@ def demands(token: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]
             return await refuse(401, "Unauthorized")(request)
         if "watch" in request.query:
             return await stream(
-                b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"1"}}}\n'
+                b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1"}}}\n'
             )(request)
         return web.json_response({})
 
@@ -276,7 +276,7 @@ async def test_a_watch_refreshes_its_credential_too(api: FakeApi) -> None:
     api.handlers[PATH] = demands("Bearer 1")
     async with Client(replace(api.config, auth=Rotating())) as client:
         events = [one async for one in client.watch(WIDGET, resource_version="1")]
-    assert [one.type for one in events] == ["ADDED"]
+    assert [one.type for one in events] == ["BOOKMARK"]
     assert len(api.seen) == 2
 
 

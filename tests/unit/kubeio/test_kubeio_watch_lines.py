@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeio.errors import ConnectionLost, Gone
+from kubeio.errors import ConnectionLost, Gone, Malformed
 from kubeio.watch import MAX_LINE, WatchEvent, events, lines
 from tests.unit.kubeio.fake_api import error_event
 
@@ -70,8 +70,8 @@ async def test_events_are_handed_on() -> None:
     "line",
     [b"<html>\n", b"3\n", b"{}\n", b'{"type":1,"object":{}}\n', b'{"type":"A","object":1}\n'],
 )
-async def test_what_is_no_event_is_a_lost_connection(line: bytes) -> None:
-    with pytest.raises(ConnectionLost, match="not a watch event"):
+async def test_what_is_no_event_is_malformed(line: bytes) -> None:
+    with pytest.raises(Malformed, match="not a watch event"):
         await collect(line)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, ServerError
+from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, Malformed, ServerError
 from kubeio.reflector import Phase, Status
 from kubeio.resource import Resource
 from kudo_reconciler.metrics.labels import WATCH_ENDINGS
@@ -22,6 +22,7 @@ def waiting(error: KubeError) -> Status:
 
 SILENT = waiting(ConnectionLost("", timeout=True))
 LOST = waiting(ConnectionLost(""))
+UNREADABLE = waiting(Malformed(""))
 GONE = waiting(Gone("", status=410))
 REFUSED = waiting(Forbidden("", status=403))
 FAILED = waiting(ServerError("", status=500))
@@ -35,6 +36,7 @@ FAILED = waiting(ServerError("", status=500))
         ([LISTING, WATCHING, GONE, LISTING, WATCHING], {"gone": 1}),
         ([LISTING, WATCHING, SILENT, WATCHING], {"silent": 1}),
         ([LISTING, WATCHING, LOST, WATCHING, LOST], {"error": 2}),
+        ([LISTING, WATCHING, UNREADABLE, LISTING, WATCHING], {"malformed": 1}),
         ([LISTING, WATCHING, REFUSED, WATCHING, FAILED], {"error": 2}),
         # A list that fails is no watch.
         ([LISTING, FAILED, LISTING, SILENT, LISTING, WATCHING], {}),
@@ -65,7 +67,7 @@ def test_each_kind_has_a_story_of_its_own() -> None:
         watches.seen(resource, WATCHING)
     watches.seen(CONFIG_MAPS, GONE)
     watches.seen(INSTANCES, WATCHING)
-    assert counted(registry) == {"ended": 1, "gone": 1, "error": 0, "silent": 0}
+    assert counted(registry) == {"ended": 1, "gone": 1, "error": 0, "malformed": 0, "silent": 0}
 
 
 @dataclass(frozen=True)

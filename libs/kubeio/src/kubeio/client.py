@@ -13,10 +13,11 @@ from typing import Literal, NamedTuple, Self
 
 from kubeio.completion import finished
 from kubeio.config import ClusterConfig
-from kubeio.errors import ConnectionLost, Gone
+from kubeio.errors import ConnectionLost, Gone, Malformed
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
 from kubeio.identity import Headers, Identity, impersonating
 from kubeio.listing import read_page
+from kubeio.metadata import fault_in, nameless
 from kubeio.requests import OnRequest
 from kubeio.resource import Resource, name_of, namespace_of
 from kubeio.round_tripper import RoundTripper
@@ -194,6 +195,7 @@ class Client:
 
         Raises:
             Gone: the snapshot expired between two pages; start again.
+            Malformed: an item has no name.
         """
         path = resource.path(namespace)
         accept = _AS_METADATA.format("List") if metadata_only else "application/json"
@@ -201,7 +203,7 @@ class Client:
         wanted = min(limit, _FIRST_PAGE)
 
         def taken(item: Json) -> JsonObject:
-            _identify(item, resource, "name", path)
+            _identify(item, resource, path, nameless(item))
             return item if transform is None else transform(item)
 
         while True:
@@ -245,8 +247,9 @@ class Client:
 
         Raises:
             Gone: the version is too old (as HTTP status or in the stream); list again.
+            Malformed: an event cannot be read; the same would come again, so list again.
             ApiError: the server refused, or reported an error in the stream.
-            ConnectionLost: the stream broke, stood still, or held something unreadable.
+            ConnectionLost: the stream broke, or stood still.
         """
         query = _query(labelSelector=label_selector, fieldSelector=field_selector)
         query |= {
@@ -263,7 +266,12 @@ class Client:
         )
         async with watched as chunks:
             async for event in events(chunks, path):
-                _identify(event.object, resource, "resourceVersion", path)
+                if event.type == "BOOKMARK":
+                    _identify_bookmark(event.object, resource, path)
+                else:
+                    scoped = resource.namespaced
+                    fault = fault_in(event.object, namespaced=scoped, versioned=True)
+                    _identify(event.object, resource, path, fault)
                 yield event
 
     async def create(
@@ -543,10 +551,20 @@ def _namespace(resource: Resource, obj: JsonObject) -> str | None:
     return found
 
 
-def _identify(obj: Json, resource: Resource, needed: str, path: str) -> None:
-    metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    if not isinstance(metadata, dict) or not metadata.get(needed):
-        # It is not quoted: it may be a Secret.
-        raise ConnectionLost(f"GET {path}: not an object of the API: no metadata.{needed}")
+def _identify(obj: Json, resource: Resource, path: str, fault: str) -> None:
+    if fault:
+        raise Malformed(f"GET {path}: not an object of the API: {fault}")
+    _name_kind(obj, resource)
+
+
+def _identify_bookmark(obj: JsonObject, resource: Resource, path: str) -> None:
+    metadata = obj.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    if not version or not isinstance(version, str):
+        raise Malformed(f"GET {path}: a bookmark has no metadata.resourceVersion")
+    _name_kind(obj, resource)
+
+
+def _name_kind(obj: JsonObject, resource: Resource) -> None:
     obj["apiVersion"] = resource.api_version
     obj["kind"] = resource.kind

@@ -3,6 +3,7 @@
 KubeError
 ├── ConfigError                  the kubeconfig or the service account cannot be used
 ├── ConnectionLost               no answer: network failure, timeout, unreadable answer
+│   └── Malformed                an object or event that is not what the API promises
 ├── UnknownKind                  the API server serves no such kind
 └── ApiError                     the API server answered, and refused
     ├── BadRequest            400
@@ -73,6 +74,13 @@ class ConnectionLost(KubeError):
         self.timeout = timeout
         self.maybe_sent = maybe_sent
         super().__init__(message)
+
+
+class Malformed(ConnectionLost):
+    """An object or a watch event is not what the API promises; asking again may bring the same.
+
+    The text says what is wrong and quotes no value, which may be one of a Secret.
+    """
 
 
 class UnknownKind(KubeError):

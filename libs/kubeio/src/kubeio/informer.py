@@ -92,8 +92,8 @@ class Informer:
     async def run(self) -> None:
         """Keep the copy current until cancelled.
 
-        Errors of the API never end it; what a handler, an indexer or ``transform`` raises does,
-        since the copy could no longer be trusted.
+        Errors of the API never end it; what a handler or an indexer raises does, since the copy
+        could no longer be trusted.
         """
         await self._reflector.run()
 

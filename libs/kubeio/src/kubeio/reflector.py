@@ -5,6 +5,8 @@ How each way of ending goes on:
 * the server ends the watch after its time: watch again from the last version;
 * the connection breaks or stands still: the same, after a moment;
 * 410, as HTTP status or in the stream: list again;
+* an event that cannot be read: list again, since whoever goes on from the version before is sent
+  the same event;
 * any other refusal: watch again after a growing delay, list again after three in a row;
 * a list fails: list again after a growing delay, for ever; ``on_status`` carries the error.
 
@@ -16,6 +18,7 @@ backup and is taken as it is.
 
 import asyncio
 import enum
+import logging
 import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -25,11 +28,14 @@ from typing import NoReturn
 
 from kubeio.backoff import Backoff
 from kubeio.client import Client
-from kubeio.errors import ApiError, ConnectionLost, Gone, KubeError
+from kubeio.errors import ApiError, ConnectionLost, Gone, KubeError, Malformed
+from kubeio.metadata import fault_in
 from kubeio.resource import Resource
 from kubeio.store import Store
-from kubeio.types import parse_version
+from kubeio.types import JsonObject, parse_version
 from kubeio.watch import WatchEvent
+
+log = logging.getLogger(__name__)
 
 _TRIES = 3  # of the same thing before something bigger is tried
 _YIELD_EVERY = 100  # objects taken from a list before other tasks get a turn
@@ -109,10 +115,13 @@ class Reflector:
     _refusals: int = 0
     _stale_lists: int = 0
     _backoff: Backoff = field(init=False)
+    _relists: Backoff = field(init=False)
+    """Of lists after unreadable events; what comes before such an event does not reset it."""
 
     def __post_init__(self) -> None:
         base, cap = self.timing.backoff
         self._backoff = Backoff(base=base, cap=cap, rng=self.rng)
+        self._relists = Backoff(base=base, cap=cap, rng=self.rng)
 
     async def run(self) -> NoReturn:
         """List and watch until cancelled; raises only what a handler or indexer raises."""
@@ -136,7 +145,7 @@ class Reflector:
             label_selector=scope.label_selector,
             limit=scope.page_size,
             metadata_only=scope.metadata_only,
-            transform=self.store.prepared,
+            transform=self._prepared,
         )
         async with aclosing(pages):
             async for page in pages:
@@ -149,6 +158,14 @@ class Reflector:
         self.store.end_list(parse_version(version), force=force)
         self.version = version
         self._stale_lists = 0
+
+    def _prepared(self, item: JsonObject) -> JsonObject:
+        resource = self.scope.resource
+        fault = fault_in(item, namespaced=resource.namespaced, versioned=False)
+        if fault:
+            # Left out, it would be taken for deleted.
+            raise Malformed(f"an item of the list is no object of the API: {fault}")
+        return self.store.prepared(item)
 
     def _must_force(self, version: str) -> bool:
         number = parse_version(version)
@@ -212,6 +229,7 @@ class Reflector:
         lasted = self.clock() - started >= self.timing.steady
         if lasted:
             self._steady()
+            self._relists.reset()
         return lasted
 
     def _steady(self) -> None:
@@ -219,11 +237,21 @@ class Reflector:
         self._refusals = 0
 
     async def _wait_after(self, error: KubeError) -> None:
+        if isinstance(error, Malformed):
+            await self._wait_to_list(error)
+            return
         self._refusals = self._refusals + 1 if isinstance(error, ApiError) else 0
         if isinstance(error, Gone) or self._refusals >= _TRIES:
             self.version = None
             self._refusals = 0
         retry_after = error.retry_after if isinstance(error, ApiError) else None
         delay = self._backoff.next(retry_after)
+        self.on_status(Status(Phase.WAITING, error, delay))
+        await self.sleep(delay)
+
+    async def _wait_to_list(self, error: Malformed) -> None:
+        log.warning("%s is listed anew: %s", self.scope.resource.name, error)
+        self.version = None
+        delay = self._relists.next()
         self.on_status(Status(Phase.WAITING, error, delay))
         await self.sleep(delay)

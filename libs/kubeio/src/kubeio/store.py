@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from kubeio.errors import Malformed
 from kubeio.types import JsonObject, Transform, copy_json, resource_version
 
 Key = tuple[str, str]
@@ -54,7 +55,8 @@ class Store:
         notify: called synchronously, after the store has changed.
         indexers: name → function giving the index keys of an object; must not raise.
         transform: shrinks an object before it is stored; may change it in place, must keep
-            its metadata, must not raise. It is the last to see managedFields.
+            its metadata. What it raises says that the object is malformed. It is the last to see
+            managedFields.
     """
 
     def __init__(
@@ -78,11 +80,23 @@ class Store:
         return [self.objects[one] for one in self._indexes[index].buckets.get(key, ())]
 
     def prepared(self, obj: JsonObject) -> JsonObject:
-        """Return an object as it is stored; the argument may be changed."""
-        prepared = obj if self._transform is None else self._transform(obj)
+        """Return an object as it is stored; the argument may be changed.
+
+        Raises:
+            Malformed: the transform cannot read the object; nothing was changed.
+        """
+        prepared = obj if self._transform is None else self._transformed(obj, self._transform)
         # A quarter of a typical pod. Who needs to know of it has a transform that takes it down.
         prepared["metadata"].pop("managedFields", None)
         return prepared
+
+    def _transformed(self, obj: JsonObject, transform: Transform) -> JsonObject:
+        try:
+            return transform(obj)
+        except Exception as error:
+            # One object that is not as its schema says would otherwise end the watch of all.
+            text = f"{'/'.join(key_of(obj))} cannot be read: {type(error).__name__}"
+            raise Malformed(text) from error
 
     def begin_list(self) -> None:
         """Start a consistent list: what it will show is newer than all deletions seen so far."""

@@ -14,6 +14,8 @@ Json = Any
 JsonObject = dict[str, Any]
 Transform = Callable[[JsonObject], JsonObject]
 
+_MOST_DIGITS = 20
+
 
 def copy_json(value: Json) -> Json:
     """Return a deep copy, eight times faster than ``copy.deepcopy``."""
@@ -31,6 +33,7 @@ def resource_version(obj: JsonObject) -> int | None:
 
 def parse_version(text: object) -> int | None:
     """Return a resourceVersion as a number, None if it is not a decimal one."""
-    if isinstance(text, str) and text.isascii() and text.isdigit():
+    # etcd counts in 64 bits. Python raises ValueError for more than 4,300 digits.
+    if isinstance(text, str) and len(text) <= _MOST_DIGITS and text.isascii() and text.isdigit():
         return int(text)
     return None

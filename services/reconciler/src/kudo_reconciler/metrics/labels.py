@@ -89,7 +89,7 @@ NO_CODE: Final = "none"
 API_CODES: Final = (NO_CODE, *(str(int(status)) for status in HTTPStatus), OTHER)
 API_OUTCOMES: Final = ("ok", "refused", "failed", "timeout", "lost", "cancelled")
 
-WATCH_ENDINGS: Final = ("ended", "error", "gone", "silent")
+WATCH_ENDINGS: Final = ("ended", "error", "gone", "malformed", "silent")
 
 WATCHED_RESOURCES: Final = (
     f"instances.{GROUP}",

@@ -1,7 +1,8 @@
 """How the watches are: how often they began anew, and when the API server last said something.
 
 watching -> watching   ended by the server after its time
-watching -> waiting    lost: gone (410), silent (nothing came in time), or another error
+watching -> waiting    lost: gone (410), malformed (an event that cannot be read), silent (nothing
+                       came in time), or another error
 """
 
 import time
@@ -12,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kubeio.errors import ConnectionLost, Gone, KubeError
+from kubeio.errors import ConnectionLost, Gone, KubeError, Malformed
 from kubeio.reflector import Phase, Status
 from kubeio.resource import Resource
 from kudo_reconciler.metrics.labels import WATCH_ENDINGS, resource_label
@@ -48,6 +49,8 @@ def _ending(error: KubeError | None) -> str:
             return "ended"
         case Gone():
             return "gone"
+        case Malformed():
+            return "malformed"
         case ConnectionLost(timeout=True):
             return "silent"
         case _:
