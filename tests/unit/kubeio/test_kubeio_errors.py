@@ -1,10 +1,13 @@
 """Which error an HTTP answer becomes, and what it says."""
 
 import email.utils
+import math
 import time
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubeio import errors
 from kubeio.errors import error_from_response, error_from_status
@@ -139,6 +142,66 @@ def test_retry_after_may_be_a_date() -> None:
     retry_after = error_from_response(503, b"", retry_after=header).retry_after
     assert retry_after is not None
     assert 50 < retry_after <= 60
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("60", 60.0),
+        ("61", 60.0),
+        ("86400", 60.0),
+        ("-5", 0.0),
+        ("inf", None),
+        ("-inf", None),
+        ("nan", None),
+        ("1e400", None),
+        ("9" * 8000, None),
+        ("soon", None),
+        ("", None),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 60.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        # This zone says that it is not known; Python gives such a moment without one.
+        ("Wed, 21 Oct 2015 07:28:00 -0000", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00 +99999999999999999999", None),
+    ],
+)
+def test_no_retry_after_asks_for_more_than_a_minute(header: str, seconds: float | None) -> None:
+    assert error_from_response(429, b"", retry_after=header).retry_after == seconds
+    body = orjson.dumps(status_body(429, "x", details={"retryAfterSeconds": header}))
+    assert error_from_response(429, body).retry_after == seconds
+
+
+@given(
+    st.text(max_size=40)
+    | st.floats().map(str)
+    | st.from_regex(r"\A[A-Z][a-z]{2}, \d+ [A-Z][a-z]{2} \d+ \d+:\d+:\d+ (GMT|[+-]\d+)\Z")
+    | st.builds("Wed, {} Oct {} {}:28:00 {}".format, *[st.integers(-9, 99999)] * 4)
+)
+def test_whatever_a_retry_after_says_it_is_none_or_at_most_a_minute(header: str) -> None:
+    seconds = error_from_response(429, b"", retry_after=header).retry_after
+    assert seconds is None or 0.0 <= seconds <= 60.0
+
+
+@pytest.mark.parametrize("seconds", [86400.0, math.inf, math.nan, -1.0])
+def test_no_error_carries_a_longer_wait_whoever_makes_it(seconds: float) -> None:
+    waits = errors.TooManyRequests("", status=429, retry_after=seconds).retry_after
+    assert waits is None or 0.0 <= waits <= 60.0
+
+
+@pytest.mark.parametrize("seconds", [{}, [], True, None, {"a": "1"}])
+def test_odd_details_ask_for_no_wait(seconds: object) -> None:
+    body = orjson.dumps(status_body(429, "x", details={"retryAfterSeconds": seconds}))
+    assert error_from_response(429, body).retry_after is None
+
+
+def test_a_resource_version_that_is_too_large_is_told_by_its_cause() -> None:
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    body = status_body(504, "Timeout", "Too large resource version: 9", details={"causes": causes})
+    assert error_from_status(body).version_too_large
+    assert error_from_status(
+        status_body(504, "Timeout", "Too large resource version: 9, current: 1")
+    ).version_too_large
+    assert not error_from_status(status_body(504, "Timeout", "slow")).version_too_large
 
 
 def test_a_watch_error_event_takes_its_status_from_the_object() -> None:

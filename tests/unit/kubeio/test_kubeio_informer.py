@@ -16,11 +16,13 @@ from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, NotFound, 
 from kubeio.informer import Informer
 from kubeio.reflector import Phase, StaleList, Status, Timing
 from kubeio.store import Change
+from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import (
     WIDGET,
     FakeApi,
     error_event,
     refuse,
+    status_body,
     stream,
     until,
 )
@@ -302,13 +304,41 @@ async def test_a_server_that_ends_watches_at_once_is_not_hammered(
     assert len(api.lists) == 1
 
 
-async def test_a_watch_refused_three_times_leads_to_a_new_list(
-    api: FakeApi, client: Client
+@pytest.mark.parametrize("code", [429, 500, 503, 504])
+async def test_a_watch_that_is_refused_for_now_forces_no_list(
+    api: FakeApi, client: Client, code: int
 ) -> None:
-    api.watch_faults += [stream(error_event(500, "InternalError")) for _ in range(3)]
+    """Lists of all objects are the last thing that a server in trouble needs."""
+    api.watch_faults += [refuse(code, "x") for _ in range(4)]
+    api.watch_faults += [stream(error_event(code, "x")) for _ in range(4)]
     async with running(client) as seen:
         await until(lambda: api.watchers)
-    assert seen.errors == [ServerError] * 3
+        api.put("a")
+        await until(lambda: seen.changes)
+    assert len(seen.errors) == 8
+    assert len(api.lists) == 1
+
+
+TOO_LARGE: JsonObject = {
+    "message": "Too large resource version: 90, current: 20",
+    "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "x"}]},
+}
+
+
+@pytest.mark.parametrize(("code", "more"), [(410, {}), (504, TOO_LARGE), (400, {}), (422, {})])
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_version_that_the_server_cannot_use_leads_to_a_new_list(
+    api: FakeApi, client: Client, code: int, more: JsonObject, streamed: bool
+) -> None:
+    body = status_body(code, "x", **more)
+
+    async def refused(request: web.Request) -> web.StreamResponse:
+        return web.json_response(body, status=code)
+
+    event = orjson.dumps({"type": "ERROR", "object": body}) + b"\n"
+    api.watch_faults.append(stream(event) if streamed else refused)
+    async with running(client):
+        await until(lambda: api.watchers)
     assert len(api.lists) == 2
 
 
@@ -319,9 +349,11 @@ async def test_what_the_server_asks_for_is_waited(api: FakeApi, client: Client) 
         delays.append(delay)
 
     api.list_faults.append(refuse(429, "TooManyRequests", **{"Retry-After": "17"}))
+    api.list_faults.append(refuse(429, "TooManyRequests", **{"Retry-After": "86400"}))
     async with running(client, sleep=sleep):
         pass
     assert 17.0 <= delays[0] <= 17.01
+    assert 60.0 <= delays[1] <= 60.02
 
 
 async def test_a_list_that_fails_is_tried_again_and_reported(api: FakeApi, client: Client) -> None:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kubeio.errors import ApiError
+from kubeio.errors import ApiError, error_from_status
 from kubeio.lease import LeaseTimes, NotLeading, elapsed
 from kubeio.types import JsonObject
+from tests.unit.kubeio.fake_api import status_body
 from tests.unit.kubeio.lease_server import refusal
 from tests.unit.kubeio.lease_world import LOOK, START, after, simulated
 
@@ -142,6 +143,17 @@ def test_a_candidate_looks_again_when_the_lease_has_run_out() -> None:
         world.kill(first)
         assert after(world, 28.0) < 34.0
         assert second.leading
+
+
+def test_a_candidate_that_is_told_to_wait_a_day_looks_again_after_a_minute() -> None:
+    details = {"retryAfterSeconds": 86400}
+    with simulated() as world:
+        world.server.refusing = error_from_status(status_body(429, "Slow", details=details))
+        candidate = world.start("a")
+        world.run(1.0)
+        world.server.refusing = None
+        world.run(60.0 + LOOK)
+        assert candidate.leading
 
 
 def test_one_call_without_an_answer_does_not_cost_the_lease() -> None:

@@ -1,8 +1,9 @@
 """How long to wait before trying again: exponential with full jitter.
 
 Full jitter (a uniform draw between zero and the ceiling) spreads a herd of clients best; the
-ceiling grows by ``factor`` up to ``cap``. What the server asks for in Retry-After is a lower
-bound, with jitter on top, so that those told the same number do not return together.
+ceiling grows by ``factor`` up to ``cap``. What the server asks for in Retry-After
+(``errors.LONGEST_RETRY_AFTER`` at most) is a lower bound, with jitter on top, so that those told
+the same number do not return together.
 """
 
 import random

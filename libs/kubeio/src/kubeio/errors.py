@@ -27,18 +27,25 @@ error and passes through untouched.
 """
 
 import email.utils
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import orjson
 
 from kubeio.types import Json, JsonObject
 
+LONGEST_RETRY_AFTER: Final = 60.0
+"""Seconds. What a server, or a proxy before it, asks for beyond that is not waited: who comes back
+sooner costs it one request a minute, who does as told may have stopped working for a day."""
+
 _MAX_TEXT = 500
+_LONGEST_HEADER = 64
+_TOO_LARGE = "Too large resource version"
 _MANAGER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
 
@@ -110,7 +117,8 @@ class ApiError(KubeError):
         message: the server's own words.
         details: the Status object's ``details``, empty if there were none.
         causes: the parsed ``details.causes``.
-        retry_after: seconds the server asks us to wait, None if it does not say.
+        retry_after: seconds the server asks us to wait, at most ``LONGEST_RETRY_AFTER``; None if
+            it does not say.
     """
 
     def __init__(
@@ -127,8 +135,19 @@ class ApiError(KubeError):
         self.message = message
         self.details = details or {}
         self.causes = _causes(self.details)
-        self.retry_after = retry_after
+        # Here, so that no error carries a longer wait, wherever it was made.
+        self.retry_after = None if retry_after is None else _bounded(retry_after)
         super().__init__(f"{message or 'refused'} ({status} {self.reason})")
+
+    @property
+    def version_too_large(self) -> bool:
+        """True if the server does not know the resourceVersion yet, or never will: 504 Timeout.
+
+        API servers that name no cause for it say it in the message (``IsTooLargeResourceVersion``
+        of client-go).
+        """
+        named = any(cause.reason == "ResourceVersionTooLarge" for cause in self.causes)
+        return named or (self.status == 504 and self.message.startswith(_TOO_LARGE))
 
 
 class BadRequest(ApiError):
@@ -252,7 +271,8 @@ def error_from_response(
     Args:
         status: HTTP status code.
         body: the raw body: a Status object, or text, or a proxy's HTML page.
-        retry_after: the Retry-After header, in seconds or as an HTTP date.
+        retry_after: the Retry-After header, in seconds or as an HTTP date; what cannot be read
+            counts as missing.
         subject: method and path, used where the body says nothing readable.
     """
     parsed = _status_object(body)
@@ -318,18 +338,29 @@ def _causes(details: Mapping[str, Json]) -> tuple[Cause, ...]:
     )
 
 
-def _seconds(value: object) -> float | None:
-    if value is None:
+def _seconds(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    text = str(value)
+    if len(text) > _LONGEST_HEADER:
         return None
     try:
-        return max(0.0, float(str(value)))
+        return _bounded(float(text))
     except ValueError:
-        return _until(str(value))
+        return _until(text)
+
+
+def _bounded(seconds: float) -> float | None:
+    # float() reads "inf" and "nan", too, and 1e400 is inf.
+    return min(max(0.0, seconds), LONGEST_RETRY_AFTER) if math.isfinite(seconds) else None
 
 
 def _until(http_date: str) -> float | None:
     try:
         moment = email.utils.parsedate_to_datetime(http_date)
-    except ValueError:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    return _bounded(seconds)

@@ -4,13 +4,15 @@ How each way of ending goes on:
 
 * the server ends the watch after its time: watch again from the last version;
 * the connection breaks or stands still: the same, after a moment;
-* 410, as HTTP status or in the stream: list again;
+* 410, as HTTP status or in the stream: list again; so where the version is too large for the
+  server, or it cannot read the version (400, 422);
 * an event that cannot be read: list again, since whoever goes on from the version before is sent
   the same event;
-* any other refusal: watch again after a growing delay, list again after three in a row;
+* any other refusal: watch again after a growing delay. Lists would be the last thing that a
+  server in trouble needs;
 * a list fails: list again after a growing delay, for ever; ``on_status`` carries the error.
 
-Every delay has full jitter and honours Retry-After. A list is a consistent read (no
+Every delay has full jitter and honours Retry-After, up to a minute. A list is a consistent read (no
 resourceVersion), so what it shows is never older than what was seen before. Should its version
 be lower all the same, three times in a row, then the server's storage was restored from a
 backup and is taken as it is.
@@ -28,7 +30,15 @@ from typing import NoReturn
 
 from kubeio.backoff import Backoff
 from kubeio.client import Client
-from kubeio.errors import ApiError, ConnectionLost, Gone, KubeError, Malformed
+from kubeio.errors import (
+    ApiError,
+    BadRequest,
+    ConnectionLost,
+    Gone,
+    Invalid,
+    KubeError,
+    Malformed,
+)
 from kubeio.metadata import fault_in
 from kubeio.resource import Resource
 from kubeio.store import Store
@@ -37,7 +47,7 @@ from kubeio.watch import WatchEvent
 
 log = logging.getLogger(__name__)
 
-_TRIES = 3  # of the same thing before something bigger is tried
+_TRIES = 3  # lists older than what was seen before one is taken as it is
 _YIELD_EVERY = 100  # objects taken from a list before other tasks get a turn
 
 
@@ -112,7 +122,6 @@ class Reflector:
     version: str | None = None
     last_contact: float | None = None
     _bookmarks: bool = False
-    _refusals: int = 0
     _stale_lists: int = 0
     _backoff: Backoff = field(init=False)
     _relists: Backoff = field(init=False)
@@ -189,7 +198,7 @@ class Reflector:
                     self._take(event)
                     if silent:
                         silent = False
-                        self._steady()
+                        self._backoff.reset()
         except ConnectionLost as lost:
             idled = lost.timeout and self.clock() - started >= self.timing.idle
             if self._bookmarks or not idled:
@@ -228,22 +237,16 @@ class Reflector:
         """Start the delays over if a watch lasted long enough; return whether it did."""
         lasted = self.clock() - started >= self.timing.steady
         if lasted:
-            self._steady()
+            self._backoff.reset()
             self._relists.reset()
         return lasted
-
-    def _steady(self) -> None:
-        self._backoff.reset()
-        self._refusals = 0
 
     async def _wait_after(self, error: KubeError) -> None:
         if isinstance(error, Malformed):
             await self._wait_to_list(error)
             return
-        self._refusals = self._refusals + 1 if isinstance(error, ApiError) else 0
-        if isinstance(error, Gone) or self._refusals >= _TRIES:
+        if isinstance(error, ApiError) and _speaks_of_version(error):
             self.version = None
-            self._refusals = 0
         retry_after = error.retry_after if isinstance(error, ApiError) else None
         delay = self._backoff.next(retry_after)
         self.on_status(Status(Phase.WAITING, error, delay))
@@ -255,3 +258,8 @@ class Reflector:
         delay = self._relists.next()
         self.on_status(Status(Phase.WAITING, error, delay))
         await self.sleep(delay)
+
+
+def _speaks_of_version(error: ApiError) -> bool:
+    """Return whether a watch was refused for where it was to begin; nothing else of it varies."""
+    return isinstance(error, Gone | BadRequest | Invalid) or error.version_too_large
