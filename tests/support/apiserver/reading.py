@@ -86,7 +86,8 @@ class Reader:
             return watch
         if not version.isdigit():
             raise status.bad_request(f'Invalid value: "{version}": invalid resourceVersion')
-        self.storage.check(int(version))
+        watch.since = int(version)
+        self.storage.check(watch.since)
         watch.begin(table.since(int(version)), [])
         return watch
 

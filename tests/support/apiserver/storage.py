@@ -56,6 +56,14 @@ class Table:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """All objects as they were at a resourceVersion."""
+
+    version: int
+    objects: dict[StorageName, dict[Key, JsonObject]]
+
+
 @dataclass(slots=True)
 class Storage:
     """All objects.
@@ -99,6 +107,20 @@ class Storage:
             listener(change)
         for observer in tuple(self.listeners):
             observer(name, change)
+
+    def backup(self) -> "Backup":
+        """Return what is stored now."""
+        return Backup(self.version, {name: dict(one.objects) for name, one in self.tables.items()})
+
+    def restore(self, backup: "Backup") -> None:
+        """Go back to a backup; its resourceVersions are given a second time, as by etcd.
+
+        Controllers of the server are not told, and watches go on.
+        """
+        self.version = self.oldest = backup.version
+        for name, table in self.tables.items():
+            table.objects = dict(backup.objects.get(name, {}))
+            table.history.clear()
 
     def compact(self) -> None:
         """Forget the history; watches and lists from an older version answer 410."""

@@ -21,6 +21,8 @@ class Watch:
 
     Attributes:
         seconds: How long it lasts.
+        since: The version that it begins after. In the future it is silent until that is reached,
+            as recorded from Kubernetes 1.36: no event, no bookmark, no error.
         delay: Returns how many seconds the next event takes to arrive.
     """
 
@@ -31,6 +33,7 @@ class Watch:
     selection: Selection
     bookmarks: bool
     seconds: float
+    since: int = 0
     delay: Callable[[], float] = lambda: 0.0
     broken: bool = False
     _lines: deque[tuple[float, bytes]] = field(default_factory=deque)
@@ -52,7 +55,7 @@ class Watch:
     def take(self, change: Change) -> None:
         """Put a change into the stream, as the event that it is to this selection."""
         event = self._event(change)
-        if event is None:
+        if event is None or change.version <= self.since:
             return
         key = (event, self.api_version, self.selection.metadata_only)
         line = change.lines.get(key)
@@ -104,7 +107,8 @@ class Watch:
                 return None
             if self.bookmarks and now >= self._bookmark_at and not self._lines:
                 self._bookmark_at = now + BOOKMARK_SECONDS
-                return self._bookmark()
+                if self.storage.version >= self.since:
+                    return self._bookmark()
             # A bookmark does not overtake an event that is on its way.
             comes = self._lines[0][0] if self._lines else self._bookmark_at
             await self._wait(min(self._end, comes))

@@ -85,6 +85,7 @@ class FakeApi:
     watch_faults: deque[Fault] = field(default_factory=deque)
     handlers: dict[str, Fault] = field(default_factory=dict)
     watchers: list[asyncio.Queue[bytes | None]] = field(default_factory=list)
+    begins: dict[asyncio.Queue[bytes | None], int] = field(default_factory=dict)
     uids: int = 0
     silent: bool = False
 
@@ -94,6 +95,15 @@ class FakeApi:
 
     @property
     def lists(self) -> list[Seen]:
+        return [one for one in self._reads if one.query.get("limit") != "1"]
+
+    @property
+    def checks(self) -> list[Seen]:
+        """Return the lists of one object, which ask for the version alone."""
+        return [one for one in self._reads if one.query.get("limit") == "1"]
+
+    @property
+    def _reads(self) -> list[Seen]:
         return [one for one in self.seen if one.path == PATH and "watch" not in one.query]
 
     @property
@@ -143,13 +153,25 @@ class FakeApi:
         """Forget the history: watches from before now get 410."""
         self.compacted = self.version
 
+    def restore(self, version: int, *names: str) -> None:
+        """Go back to an earlier version, in which there were these objects, and go on from there.
+
+        Watches go on; what a real API server does with them is in
+        `docs/design/20261122.watches-and-waits.md`.
+        """
+        self.version = version
+        self.objects = {name: self.objects[name] for name in names}
+        self.log.clear()
+
     def end_watches(self) -> None:
         for queue in self.watchers:
             queue.put_nowait(None)
 
     def _send(self, line: bytes) -> None:
         for queue in () if self.silent else self.watchers:
-            queue.put_nowait(line)
+            # A watch from the future is accepted, and silent until its version is reached.
+            if self.version >= self.begins[queue]:
+                queue.put_nowait(line)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         self.seen.append(
@@ -197,6 +219,7 @@ class FakeApi:
         for version, line in self.log:
             if version > since:
                 queue.put_nowait(line)
+        self.begins[queue] = since
         self.watchers.append(queue)
         try:
             while (line_or_end := await queue.get()) is not None:

@@ -191,6 +191,7 @@ async def test_what_came_before_a_break_counts(api: FakeApi, client: Client) -> 
     api.version = 10
     api.watch_faults.append(stream(line, b'{"type":"ADDED","obj'))
     async with running(client) as seen:
+        api.version = 11
         await until(lambda: len(api.watches) == 2)
     assert seen.told == [("added", "a")]
     assert api.watches[1].query["resourceVersion"] == "11"
@@ -201,6 +202,7 @@ async def test_a_silent_watch_is_given_up(api: FakeApi, client: Client) -> None:
     api.watch_faults += [stream(orjson.dumps(bookmark) + b"\n", hang=True)]
     timing = Timing(idle=0.05, backoff=(0.01, 0.05))
     async with running(client, timing=timing) as seen:
+        api.version = 44
         await until(lambda: len(api.watches) == 2)
     assert seen.errors[:1] == [ConnectionLost]
     assert api.watches[1].query["resourceVersion"] == "44"
@@ -212,6 +214,7 @@ async def test_quiet_hours_do_not_make_it_slow(api: FakeApi, client: Client) -> 
     async def sleep(delay: float) -> None:
         delays.append(delay)
 
+    api.version = 44
     bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "44"}}}
     api.watch_faults += [stream(orjson.dumps(bookmark) + b"\n", hang=True)]
     api.watch_faults += [stream(hang=True) for _ in range(8)]
@@ -266,8 +269,10 @@ async def test_a_list_that_is_stale_for_once_changes_nothing(api: FakeApi, clien
     async def answer(request: web.Request) -> web.StreamResponse:
         return web.json_response(stale)
 
-    async with running(client) as seen:
+    now = [0.0]
+    async with running(client, clock=lambda: now[0]) as seen:
         await until(lambda: api.watchers)
+        now[0] += 500.0  # the watch ends at its time
         api.list_faults.append(answer)
         api.watch_faults.append(refuse(410, "Expired"))
         api.end_watches()
@@ -324,8 +329,12 @@ TOO_LARGE: JsonObject = {
     "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "x"}]},
 }
 
+UNREADABLE: JsonObject = {"message": 'resourceVersion: Invalid value: "a": strconv.ParseUint: x'}
 
-@pytest.mark.parametrize(("code", "more"), [(410, {}), (504, TOO_LARGE), (400, {}), (422, {})])
+
+@pytest.mark.parametrize(
+    ("code", "more"), [(410, {}), (504, TOO_LARGE), (400, {}), (422, {}), (500, UNREADABLE)]
+)
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_a_version_that_the_server_cannot_use_leads_to_a_new_list(
     api: FakeApi, client: Client, code: int, more: JsonObject, streamed: bool
@@ -393,8 +402,10 @@ async def test_a_list_older_than_what_was_seen_is_not_believed_at_first(
 ) -> None:
     api.version = 100
     api.put("a")
-    async with running(client) as seen:
+    now = [0.0]
+    async with running(client, clock=lambda: now[0]) as seen:
         await until(lambda: api.watchers)
+        now[0] += 500.0  # the watch ends at its time
         restored = {**api.objects["a"]}
         restored["metadata"] = {**restored["metadata"], "resourceVersion": "40"}
         api.objects["a"] = restored
@@ -405,6 +416,111 @@ async def test_a_list_older_than_what_was_seen_is_not_believed_at_first(
         await until(lambda: seen.informer.highest_version == 50)
         assert seen.versions() == {"a": "40"}
     assert seen.errors == [Gone, StaleList, StaleList]
+
+
+@asynccontextmanager
+async def restored(api: FakeApi, client: Client, **options: Any) -> AsyncIterator[Watched]:
+    """Run an informer that saw more than the API server knows after its restore."""
+    api.put("a")
+    async with running(client, **options) as seen:
+        await until(lambda: api.watchers)
+        kept = dict(api.objects)
+        api.put("a", note="lost")
+        api.put("lost")
+        for number in range(20):
+            api.put(f"w{number}")
+        await until(lambda: seen.versions() == truth(api))
+        version, api.objects["a"] = int(kept["a"]["metadata"]["resourceVersion"]), kept["a"]
+        api.restore(version, "a")
+        yield seen
+
+
+@pytest.mark.parametrize("end", ["in order", "broken", "refused"])
+async def test_after_a_restore_of_etcd_a_watch_that_ends_shows_the_truth_again(
+    api: FakeApi, client: Client, end: str
+) -> None:
+    async with restored(api, client) as seen:
+        if end == "broken":
+            api.watch_faults.append(stream(abort=True))
+        elif end == "refused":
+            api.watch_faults += [refuse(503, "ServiceUnavailable") for _ in range(2)]
+        api.end_watches()
+        await until(lambda: seen.versions() == truth(api))
+        await until(lambda: api.watchers)
+        api.put("a", note="new")
+        api.put("b")
+        await until(lambda: seen.versions() == truth(api))
+        assert seen.informer.highest_version == api.version
+        assert seen.informer.observe(api.put("a", note="mine"))
+
+
+async def test_after_a_restore_of_etcd_a_watch_that_stays_silent_shows_the_truth_again(
+    api: FakeApi, client: Client
+) -> None:
+    """A watch that begins in the future is accepted, and sends neither events nor bookmarks."""
+    async with restored(api, client, timing=Timing(idle=0.1, backoff=(0.01, 0.05))) as seen:
+        api.put("b")
+        await until(lambda: seen.versions() == truth(api))
+
+
+async def test_a_bookmark_of_an_earlier_version_leads_to_a_new_list(
+    api: FakeApi, client: Client
+) -> None:
+    async with restored(api, client) as seen:
+        line = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(api.version)}}}
+        api.watchers[0].put_nowait(orjson.dumps(line) + b"\n")
+        await until(lambda: seen.versions() == truth(api))
+
+
+async def test_a_restore_is_logged(
+    api: FakeApi, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with restored(api, client) as seen:
+        api.end_watches()
+        await until(lambda: seen.versions() == truth(api))
+    assert (
+        "widgets.example.dev is listed anew: the API server is at resource version 11, but 33 was "
+        "seen before, as after a restore of its storage" in caplog.messages
+    )
+
+
+async def test_a_watch_that_ends_before_its_time_is_compared_and_goes_on(
+    api: FakeApi, client: Client
+) -> None:
+    """By one request for one object's metadata, whatever it is."""
+    api.put("a")
+    options: dict[str, Any] = {"label_selector": "b=c", "namespace": None}
+    async with running(client, **options) as seen:
+        await until(lambda: api.watchers)
+        api.end_watches()
+        await until(lambda: len(api.watches) == 2 and api.watchers)
+        api.put("b")
+        await until(lambda: len(seen.changes) == 2)
+    [check] = api.checks
+    assert check.query == {"limit": "1"}
+    assert "PartialObjectMetadata" in check.headers["Accept"]
+    assert len(api.lists) == 1
+
+
+async def test_a_watch_that_ends_at_its_time_is_not_compared(api: FakeApi, client: Client) -> None:
+    now = [0.0]
+    async with running(client, clock=lambda: now[0]):
+        await until(lambda: api.watchers)
+        now[0] += 500.0
+        api.end_watches()
+        await until(lambda: len(api.watches) == 2)
+    assert api.checks == []
+
+
+async def test_a_version_that_cannot_be_compared_is_told(api: FakeApi, client: Client) -> None:
+    api.put("a")
+    async with running(client) as seen:
+        await until(lambda: api.watchers)
+        api.list_faults += [refuse(403, "Forbidden"), refuse(500, "InternalError")]
+        api.end_watches()
+        await until(lambda: len(api.watches) == 2)
+    assert seen.errors == [Forbidden, ServerError]
+    assert len(api.lists) == 1
 
 
 async def test_metadata_only_keeps_no_more_than_metadata(api: FakeApi, client: Client) -> None:

@@ -159,8 +159,9 @@ async def test_a_burst_of_events_in_one_chunk_does_not_hold_the_loop(
     """A watch that goes on after a while is sent what it missed as fast as the network takes it."""
     burst = b"".join(added(name=f"w{n}", resourceVersion=str(11 + n)) for n in range(5000))
     api.watch_faults.append(stream(burst, hang=True))
-    most, before = 0, 0
+    most = 0
     async with running(client) as seen:
+        before = len(seen.changes)
         while len(seen.changes) < 5000:
             await asyncio.sleep(0)
             most, before = max(most, len(seen.changes) - before), len(seen.changes)

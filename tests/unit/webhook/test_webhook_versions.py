@@ -132,6 +132,20 @@ async def test_a_version_is_parsed_once_until_it_changes() -> None:
     assert list(after.plans) == ["other"]
 
 
+async def test_a_version_that_changed_is_parsed_anew_whatever_its_resource_version() -> None:
+    """After a restore of etcd a resourceVersion may come a second time."""
+    api = OperatorVersionsApi([version("first-1", 5)])
+    async with following(api) as source:
+        assert await source.get("ns", "first-1") is not None
+        assert source._parsed != {}
+        api.events.put_nowait({"type": "MODIFIED", "object": version("first-1", 11, plan="other")})
+
+        async def forgotten() -> bool:
+            return source._parsed == {}
+
+        await until(forgotten)
+
+
 async def test_one_that_is_not_cached_yet_is_read_once_for_each_request() -> None:
     api = OperatorVersionsApi(live={"new-1": version("new-1", 12)})
     async with following(api) as source:

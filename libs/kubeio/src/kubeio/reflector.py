@@ -5,9 +5,11 @@ How each way of ending goes on:
 * the server ends the watch after its time: watch again from the last version;
 * the connection breaks or stands still: the same, after a moment;
 * 410, as HTTP status or in the stream: list again; so where the version is too large for the
-  server, or it cannot read the version (400, 422);
+  server, or it cannot read the version;
 * an event that cannot be read: list again, since whoever goes on from the version before is sent
   the same event;
+* a watch ends before its time, breaks, stands still, or the server fails: ask for the version of
+  the server first, and list again if it is lower than what was seen before;
 * any other refusal: watch again after a growing delay. Lists would be the last thing that a
   server in trouble needs;
 * a list fails: list again after a growing delay, for ever; ``on_status`` carries the error.
@@ -15,7 +17,8 @@ How each way of ending goes on:
 Every delay has full jitter and honours Retry-After, up to a minute. A list is a consistent read (no
 resourceVersion), so what it shows is never older than what was seen before. Should its version
 be lower all the same, three times in a row, then the server's storage was restored from a
-backup and is taken as it is.
+backup and is taken as it is. A watch that goes on from before that is accepted, and silent for as
+long as its version is in the future; hence the question before it.
 """
 
 import asyncio
@@ -38,6 +41,7 @@ from kubeio.errors import (
     Invalid,
     KubeError,
     Malformed,
+    ServerError,
 )
 from kubeio.metadata import fault_in
 from kubeio.resource import Resource
@@ -48,6 +52,7 @@ from kubeio.watch import WatchEvent
 log = logging.getLogger(__name__)
 
 _TRIES = 3  # lists older than what was seen before one is taken as it is
+_EARLY = 5.0  # seconds before its time at which the end of a watch is none of the usual
 _YIELD_EVERY = 100  # objects taken from a list before other tasks get a turn
 
 
@@ -122,6 +127,8 @@ class Reflector:
     version: str | None = None
     last_contact: float | None = None
     _bookmarks: bool = False
+    _doubtful: bool = False
+    """Whether the server may have been restored since the version was seen."""
     _stale_lists: int = 0
     _backoff: Backoff = field(init=False)
     _relists: Backoff = field(init=False)
@@ -136,6 +143,8 @@ class Reflector:
         """List and watch until cancelled; raises only what a handler or indexer raises."""
         while True:
             try:
+                if self.version is not None and self._doubtful:
+                    await self._compare()
                 if self.version is None:
                     await self._list()
                 await self._watch()
@@ -166,6 +175,7 @@ class Reflector:
                     await asyncio.sleep(0)
         self.store.end_list(parse_version(version), force=force)
         self.version = version
+        self._doubtful = False
         self._stale_lists = 0
 
     def _prepared(self, item: JsonObject) -> JsonObject:
@@ -188,27 +198,61 @@ class Reflector:
             )
         return True
 
+    async def _compare(self) -> None:
+        """Have everything listed anew if the server is at an earlier version than was seen."""
+        scope = self.scope
+        # Of one object, whichever that is, the metadata: the version of the list is what counts.
+        pages = self.client.pages(
+            scope.resource, namespace=scope.namespace, limit=1, metadata_only=True
+        )
+        async with aclosing(pages):
+            version = (await anext(pages)).resource_version
+        self.last_contact = self.clock()
+        self._doubtful = False
+        self._must_not_be_earlier(version)
+
+    def _must_not_be_earlier(self, version: str) -> None:
+        number = parse_version(version)
+        if number is None or number >= self.store.highest:
+            return
+        log.warning(
+            "%s is listed anew: the API server is at resource version %s, but %s was seen before, "
+            "as after a restore of its storage",
+            self.scope.resource.name,
+            number,
+            self.store.highest,
+        )
+        self.version = None
+        # How long it could not be reached says nothing of how long it takes from here on.
+        self._backoff.reset()
+
     async def _watch(self) -> None:
         self.on_status(Status(Phase.WATCHING))
         started = self.clock()
+        seconds = self.rng.randint(*self.timing.watch)
         silent = True
         try:
-            async with aclosing(self._stream()) as stream:
+            async with aclosing(self._stream(seconds)) as stream:
                 async for event in stream:
                     self._take(event)
+                    if self.version is None:
+                        return
                     if silent:
                         silent = False
                         self._backoff.reset()
         except ConnectionLost as lost:
             idled = lost.timeout and self.clock() - started >= self.timing.idle
+            self._doubtful = True
             if self._bookmarks or not idled:
                 self._steady_after(started)
                 raise
+        else:
+            self._doubtful = self.clock() - started < seconds - _EARLY
         if not self._steady_after(started) and silent:
             # A server that accepts watches only to end them at once must not be hammered.
             await self.sleep(self._backoff.next())
 
-    def _stream(self) -> AsyncGenerator[WatchEvent, None]:
+    def _stream(self, seconds: int) -> AsyncGenerator[WatchEvent, None]:
         assert self.version is not None
         scope = self.scope
         return self.client.watch(
@@ -216,7 +260,7 @@ class Reflector:
             namespace=scope.namespace,
             resource_version=self.version,
             label_selector=scope.label_selector,
-            timeout_seconds=self.rng.randint(*self.timing.watch),
+            timeout_seconds=seconds,
             metadata_only=scope.metadata_only,
             idle_timeout=self.timing.idle,
         )
@@ -230,8 +274,14 @@ class Reflector:
                 self.store.remove(event.object)
             case "BOOKMARK":
                 self._bookmarks = True
-                self.store.reach(parse_version(event.object["metadata"]["resourceVersion"]))
+                self._take_bookmark(event.object["metadata"]["resourceVersion"])
+                return
         self.version = event.object["metadata"]["resourceVersion"]
+
+    def _take_bookmark(self, version: str) -> None:
+        self.version = version
+        self._must_not_be_earlier(version)
+        self.store.reach(parse_version(version))
 
     def _steady_after(self, started: float) -> bool:
         """Start the delays over if a watch lasted long enough; return whether it did."""
@@ -247,6 +297,9 @@ class Reflector:
             return
         if isinstance(error, ApiError) and _speaks_of_version(error):
             self.version = None
+        elif isinstance(error, ServerError):
+            # Such as from a load balancer while no API server is there.
+            self._doubtful = True
         retry_after = error.retry_after if isinstance(error, ApiError) else None
         delay = self._backoff.next(retry_after)
         self.on_status(Status(Phase.WAITING, error, delay))
@@ -262,4 +315,7 @@ class Reflector:
 
 def _speaks_of_version(error: ApiError) -> bool:
     """Return whether a watch was refused for where it was to begin; nothing else of it varies."""
-    return isinstance(error, Gone | BadRequest | Invalid) or error.version_too_large
+    if isinstance(error, Gone | BadRequest | Invalid) or error.version_too_large:
+        return True
+    # Kubernetes 1.36 answers so, with 500, where it cannot read the version.
+    return error.message.startswith("resourceVersion: Invalid value")

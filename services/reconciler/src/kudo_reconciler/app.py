@@ -290,8 +290,8 @@ class App:
     def _version_changed(self, change: Change) -> None:
         """Have the Instances of an OperatorVersion worked on."""
         metadata = change.object["metadata"]
-        if change.kind == "deleted":
-            self._versions.forget((metadata["namespace"], metadata["name"]))
+        # With every change: after a restore of etcd a resourceVersion may come a second time.
+        self._versions.forget((metadata["namespace"], metadata["name"]))
         reference = f"{metadata['namespace']}/{metadata['name']}"
         for instance in self._instances.informer.by_index(_BY_VERSION, reference):
             self.queue.add(_key(instance))

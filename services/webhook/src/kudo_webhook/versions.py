@@ -123,9 +123,9 @@ class InformedVersions:
         return known
 
     def _forget(self, change: Change) -> None:
-        if change.kind == "deleted":
-            metadata = change.object["metadata"]
-            self._parsed.pop((metadata["namespace"], metadata["name"]), None)
+        # With every change: after a restore of etcd a resourceVersion may come a second time.
+        metadata = change.object["metadata"]
+        self._parsed.pop((metadata["namespace"], metadata["name"]), None)
 
     async def _read_live(self, namespace: str, name: str) -> JsonObject | None:
         try:

@@ -56,7 +56,7 @@ class VersionStore:
         return self._parse(key, raw)
 
     def forget(self, key: VersionKey) -> None:
-        """Forget an OperatorVersion that is gone."""
+        """Forget an OperatorVersion that changed or is gone."""
         self._parsed.pop(key, None)
 
     def _parse(self, key: VersionKey, raw: JsonObject) -> OperatorVersion:
