@@ -37,7 +37,7 @@ async def test_a_kind_whose_list_fails_is_polled_and_watched_later(
     await reconcilers.start("watching", await proxy.listen("watching"))
     await world.apply(waits_for_a_deployment(), new_instance("i", "waits-1"))
 
-    why = "deployments.apps are not watched yet (LIST: not today (500 InternalError)): polled"
+    why = "deployments.apps cannot be watched now (not today (500 InternalError)): polled"
     await world.until("i", lambda i: why in messages(i, "deploy"), "a step that says why it polls")
     unknown = await world.until(
         "i", lambda i: ready(i).get("reason") == "ResourcesUnknown", "Ready to be unknown"

@@ -50,7 +50,7 @@ async def test_changes_and_phases_are_told_with_their_resource(
         api.put("a")
         await until(lambda: changes)
     assert changes == ["widgets added"]
-    assert phases[:2] == ["widgets listing", "widgets watching"]
+    assert phases[:3] == ["widgets listing", "widgets opening", "widgets watching"]
 
 
 async def test_a_refusal_is_raised_and_remembered_for_a_while(api: FakeApi, client: Client) -> None:

@@ -12,7 +12,7 @@ from kudo_reconciler.metrics.labels import WATCH_ENDINGS
 from kudo_reconciler.metrics.watches import WatchCollector, WatchRestarts
 from kudo_reconciler.resources import CONFIG_MAPS, INSTANCES
 
-LISTING, WATCHING = Status(Phase.LISTING), Status(Phase.WATCHING)
+LISTING, WATCHING = Status(Phase.LISTING), Status(Phase.OPENING)
 TENANTS = [Resource(f"g{n}.dev", "v1", "Pod", "pods", namespaced=True) for n in (1, 2)]
 
 

@@ -14,7 +14,7 @@ from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
-from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, refuse, until
+from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, refuse, stream, until
 
 OURS = {"heritage": "kudo", "kudo.dev/instance": "i"}
 TIMING = Timing(backoff=(0.01, 0.02), steady=0.01)
@@ -66,7 +66,7 @@ async def test_a_slow_list_holds_its_first_caller_shortly_and_nobody_after_that(
             assert not await seen.watch(WIDGET)
         assert seen.is_late(WIDGET)
         why = seen.why_unwatched(WIDGET)
-        assert why == "widgets.example.dev are not watched yet (LIST: no answer yet): polled"
+        assert why == "widgets.example.dev are not watched yet (no answer yet): polled"
         assert seen.informers() == []
         answer.set()
         await until(lambda: seen.watched(WIDGET))
@@ -100,7 +100,7 @@ async def test_why_a_list_fails_is_told(api: FakeApi) -> None:
         assert not await seen.watch(WIDGET)
         assert not seen.is_late(WIDGET)
         assert seen.why_unwatched(WIDGET) == (
-            "widgets.example.dev are not watched yet (LIST: no (500 InternalError)): polled"
+            "widgets.example.dev cannot be watched now (no (500 InternalError)): polled"
         )
 
 
@@ -110,9 +110,52 @@ async def test_a_refused_kind_is_not_asked_for_again_at_once(api: FakeApi) -> No
         for _ in range(3):
             assert not await seen.watch(WIDGET)
         assert seen.why_unwatched(WIDGET) == (
-            "widgets.example.dev cannot be watched (no (403 Forbidden)): polled"
+            "widgets.example.dev may not be watched (no (403 Forbidden)); give the reconciler the "
+            "right to list and watch widgets.example.dev in all namespaces: polled"
         )
     assert len(api.lists) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "why"),
+    [
+        (404, "NotFound", "does not serve them (no (404 NotFound))"),
+        (405, "MethodNotAllowed", "has no list or watch of them (no (405 MethodNotAllowed))"),
+    ],
+)
+async def test_a_kind_that_is_not_there_is_not_told_as_a_right_that_is_missing(
+    api: FakeApi, code: int, reason: str, why: str
+) -> None:
+    api.list_faults.append(refuse(code, reason))
+    async with observer(api) as seen:
+        assert not await seen.watch(WIDGET)
+        told = seen.why_unwatched(WIDGET)
+    assert told == f"widgets.example.dev cannot be watched: the API server {why}: polled"
+
+
+@pytest.mark.parametrize(
+    ("verb", "fault"),
+    [
+        ("list", refuse(429, "TooManyRequests")),
+        ("watch", refuse(429, "TooManyRequests")),
+        ("list", refuse(503, "ServiceUnavailable")),
+        ("watch", refuse(503, "ServiceUnavailable")),
+        ("list", stream(abort=True)),
+    ],
+    ids=["list 429", "watch 429", "list 503", "watch 503", "list lost"],
+)
+async def test_what_passes_is_not_told_as_a_right_that_is_missing(
+    api: FakeApi, verb: str, fault: Any
+) -> None:
+    faults = api.list_faults if verb == "list" else api.watch_faults
+    faults += [fault] * 1000
+    async with observer(api, sync_timeout=0.01) as seen:
+        await seen.watch(WIDGET)
+        await until(lambda: "cannot be watched now" in seen.why_unwatched(WIDGET))
+        assert "right" not in seen.why_unwatched(WIDGET)
+        faults.clear()
+        await until(lambda: seen.watched(WIDGET))
+        assert seen.why_unwatched(WIDGET) == ""
 
 
 async def test_a_refused_kind_is_watched_once_it_may_be(api: FakeApi) -> None:
@@ -140,7 +183,7 @@ async def test_what_the_api_server_says_is_cut(api: FakeApi) -> None:
     async with observer(api) as seen:
         assert not await seen.watch(WIDGET)
         why = seen.why_unwatched(WIDGET)
-    assert why.endswith("x ...): polled")
+    assert "x ...); give" in why
     assert why.count("x") < 200
 
 
@@ -151,9 +194,22 @@ async def test_a_right_that_is_taken_away_is_told(api: FakeApi) -> None:
         api.watch_faults.append(refuse(403, "Forbidden", **{"Retry-After": "60"}))
         api.end_watches()
         await until(lambda: not seen.watched(WIDGET))
-        assert "cannot be watched (no (403 Forbidden))" in seen.why_unwatched(WIDGET)
+        assert "may not be watched (no (403 Forbidden))" in seen.why_unwatched(WIDGET)
         assert not await seen.watch(WIDGET)
     assert len(api.lists) == 1
+
+
+async def test_a_kind_is_not_watched_before_the_api_server_accepts_the_watch(
+    api: FakeApi,
+) -> None:
+    """The right to list may be there, and that to watch not."""
+    api.put("a", labels=OURS)
+    api.watch_faults.append(refuse(403, "Forbidden"))
+    watched: list[Resource] = []
+    async with observer(api, on_watched=watched.append) as seen:
+        assert not await seen.watch(WIDGET)
+        assert not seen.sees(WIDGET, "ns", "a")
+    assert watched == []
 
 
 async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -> None:
@@ -165,9 +221,11 @@ async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -
             api.watch_faults.append(failing)
         return await refuse(500, "InternalError")(request)
 
-    api.watch_faults.append(failing)
     async with observer(api) as seen:
         assert await seen.watch(WIDGET)
+        await until(lambda: api.watchers)
+        api.watch_faults.append(failing)
+        api.end_watches()
         await until(lambda: not seen.sees(WIDGET, "ns", "a"))
         why = seen.why_unwatched(WIDGET)
         assert (

@@ -236,6 +236,7 @@ class Client:
         timeout_seconds: int = 300,
         metadata_only: bool = False,
         idle_timeout: float | None = None,
+        on_open: Callable[[], None] | None = None,
     ) -> AsyncGenerator[WatchEvent, None]:
         """Yield changes after ``resource_version`` until the server ends the watch.
 
@@ -243,7 +244,8 @@ class Client:
         it may be left early, so that the connection is closed at once.
 
         After ``idle_timeout`` seconds without a byte the connection counts as dead; by default
-        that is 30 s longer than the server would keep it.
+        that is 30 s longer than the server would keep it. ``on_open`` is called once the server has
+        accepted the watch.
 
         Raises:
             Gone: the version is too old (as HTTP status or in the stream); list again.
@@ -265,6 +267,8 @@ class Client:
             path, query=query, accept=accept, idle_timeout=idle, headers=self._headers
         )
         async with watched as chunks:
+            if on_open is not None:
+                on_open()
             async for event in events(chunks, path):
                 if event.type == "BOOKMARK":
                     _identify_bookmark(event.object, resource, path)

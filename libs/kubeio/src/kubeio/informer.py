@@ -98,7 +98,7 @@ class Informer:
         await self._reflector.run()
 
     async def wait_synced(self, timeout: float | None = None, *, fail_fast: bool = False) -> None:
-        """Wait until the first list is in.
+        """Wait until the first list is in, and the API server has accepted the watch after it.
 
         Args:
             timeout: seconds, None for no limit.

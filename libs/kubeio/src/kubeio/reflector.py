@@ -57,9 +57,10 @@ _YIELD_EVERY = 100  # objects taken from a list before other tasks get a turn
 
 
 class Phase(enum.StrEnum):
-    """What a reflector is doing."""
+    """What a reflector is doing; WATCHING only once the server has accepted the watch."""
 
     LISTING = "listing"
+    OPENING = "opening"
     WATCHING = "watching"
     WAITING = "waiting"
 
@@ -227,7 +228,7 @@ class Reflector:
         self._backoff.reset()
 
     async def _watch(self) -> None:
-        self.on_status(Status(Phase.WATCHING))
+        self.on_status(Status(Phase.OPENING))
         started = self.clock()
         seconds = self.rng.randint(*self.timing.watch)
         silent = True
@@ -263,7 +264,11 @@ class Reflector:
             timeout_seconds=seconds,
             metadata_only=scope.metadata_only,
             idle_timeout=self.timing.idle,
+            on_open=self._opened,
         )
+
+    def _opened(self) -> None:
+        self.on_status(Status(Phase.WATCHING))
 
     def _take(self, event: WatchEvent) -> None:
         self.last_contact = self.clock()

@@ -1,7 +1,7 @@
 """How the watches are: how often they began anew, and when the API server last said something.
 
-watching -> watching   ended by the server after its time
-watching -> waiting    lost: gone (410), malformed (an event that cannot be read), silent (nothing
+opening -> opening     ended by the server after its time
+opening -> waiting     lost: gone (410), malformed (an event that cannot be read), silent (nothing
                        came in time), or another error
 """
 
@@ -35,9 +35,11 @@ class WatchRestarts:
 
     def seen(self, resource: Resource, status: Status) -> None:
         """Take the change of phase of the informer of a resource."""
+        if status.phase is Phase.WATCHING:
+            return
         if resource in self._watching and status.phase is not Phase.LISTING:
             self._restarts.labels(_ending(status.error)).inc()
-        if status.phase is Phase.WATCHING:
+        if status.phase is Phase.OPENING:
             self._watching.add(resource)
         else:
             self._watching.discard(resource)

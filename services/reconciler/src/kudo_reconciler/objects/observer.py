@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from kubeio.client import Client
-from kubeio.errors import ApiError, ConnectionLost, KubeError, NotFound
+from kubeio.errors import ApiError, ConnectionLost, Forbidden, KubeError, NotFound
 from kubeio.informer import REFUSALS, Informer
 from kubeio.informers import Informers
 from kubeio.reflector import Phase, Status, Timing
@@ -127,13 +127,14 @@ class Observer:
         """Return why a kind is read again and again, for people; empty if it is watched."""
         informer, refusal = self._find(resource), self._refusal(resource)
         if informer is None and refusal is not None:
-            return f"{resource.name} cannot be watched ({_said(refusal, resource)}): polled"
+            return f"{_why_refused(refusal, resource)}: polled"
         error = None if informer is None else informer.error
         if informer is not None and informer.has_synced:
             why = "" if error is None else _said(error, resource)
             return f"the watch of {resource.name} is interrupted ({why}): polled" if why else ""
-        why = "no answer yet" if error is None else _said(error, resource)
-        return f"{resource.name} are not watched yet (LIST: {why}): polled"
+        if error is None:
+            return f"{resource.name} are not watched yet (no answer yet): polled"
+        return f"{resource.name} cannot be watched now ({_said(error, resource)}): polled"
 
     def is_late(self, resource: Resource) -> bool:
         """Return whether the first list of a kind is under way and nothing speaks against it."""
@@ -362,6 +363,19 @@ def _version(obj: JsonObject) -> tuple[str | None, str | None]:
 
 def _metadata_only(resource: Resource) -> bool:
     return not needs_body(resource.api_version, resource.kind)
+
+
+def _why_refused(refusal: KubeError, resource: Resource) -> str:
+    """Return what keeps a kind from being watched until somebody does something about it."""
+    name, said = resource.name, _said(refusal, resource)
+    match refusal:
+        case Forbidden():
+            right = f"give the reconciler the right to list and watch {name} in all namespaces"
+            return f"{name} may not be watched ({said}); {right}"
+        case NotFound():
+            return f"{name} cannot be watched: the API server does not serve them ({said})"
+        case _:
+            return f"{name} cannot be watched: the API server has no list or watch of them ({said})"
 
 
 def _said(error: KubeError, resource: Resource) -> str:
