@@ -1,11 +1,13 @@
 """Reads runs off Instances as the API server returns them, without parsing whole objects.
 
-Who looks at ten thousand Instances at once, or at one for each event, cannot afford their models.
+Who looks at ten thousand Instances at once, or at one for each event, cannot afford their models. A
+part of another type than its schema has counts as empty: one Instance that was stored before there
+was a schema must not end the process that watches them all.
 """
 
 from dataclasses import dataclass
 
-from kudo.api import ExecutionStatus, JsonObject
+from kudo.api import ExecutionStatus, Json, JsonObject
 
 _SUPERSEDED = "superseded by plan "
 _END_UNKNOWN = " ended without a recorded result"
@@ -40,8 +42,8 @@ def end_unknown(plan: str) -> str:
 
 def has_begun(instance: JsonObject) -> bool:
     """Return whether the scheduled run of an Instance has a first status."""
-    run = (instance.get("spec") or {}).get("planExecution") or {}
-    entry = _entries(instance).get(run.get("planName") or "") or {}
+    run = _object(_object(instance.get("spec")).get("planExecution"))
+    entry = _entries(instance).get(_text(run.get("planName")), {})
     return bool(run.get("uid")) and entry.get("uid") == run["uid"]
 
 
@@ -59,18 +61,18 @@ def ended_since(instance: JsonObject, moment: str) -> list[EndedRun]:
     late = [
         (entry["finishedAt"], plan, entry)
         for plan, entry in _entries(instance).items()
-        if (entry.get("finishedAt") or "") >= moment
+        if _text(entry.get("finishedAt")) >= moment
     ]
     if not late:
         return []
-    last = (instance["status"].get("lastRun") or {}).get("uid")
+    last = _object(instance["status"].get("lastRun")).get("uid")
     late.sort(key=lambda found: found[:2])
     return [run for _, plan, entry in late if (run := _ended(plan, entry, last)) is not None]
 
 
 def _ended(plan: str, entry: JsonObject, last: str | None) -> EndedRun | None:
-    uid, status = entry.get("uid"), _TERMINAL.get(entry.get("status") or "")
-    message = entry.get("message") or ""
+    uid, status = _text(entry.get("uid")), _TERMINAL.get(_text(entry.get("status")))
+    message = _text(entry.get("message"))
     superseded = message.startswith(_SUPERSEDED)
     wanted = uid == last or superseded or message == STOPPED
     if not uid or status is None or not wanted or message.endswith(_END_UNKNOWN):
@@ -78,6 +80,14 @@ def _ended(plan: str, entry: JsonObject, last: str | None) -> EndedRun | None:
     return EndedRun(plan, uid, status, superseded)
 
 
-def _entries(instance: JsonObject) -> JsonObject:
-    found: JsonObject = (instance.get("status") or {}).get("planStatus") or {}
-    return found
+def _entries(instance: JsonObject) -> dict[str, JsonObject]:
+    found = _object(_object(instance.get("status")).get("planStatus"))
+    return {plan: entry for plan, entry in found.items() if isinstance(entry, dict)}
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

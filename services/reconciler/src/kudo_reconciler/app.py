@@ -374,6 +374,9 @@ def _same_but_status(old: JsonObject, new: JsonObject) -> bool:
 
 def _version_of(obj: JsonObject) -> list[str]:
     # An indexer must not raise, whatever the object looks like.
-    reference = (obj.get("spec") or {}).get("operatorVersion") or {}
+    spec = obj.get("spec")
+    reference = spec.get("operatorVersion") if isinstance(spec, dict) else None
+    if not isinstance(reference, dict):
+        reference = {}
     namespace = reference.get("namespace") or obj["metadata"]["namespace"]
     return [f"{namespace}/{reference.get('name') or ''}"]

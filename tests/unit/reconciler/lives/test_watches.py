@@ -12,6 +12,7 @@ from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import StatusError
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
+from tests.unit.reconciler.lives.observed import INSTANCES
 from tests.unit.reconciler.lives.test_scenes import entry, version
 
 DEPLOYMENTS = "/apis/apps/v1/deployments"
@@ -153,3 +154,45 @@ def test_after_a_restore_of_etcd_instances_are_worked_on_again() -> None:
         assert life.observed.instance("j") is None
 
     passes(body, "admitted")
+
+
+TEXT = "x"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"spec": TEXT},
+        {"spec": [], "status": []},
+        {"spec": {"operatorVersion": TEXT}},
+        {"spec": {"operatorVersion": {"name": ["x"]}}},
+        {"spec": {"planExecution": TEXT}},
+        {"spec": {"planExecution": {"planName": ["x"], "uid": {}}}},
+        {"status": {"planStatus": {"deploy": TEXT}}},
+        {"status": {"planStatus": [], "lastRun": 3, "conditions": TEXT}},
+        {"status": {"lastRun": 3, "planStatus": {"deploy": {"uid": [], "finishedAt": "9"}}}},
+        {"status": {"lastRun": {}, "planStatus": {"deploy": {"status": {}, "finishedAt": 9}}}},
+    ],
+)
+def test_an_instance_of_another_shape_does_not_end_the_reconciler_of_all(
+    body: JsonObject,
+) -> None:
+    """Such as one that was stored before its CRD had a schema."""
+    identity = {"apiVersion": "kudo.dev/v1beta1", "kind": "Instance"}
+    metadata = {"name": "odd", "namespace": "ns", "uid": "odd"}
+
+    async def living(life: Life) -> None:
+        life.network.calm = True
+        storage = life.cluster.server.storage
+        # It is none of what the promises are about.
+        followers, storage.listeners[:] = storage.listeners[:], []
+        for _ in range(2):
+            storage.put(INSTANCES, {**identity, "metadata": metadata, **body})
+            await asyncio.sleep(5)
+        storage.listeners[:] = followers
+        life.observed.broken.clear()
+        await deploy(life)
+        assert entry(life, "deploy")["status"] == "COMPLETE"
+        life.observed.broken.clear()
+
+    passes(living, "admitted")
