@@ -214,8 +214,15 @@ def test_setting_an_immutable_parameter_for_the_first_time_is_a_change() -> None
     assert decision.reason == "ParameterImmutable"
 
 
+def test_where_nothing_is_in_force_nothing_can_be_set_back() -> None:
+    last_run: JsonObject = {"plan": "custom", "uid": "A", "parameters": {}}
+    decision = mutated(instance({"CLASS": "-"}), instance(last_run=last_run))
+    assert decision.reason == "ParameterImmutable"
+
+
 def test_the_way_back_from_a_stored_violation_is_open() -> None:
-    last_run = {"plan": "deploy", "uid": "A", "parameters": fingerprints(VALUES)}
+    in_force = {"operatorVersion": {"namespace": "ns", "name": "first-1"}}
+    last_run = {"plan": "deploy", "uid": "A", "parameters": fingerprints(VALUES), **in_force}
     violated = instance({"CLASS": "slow"}, last_run=last_run)
     assert mutated(instance(), violated).allowed
     assert mutated(instance({"CLASS": "third"}), violated).reason == "ParameterImmutable"

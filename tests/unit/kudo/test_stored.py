@@ -152,9 +152,18 @@ def test_the_same_version_named_with_its_namespace_is_no_other() -> None:
     assert judge_idle(Instance.from_wire(wire), V1) == NOTHING
 
 
-def test_a_last_run_without_a_version_counts_as_one_of_another_version() -> None:
-    last = {name: value for name, value in last_run().items() if name != "operatorVersion"}
-    assert judge_idle(idle(last=last), V1) == Verdict("upgrade")
+@pytest.mark.parametrize("parameters", [{}, {"CLASS": "slow"}, {"SIZE": "2", "PORT": "81"}])
+def test_an_instance_that_only_ran_a_plan_named_by_hand_is_deployed(
+    parameters: dict[str, str],
+) -> None:
+    last = {"plan": "custom", "uid": "A", "parameters": {}}
+    assert judge_idle(idle(parameters, last=last), V1) == Verdict("deploy")
+
+
+def test_a_first_run_is_judged_by_all_its_values_also_after_a_plan_named_by_hand() -> None:
+    last = {"plan": "custom", "uid": "A", "parameters": {}}
+    found = idle({"COUNT": "many", "TOKEN": "-"}, last=last)
+    assert reasons(judge_idle(found, V1)) == ["ParameterInvalid", "ParameterRequired"]
 
 
 def test_a_version_without_a_deploy_plan_cannot_be_deployed() -> None:

@@ -13,14 +13,12 @@ from kudo.api import (
     ExecutionStatus,
     Instance,
     InstanceStatus,
-    LastRun,
-    ObjectReference,
     OperatorVersion,
     PlanStatus,
 )
 from kudo.conditions import Situation
 from kudo.execution import begin, bounded, ensure_entries, fail, status_of
-from kudo.fingerprints import fingerprints
+from kudo.last_run import record_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.recorded_runs import superseded_by
 
@@ -45,21 +43,11 @@ def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceSta
         entries[name] = missing if plan is None else begin(name, plan, uid, now)
     if status.last_run is None or status.last_run.uid != uid:
         # Also of a run that the original began.
-        status = status.model_copy(update={"last_run": _last_run(instance, name, uid)})
+        status = status.model_copy(update={"last_run": record_of(instance, version)})
     status = with_entries(status, entries)
     unready = name in _UNREADY_PLANS
     ready = (conditions.PLAN_IN_PROGRESS, f"plan {name} is running") if unready else None
     return with_conditions(instance, status, Situation(ready, running=name), now)
-
-
-def _last_run(instance: Instance, plan: str, uid: str) -> LastRun:
-    namespace, name = instance.operator_version_key
-    return LastRun(
-        plan=plan,
-        uid=uid,
-        operator_version=ObjectReference(namespace=namespace, name=name),
-        parameters=fingerprints(instance.parameters),
-    )
 
 
 def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:

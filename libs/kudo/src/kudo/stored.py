@@ -1,16 +1,16 @@
 """Judges an Instance as it is stored: what it needs, or why it may not run.
 
 Whether or not webhooks saw a change, the reconciler holds the stored object against `lastRun`,
-which says what the last run was started with. It schedules what nobody scheduled, and refuses what
+which says what configuration is in force. It schedules what nobody scheduled, and refuses what
 no webhook would have let pass; then the last good run stays in force.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kudo.api import ExecutionStatus, Instance, LastRun, OperatorVersion, PlanStatus
+from kudo.api import Instance, OperatorVersion, PlanStatus
 from kudo.execution import status_of
-from kudo.fingerprints import fingerprint
+from kudo.last_run import changed_parameters, has_run, in_force, version_in_force
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.plans import PlanChoice, plan_for_parameters, plan_for_upgrade
@@ -39,14 +39,13 @@ def judge_idle(instance: Instance, version: OperatorVersion, check: Check = read
 
     `check` reads values of parameters.
     """
-    last = instance.status.last_run
-    if last is None and _has_run(instance):
+    if instance.status.last_run is None and has_run(instance):
         # Runs that the original recorded: what it left is taken as it stands.
         return NOTHING
     problems = first_problems(violations(instance, version, check))
     if problems:
         return Verdict(problems=problems)
-    choice = _needed(instance, version, last)
+    choice = _needed(instance, version)
     return Verdict(choice.plan, choice.problems)
 
 
@@ -97,9 +96,8 @@ def violations(
     instance: Instance, version: OperatorVersion, check: Check = read_fully
 ) -> Iterator[Problem]:
     """Yield what no webhook would have let pass since the last run."""
-    last = instance.status.last_run
-    changed = _changed(instance, last)
-    same_version = last is not None and _version_of(last) == instance.operator_version_key
+    last, changed = in_force(instance), changed_parameters(instance)
+    same_version = last is not None and version_in_force(last) == instance.operator_version_key
     for definition in version.parameters:
         if last is not None and definition.name not in changed:
             continue
@@ -115,33 +113,14 @@ def violations(
             yield problem
 
 
-def _needed(instance: Instance, version: OperatorVersion, last: LastRun | None) -> PlanChoice:
+def _needed(instance: Instance, version: OperatorVersion) -> PlanChoice:
+    last = in_force(instance)
     if last is None:
         if PLAN_DEPLOY in version.plans:
             return PlanChoice(PLAN_DEPLOY)
         text = f"couldn't find '{PLAN_DEPLOY}' plan in the operatorversion {version.metadata.name}"
         problem = Problem("DeployPlanMissing", text, "spec.operatorVersion")
         return PlanChoice(problems=(problem,))
-    if _version_of(last) != instance.operator_version_key:
+    if version_in_force(last) != instance.operator_version_key:
         return plan_for_upgrade(version)
-    return plan_for_parameters(version, _changed(instance, last))
-
-
-def _changed(instance: Instance, last: LastRun | None) -> frozenset[str]:
-    """Return the parameters whose value is not the one of the last run."""
-    recorded: Mapping[str, str] = (last.parameters if last else None) or {}
-    current = {name: fingerprint(value) for name, value in instance.parameters.items()}
-    names = recorded.keys() | current.keys()
-    return frozenset(name for name in names if recorded.get(name) != current.get(name))
-
-
-def _version_of(last: LastRun) -> tuple[str, str]:
-    reference = last.operator_version
-    if reference is None:
-        return "", ""
-    return reference.namespace or "", reference.name or ""
-
-
-def _has_run(instance: Instance) -> bool:
-    statuses = [status_of(entry) for entry in instance.plan_status.values()]
-    return any(status is not ExecutionStatus.NEVER_RUN for status in statuses)
+    return plan_for_parameters(version, changed_parameters(instance))

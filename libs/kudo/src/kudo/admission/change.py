@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kudo.admission.computed import computed
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
 from kudo.fingerprints import fingerprint
+from kudo.last_run import in_force
 from kudo.names import PLAN_CLEANUP
 from kudo.plans import (
     IDLE,
@@ -170,11 +171,11 @@ class Change:
         return self.active is not None and self.active.plan_name == PLAN_CLEANUP
 
     def undoes_violation(self, name: str) -> bool:
-        """Whether the new value of the parameter is the one of the last run.
+        """Whether the new value of the parameter is the one in force.
 
         Such a change leads back to what runs and is always admitted.
         """
-        last = self.old.status.last_run
+        last = in_force(self.old)
         if last is None:
             return False
         recorded: Mapping[str, str] = last.parameters or {}

@@ -150,16 +150,24 @@ class Condition(ApiModel):
 
 
 class LastRun(ApiModel):
-    """What the last run was started with, against which changes are judged, and its state."""
+    """What the last run was started with, its state, and what is in force.
+
+    Changes are judged against `operatorVersion` and `parameters`, which move only in a run that is
+    chosen for their change.
+    """
 
     plan: str | None = Field(None, description="Plan of the run.")
     uid: str | None = Field(None, description="Identity of the run.")
     status: str | None = Field(None, description="State of the run.")
-    operator_version: ObjectReference | None = Field(
-        None, description="OperatorVersion of the run."
-    )
+    operator_version: ObjectReference | None = Field(None, description="OperatorVersion in force.")
     parameters: Mapping[str, str] | None = Field(
-        None, description="A prefix of the SHA-256 of each value that the Instance had set."
+        None,
+        description="A prefix of the SHA-256 of each value in force that the Instance has set.",
+    )
+    pending_parameters: Mapping[str, str] | None = Field(
+        None,
+        description="The same of values that the Instance had set when the run began and that "
+        "another plan has to bring into force; empty for those it had removed.",
     )
 
 

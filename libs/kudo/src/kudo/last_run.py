@@ -1,0 +1,102 @@
+"""What `status.lastRun` records when a run begins, and what it tells later.
+
+It holds the configuration in force, against which changes are judged: an OperatorVersion and a
+fingerprint of each parameter. Each moves only in a run that the rules choose for its change, or in
+`deploy`. Where the Instance had other values when the run began, `pendingParameters` has their
+fingerprints; both together tell what the run began with.
+"""
+
+from collections.abc import Mapping
+
+from kudo.api import ExecutionStatus, Instance, LastRun, ObjectReference, OperatorVersion
+from kudo.execution import status_of
+from kudo.fingerprints import fingerprints
+from kudo.names import PLAN_DEPLOY
+from kudo.plans import plan_for_parameters, plan_for_upgrade
+
+_REMOVED = ""
+"""In place of a fingerprint: the Instance no longer sets a parameter that is in force."""
+
+
+def record_of(instance: Instance, version: OperatorVersion) -> LastRun:
+    """Return the record of the scheduled run of an Instance, which begins with a version."""
+    last, now = instance.status.last_run, fingerprints(instance.parameters)
+    before = _parameters(last)
+    if _takes_all(instance, version):
+        namespace, name = instance.operator_version_key
+        reference: ObjectReference | None = ObjectReference(namespace=namespace, name=name)
+        pending = frozenset[str]()
+    else:
+        reference = last.operator_version if last else None
+        pending = _pending(instance, version)
+    kept = {name: before[name] for name in pending if name in before}
+    return LastRun(
+        plan=instance.scheduled.plan_name or "",
+        uid=instance.scheduled.uid or "",
+        operator_version=reference,
+        parameters={name: value for name, value in now.items() if name not in pending} | kept,
+        pending_parameters={name: now.get(name, _REMOVED) for name in sorted(pending)} or None,
+    )
+
+
+def in_force(instance: Instance) -> LastRun | None:
+    """Return the record that holds the configuration in force.
+
+    None if there is none: no run was chosen by the rules yet, whatever else may have run.
+    """
+    last = instance.status.last_run
+    return last if last is not None and last.operator_version is not None else None
+
+
+def version_in_force(last: LastRun) -> tuple[str, str]:
+    """Return namespace and name of the OperatorVersion in force."""
+    reference = last.operator_version
+    return ("", "") if reference is None else (reference.namespace or "", reference.name or "")
+
+
+def changed_parameters(instance: Instance) -> frozenset[str]:
+    """Return the parameters whose value is not the one in force."""
+    return _differing(_parameters(instance.status.last_run), fingerprints(instance.parameters))
+
+
+def has_run(instance: Instance) -> bool:
+    """Return whether a run of the Instance is recorded, be it by the original."""
+    statuses = [status_of(entry) for entry in instance.plan_status.values()]
+    return any(status is not ExecutionStatus.NEVER_RUN for status in statuses)
+
+
+def _takes_all(instance: Instance, version: OperatorVersion) -> bool:
+    """Whether all that the Instance has comes into force with its scheduled run."""
+    plan, last = instance.scheduled.plan_name or "", in_force(instance)
+    if plan == PLAN_DEPLOY:
+        return True
+    if last is None:
+        # What the original left is taken as it stands.
+        return instance.status.last_run is None and has_run(instance)
+    upgraded = version_in_force(last) != instance.operator_version_key
+    return upgraded and plan == plan_for_upgrade(version).plan
+
+
+def _pending(instance: Instance, version: OperatorVersion) -> frozenset[str]:
+    """Return the changed parameters that the scheduled run does not bring into force."""
+    plan, last, changed = (
+        instance.scheduled.plan_name,
+        in_force(instance),
+        changed_parameters(instance),
+    )
+    if last is None or version_in_force(last) != instance.operator_version_key:
+        return changed
+    if plan == plan_for_parameters(version, changed).plan:
+        return frozenset[str]()
+    # Nothing is chosen for those that the version does not declare, so nothing is missed either.
+    declared = changed & version.declared.keys()
+    return frozenset(n for n in declared if plan_for_parameters(version, [n]).plan != plan)
+
+
+def _parameters(last: LastRun | None) -> Mapping[str, str]:
+    return (last.parameters if last else None) or {}
+
+
+def _differing(left: Mapping[str, str], right: Mapping[str, str]) -> frozenset[str]:
+    names = left.keys() | right.keys()
+    return frozenset(name for name in names if left.get(name) != right.get(name))
