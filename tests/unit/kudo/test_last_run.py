@@ -2,9 +2,9 @@
 
 import pytest
 
-from kudo.api import Instance, InstanceStatus, JsonObject
+from kudo.api import Instance, InstanceStatus, JsonObject, OperatorVersion
 from kudo.fingerprints import fingerprint, fingerprints
-from kudo.last_run import record_of
+from kudo.last_run import edited_since, record_of
 from kudo.stored import Verdict, judge_idle
 from tests.unit.kudo.test_admission_objects import V1, VALUES, instance, version
 from tests.unit.kudo.test_stored import last_run
@@ -120,3 +120,95 @@ def test_what_the_original_left_comes_into_force_with_any_plan() -> None:
     found = Instance.from_wire(instance(runs="custom", uid="B", ended={"deploy": "A"}))
     assert record_of(found, V1).parameters == fingerprints(VALUES)
     assert needed_after(found) == Verdict()
+
+
+# What a run began with
+
+
+def in_progress(
+    parameters: dict[str, str] | None = None,
+    *,
+    plan: str = "deploy",
+    began: dict[str, str] | None = None,
+    record: JsonObject | None = None,
+) -> Instance:
+    """Return an Instance whose scheduled run is on record as begun with VALUES and `began`."""
+    first = Instance.from_wire(instance(began, runs=plan, uid="B", last_run=last_run()))
+    recorded = record_of(first, V1).to_wire() | (record or {})
+    last = {name: value for name, value in recorded.items() if value is not None}
+    return Instance.from_wire(instance(parameters, runs=plan, uid="B", last_run=last))
+
+
+def reason(found: Instance, now: OperatorVersion = V1) -> str | None:
+    problem = edited_since(found, now)
+    return None if problem is None else problem.reason
+
+
+EDITED = version(plans=("deploy",))
+
+
+def test_a_run_records_the_digest_of_its_version() -> None:
+    assert record_of(begins("deploy"), V1).operator_version_digest == V1.digest
+    assert V1.digest != EDITED.digest
+
+
+def test_a_run_whose_version_and_parameters_are_as_it_began_goes_on() -> None:
+    assert reason(in_progress()) is None
+
+
+def test_a_run_that_finds_another_version_than_it_began_with_does_not_go_on() -> None:
+    problem = edited_since(in_progress({"NOTE": "x"}), EDITED)
+    assert problem is not None
+    assert problem.reason == "OperatorVersionChanged"
+    assert "ns/first-1" in problem.message
+    assert "kubectl kudo plan trigger --name deploy --instance i -n ns" in problem.message
+
+
+@pytest.mark.parametrize("parameters", [{"NOTE": "x"}, {"SIZE": "2"}, {"SIZE": "-"}])
+def test_a_run_that_finds_other_parameters_than_it_began_with_does_not_go_on(
+    parameters: dict[str, str],
+) -> None:
+    problem = edited_since(in_progress(parameters), V1)
+    assert problem is not None
+    assert problem.reason == "ParametersChanged"
+    assert f"values of parameters: {next(iter(parameters))}," in problem.message
+
+
+def test_a_parameter_that_the_version_does_not_declare_is_nothing_that_a_run_began_with() -> None:
+    assert reason(in_progress({"ZZ": "2"}, began={"ZZ": "1"})) is None
+
+
+@pytest.mark.parametrize("began", [{"NOTE": "x"}, {"SIZE": "-"}, {"NOTE": "x", "SIZE": "-"}])
+def test_a_run_began_also_with_what_its_plan_does_not_bring_into_force(
+    began: dict[str, str],
+) -> None:
+    assert reason(in_progress(began, plan="custom", began=began)) is None
+    assert reason(in_progress(plan="custom", began=began)) == "ParametersChanged"
+
+
+@pytest.mark.parametrize(
+    "record", [{"operatorVersionDigest": None}, {"uid": "A"}, {"plan": "update"}]
+)
+def test_a_run_that_is_not_on_record_with_what_it_began_with_goes_on(record: JsonObject) -> None:
+    assert reason(in_progress({"NOTE": "x"}, record=record), EDITED) is None
+
+
+def test_the_digest_of_a_version_is_that_of_its_spec_alone() -> None:
+    wire = V1.to_wire()
+    labels = {"labels": {"l": "x"}, "annotations": {"a": "x"}, "resourceVersion": "9"}
+    relabelled = OperatorVersion.from_wire({**wire, "metadata": wire["metadata"] | labels})
+    assert relabelled.digest == V1.digest
+
+
+def test_the_digest_of_a_version_is_the_same_in_whatever_order_its_members_came() -> None:
+    wire = V1.to_wire()
+    plans = dict(reversed(wire["spec"]["plans"].items()))
+    turned = dict(reversed((wire["spec"] | {"plans": plans}).items()))
+    assert OperatorVersion.from_wire({**wire, "spec": turned}).digest == V1.digest
+
+
+def test_a_message_about_other_parameters_shows_neither_values_nor_fingerprints() -> None:
+    problem = edited_since(in_progress({"TOKEN": "hunter2"}), V1)
+    assert problem is not None
+    shown = (VALUES["TOKEN"], "hunter2", fingerprint(VALUES["TOKEN"]), fingerprint("hunter2"))
+    assert not any(text in problem.message for text in shown)

@@ -3,15 +3,28 @@
 import hashlib
 from collections.abc import Mapping
 
+import orjson
+
+from kudo.api.wire import JsonObject
+
 _LENGTH = 16
 """Hex digits kept of the SHA-256: 64 bits tell a changed value from the same one."""
 
 
 def fingerprint(value: str) -> str:
     """Return the first hex digits of the SHA-256 of the value."""
-    return hashlib.sha256(value.encode()).hexdigest()[:_LENGTH]
+    return _prefix(value.encode())
+
+
+def fingerprint_of_object(value: JsonObject) -> str:
+    """Return the fingerprint of a JSON object, whatever the order of its members."""
+    return _prefix(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
 
 def fingerprints(parameters: Mapping[str, str]) -> dict[str, str]:
     """Return the fingerprint of each value by parameter name, as `status.lastRun` keeps them."""
     return {name: fingerprint(parameters[name]) for name in sorted(parameters)}
+
+
+def _prefix(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:_LENGTH]

@@ -13,6 +13,7 @@ from kudo.execution import status_of
 from kudo.fingerprints import fingerprints
 from kudo.names import PLAN_DEPLOY
 from kudo.plans import plan_for_parameters, plan_for_upgrade
+from kudo.problems import Problem, listed
 
 _REMOVED = ""
 """In place of a fingerprint: the Instance no longer sets a parameter that is in force."""
@@ -34,6 +35,7 @@ def record_of(instance: Instance, version: OperatorVersion) -> LastRun:
         plan=instance.scheduled.plan_name or "",
         uid=instance.scheduled.uid or "",
         operator_version=reference,
+        operator_version_digest=version.digest,
         parameters={name: value for name, value in now.items() if name not in pending} | kept,
         pending_parameters={name: now.get(name, _REMOVED) for name in sorted(pending)} or None,
     )
@@ -57,6 +59,50 @@ def version_in_force(last: LastRun) -> tuple[str, str]:
 def changed_parameters(instance: Instance) -> frozenset[str]:
     """Return the parameters whose value is not the one in force."""
     return _differing(_parameters(instance.status.last_run), fingerprints(instance.parameters))
+
+
+def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None:
+    """Return what is no longer as the scheduled run began with it; None if nothing is.
+
+    None as well where the record does not tell: the run has none yet, or it was written by an
+    earlier release, or where the CRD has no digest.
+
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion that its spec names now.
+    """
+    run, last = instance.scheduled, instance.status.last_run
+    if last is None or (last.plan, last.uid) != (run.plan_name, run.uid):
+        return None
+    if not last.operator_version_digest:
+        return None
+    if last.operator_version_digest != version.digest:
+        key = "/".join(instance.operator_version_key)
+        text = f"OperatorVersion {key} is not the one that the run began with"
+        return _edited("OperatorVersionChanged", instance, text, "spec.operatorVersion")
+    # What the version does not declare is used by no template.
+    names = (
+        _differing(_began_with(last), fingerprints(instance.parameters)) & version.declared.keys()
+    )
+    if not names:
+        return None
+    text = f"the run began with other values of parameters: {listed(sorted(names))}"
+    return _edited("ParametersChanged", instance, text, "spec.parameters")
+
+
+def _edited(reason: str, instance: Instance, text: str, where: str) -> Problem:
+    metadata, plan = instance.metadata, instance.scheduled.plan_name
+    text = (
+        f"{text}, and the process that began it has ended, so nothing more is sent; run the plan "
+        f"again with what is stored now (kubectl kudo plan trigger --name {plan} "
+        f"--instance {metadata.name} -n {metadata.namespace})"
+    )
+    return Problem(reason, text, where)
+
+
+def _began_with(last: LastRun) -> dict[str, str]:
+    found = {**_parameters(last), **(last.pending_parameters or {})}
+    return {name: value for name, value in found.items() if value != _REMOVED}
 
 
 def has_run(instance: Instance) -> bool:

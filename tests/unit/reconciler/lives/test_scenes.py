@@ -45,13 +45,6 @@ def plan(steps: list[list[str]]) -> JsonObject:
     return {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": named}]}
 
 
-def in_parallel(*steps: list[str]) -> JsonObject:
-    """Return an OperatorVersion whose deploy has steps that run at the same time."""
-    found = version(deploy=[*steps])
-    found["spec"]["plans"]["deploy"]["phases"][0]["strategy"] = "parallel"
-    return found
-
-
 @dataclass
 class Refusing(RandomNetwork):
     """Has the API server refuse some requests."""
@@ -73,21 +66,6 @@ def entry(life: Life, name: str) -> JsonObject:
 
 def events(life: Life) -> list[tuple[str, str]]:
     return sorted((run, what) for _, run, what in life.observed.events)
-
-
-def test_a_run_goes_on_when_its_version_was_edited_and_the_process_died() -> None:
-    async def body(life: Life) -> None:
-        life.network.calm = True
-        await life.put_version(in_parallel(["done"], ["fails"], ["fails"]))
-        await life.user.create("i", {})
-        await asyncio.sleep(10)
-        await life.put_version(in_parallel(["done"], ["done"]))
-        await life.crash(0)
-        await asyncio.sleep(1)
-        await asyncio.sleep(60)
-        assert entry(life, "deploy")["status"] == "COMPLETE"
-
-    passes(body, "webhooks missing")
 
 
 def test_what_is_needed_after_a_run_is_said_by_the_version_as_it_is_then() -> None:

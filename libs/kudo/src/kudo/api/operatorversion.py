@@ -16,6 +16,7 @@ from kudo.api.base import (
     Text,
     at_most,
 )
+from kudo.fingerprints import fingerprint_of_object
 from kudo.names import API_VERSION
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
@@ -176,6 +177,14 @@ class OperatorVersion(ApiObject):
     def declared(self) -> Mapping[str, Parameter]:
         """The parameters by name; of duplicates the first."""
         return {p.name: p for p in reversed(self.parameters)}
+
+    @cached_property
+    def digest(self) -> str:
+        """A prefix of the SHA-256 of the spec; metadata does not count.
+
+        The first use takes up to 15 ms, for a spec of 1.5 MiB; who keeps the object pays it once.
+        """
+        return fingerprint_of_object(self.spec.to_wire())
 
     def parameter(self, name: str) -> Parameter | None:
         return self.declared.get(name)

@@ -23,6 +23,7 @@ from kudo.api import (
 from kudo.children import dependencies_of
 from kudo.execution import Intent, check_plan, fail, finished_tasks, status_of
 from kudo.identity import identity
+from kudo.last_run import edited_since
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
 from kudo.plans import active_run
@@ -143,17 +144,27 @@ class Scheduled:
         if problems:
             await self._refuse(live, version, problems)
             return Result("refused", requeue_after=AGAIN_SECONDS)
+        memory = self._memory_of(live)
+        # A process that has what the run began with goes on with it, whatever was edited since.
+        edited = edited_since(live, version) if memory is None else None
+        if edited is not None:
+            return await self._end_edited(live, version, edited)
         if self._tell_replaced(key, live):
             return Result("waiting", requeue_after=context.events.times.hold)
         live = await self._with_finalizer(live, version)
         self._announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
-        known = self._memories.get(key)
-        if known is None or not known.is_of(live, live.scheduled.uid or ""):
+        if memory is None:
             status = begun(live, version, context.now())
-            known = self._memories[key] = self._memory(live, version, status)
+            memory = self._memories[key] = self._memory(live, version, status)
         # What was done under this uid is not forgotten over a first status that conflicted.
-        return live, known.version
+        return live, memory.version
+
+    def _memory_of(self, instance: Instance) -> RunMemory | None:
+        """Return what is remembered of the scheduled run, if this process has begun with it."""
+        memory = self._memories.get(key_of(instance))
+        uid = instance.scheduled.uid or ""
+        return memory if memory is not None and memory.is_of(instance, uid) else None
 
     async def _problems_of(
         self, instance: Instance, version: OperatorVersion
@@ -185,6 +196,21 @@ class Scheduled:
             await self.context.instances.schedule(
                 instance, plan, instance.plan_status[plan].uid or ""
             )
+
+    async def _end_edited(
+        self, instance: Instance, version: OperatorVersion, edited: Problem
+    ) -> Result:
+        """End a run of another process that cannot go on with what it began with."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        log.warning("run cannot go on", extra={"uid": uid, "reason": edited.reason})
+        if name != PLAN_CLEANUP:
+            status = instance.status
+            return await self._fail(instance, version, status, edited.reason, edited.message)
+        # The end of a cleanup lets the Instance go, and what was not cleaned up would stay for
+        # ever. So it begins anew, as by a new uid that a user gives it.
+        self.context.events.warning(instance, uid, edited.reason, edited.message)
+        await self.context.instances.schedule(instance, name, self.context.fresh_uid())
+        return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
     async def _with_finalizer(self, instance: Instance, version: OperatorVersion) -> Instance:
         """Have the finalizer exactly where the version in force has a cleanup plan."""
@@ -238,7 +264,7 @@ class Scheduled:
         """Return what is known to be done under the uid of the run."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         recheck_at = loop_seconds() + self.recheck
-        memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at)
+        memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at, instance.spec)
         plan = version.plans.get(name)
         if plan is not None:
             memory.finished.update(finished_tasks(plan, (status.plan_status or {})[name]))
@@ -258,7 +284,10 @@ class Scheduled:
 
     async def _advance(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        status = begun(instance, version, self.context.now())
+        memory = self._memories[key]
+        # What was edited since is for the next run, also before the first status is stored.
+        as_begun = memory.as_begun(instance)
+        status = begun(as_begun, version, self.context.now())
         entry = (status.plan_status or {})[name]
         plan = version.plans.get(name)
         if plan is None:
@@ -267,14 +296,13 @@ class Scheduled:
         problems = _problems(instance, version, name, plan)
         if problems:
             return await self._fail(instance, version, status, "InvalidPlan", problems)
-        memory = self._memories[key]
         missing = await self._missing_children(key, memory)
         if missing is not None:
             text = f"Error during execution: fatal error: {missing}"
             return await self._fail(instance, version, status, missing.reason, text)
         writer = StatusWriter(self.context.instances, instance, status)
         run = Run(
-            instance=instance,
+            instance=as_begun,
             version=version,
             plan=plan,
             name=name,
@@ -336,7 +364,10 @@ class Scheduled:
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         if key in self._memories:
             await self.runner.end(self._memories[key], Intent.CANCEL)
-        status = begun(instance, version, self.context.now())
+        memory, begins = self._memory_of(instance), instance
+        if memory is not None:
+            begins, version = memory.as_begun(instance), memory.version
+        status = begun(begins, version, self.context.now())
         known = instance.plan_status.get(instance.scheduled.plan_name or "")
         if known is None or known.uid != instance.scheduled.uid:
             # Its end will be on record as that of any other run, so it must be one that may begin.

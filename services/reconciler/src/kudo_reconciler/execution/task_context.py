@@ -7,7 +7,7 @@ from typing import Any
 from kubeio.client import Client
 from kubeio.identity import Identity
 from kubeio.resource import Resource
-from kudo.api import Instance, JsonObject, OperatorVersion, Plan, Task
+from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion, Plan, Task
 from kudo.children import Child
 from kudo.enrichment import Origin
 from kudo.execution import StepRef, StepState, step_of
@@ -44,6 +44,8 @@ class RunMemory:
     nothing that is already as it should be.
 
     Attributes:
+        version: The OperatorVersion that the run began with.
+        spec: The spec of the Instance that it began with.
         recheck_at: Seconds of the event loop's clock from which on a reconcile trusts no cache.
         rechecking: Whether this reconcile is such a one.
         children: What KudoOperator tasks want; a template may give something else each time.
@@ -60,6 +62,7 @@ class RunMemory:
     plan: str
     version: OperatorVersion
     recheck_at: float
+    spec: InstanceSpec = field(default_factory=InstanceSpec)
     rechecking: bool = False
     applied: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
@@ -75,6 +78,14 @@ class RunMemory:
     def is_of(self, instance: Instance, uid: str) -> bool:
         """Whether this is what is remembered of that run of that Instance."""
         return (self.uid, self.instance_uid) == (uid, instance.metadata.uid)
+
+    def as_begun(self, instance: Instance) -> Instance:
+        """Return the Instance with the version and the parameters that the run began with."""
+        kept = {
+            "operator_version": self.spec.operator_version,
+            "parameters": self.spec.parameters,
+        }
+        return instance.model_copy(update={"spec": instance.spec.model_copy(update=kept)})
 
     @property
     def is_backing_off(self) -> bool:
