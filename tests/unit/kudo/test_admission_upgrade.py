@@ -2,7 +2,8 @@
 
 import pytest
 
-from kudo.api import JsonObject
+from kudo.admission import Decision
+from kudo.api import JsonObject, OperatorVersion
 from tests.unit.kudo.test_admission_objects import (
     PARAMETERS,
     PLANS,
@@ -12,9 +13,11 @@ from tests.unit.kudo.test_admission_objects import (
     mutated,
     patched,
     trigger,
+    validated,
     version,
     without,
 )
+from tests.unit.kudo.test_stored import last_run
 
 V2 = version("first-2")
 IDLE = instance()
@@ -157,6 +160,103 @@ def test_upgradable_from_is_honoured_where_it_is_set() -> None:
 
 def test_a_version_that_is_gone_can_be_left() -> None:
     assert mutated(NEW, IDLE, V2).plan == "upgrade"
+
+
+# The version in force is gone
+
+
+DEPLOYED = instance(ended={"deploy": "A"}, last_run=last_run())
+
+
+def judged(new: JsonObject, old: JsonObject, *versions: OperatorVersion) -> Decision:
+    """Return what both routes decide, which is the same."""
+    decision = mutated(new, old, *versions)
+    if decision.allowed:
+        assert validated(patched(new, decision), old, *versions).allowed
+    else:
+        beside = {**new, "spec": {**new["spec"], "planExecution": trigger("upgrade")}}
+        assert validated(beside, old, *versions).reason == decision.reason
+    return decision
+
+
+@pytest.mark.parametrize("value", ["slow", "-"])
+@pytest.mark.parametrize("old", [DEPLOYED, instance(ended={"deploy": "A"})])
+def test_what_is_immutable_stays_when_nobody_knows_whether_it_was_before(
+    value: str, old: JsonObject
+) -> None:
+    decision = judged(instance({"CLASS": value}, of="first-2"), old, V2)
+    assert decision.reason == "ParameterImmutable"
+    assert "first-1 is in force and does not exist" in decision.problems[0].message
+    assert "create that OperatorVersion again" in decision.problems[0].message
+
+
+def test_what_arrives_as_immutable_needs_a_value_also_where_nothing_is_known() -> None:
+    after = version("first-2", parameters=(*PARAMETERS, {"name": "ADDED", "immutable": True}))
+    assert judged(NEW, DEPLOYED, after).reason == "ImmutableWithoutValue"
+    assert judged(instance({"ADDED": "1"}, of="first-2"), DEPLOYED, after).plan == "upgrade"
+
+
+def test_an_upgrade_from_what_is_gone_comes_without_changes_of_parameters_it_had() -> None:
+    new = instance({"PORT": "81"}, of="first-2")
+    assert mutated(new, DEPLOYED, V2).reason == "PlanBesideChange"
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "allowed"),
+    [
+        ("first-1", "first", True),
+        ("first-2.5.1-1.0.0", "first", True),
+        ("first-v2-1.0.0", "first", True),
+        ("first-1", "second", False),
+        ("first-class-1", "first", False),
+        ("first", "first", False),
+        ("any", "first", False),
+    ],
+)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_the_name_of_what_is_gone_tells_of_which_operator_it_was(
+    name: str, operator: str, allowed: bool, recorded: bool
+) -> None:
+    last = last_run(of=name) if recorded else None
+    old = instance(of=name, ended={"deploy": "A"}, last_run=last)
+    decision = judged(NEW, old, version("first-2", operator=operator))
+    assert (decision.reason == "OperatorVersionNotFound") is not allowed
+    if not allowed:
+        assert "create it again in namespace ns, then upgrade" in decision.problems[0].message
+
+
+@pytest.mark.parametrize(("operator", "reason"), [("first", ""), ("second", "OperatorChanged")])
+@pytest.mark.parametrize("name", ["first-1", "second-1", "any"])
+def test_the_last_run_tells_of_which_operator_it_was_whatever_the_name_of_what_is_gone(
+    name: str, operator: str, reason: str
+) -> None:
+    last = last_run(of=name) | {"operator": "first"}
+    old = instance(of=name, ended={"deploy": "A"}, last_run=last)
+    assert judged(NEW, old, version("first-2", operator=operator)).reason == reason
+
+
+def test_upgradable_from_is_honoured_by_the_name_of_what_is_gone() -> None:
+    assert judged(NEW, DEPLOYED, version("first-2", upgradable_from=["first-1"])).allowed
+    after = version("first-2", upgradable_from=["first-0"])
+    assert judged(NEW, DEPLOYED, after).reason == "NotUpgradable"
+
+
+def test_what_never_existed_can_be_left_for_the_version_in_force() -> None:
+    old = instance(of="nosuch", ended={"deploy": "A"}, last_run=last_run())
+    unset: JsonObject = {"name": "ADDED", "immutable": True}
+    assert judged(instance(), old, version(parameters=(*PARAMETERS, unset))).allowed
+
+
+def test_what_never_existed_is_not_what_an_upgrade_is_judged_by() -> None:
+    old = instance(of="second-1", ended={"deploy": "A"}, last_run=last_run())
+    after = version("second-2", operator="second")
+    assert judged(instance(of="second-2"), old, after).reason == "OperatorVersionNotFound"
+
+
+def test_an_instance_that_never_ran_may_leave_what_does_not_exist_for_anything() -> None:
+    old = instance(of="nosuch")
+    after = version("second-2", operator="second", parameters=declared("CLASS", immutable=True))
+    assert judged(instance({"CLASS": "slow"}, of="second-2"), old, after).allowed
 
 
 def test_a_version_that_does_not_exist_cannot_be_entered() -> None:

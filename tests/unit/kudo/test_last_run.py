@@ -94,6 +94,7 @@ def test_another_version_comes_into_force_with_its_upgrade_or_deploy(plan: str) 
     reference = record_of(found, V2).operator_version
     assert reference is not None
     assert reference.name == "first-2"
+    assert record_of(found, V2).operator == "first"
     assert needed_after(found, "first-2") == Verdict()
 
 
@@ -111,7 +112,7 @@ def test_a_first_plan_that_was_named_by_hand_brings_nothing_into_force() -> None
     found = Instance.from_wire(instance(runs="custom", uid="B"))
     found = found.model_copy(update={"status": InstanceStatus()})
     record = record_of(found, V1)
-    assert (record.operator_version, record.parameters) == (None, {})
+    assert (record.operator_version, record.operator, record.parameters) == (None, None, {})
     assert record.pending_parameters == fingerprints(VALUES)
     assert needed_after(found) == Verdict("deploy")
 

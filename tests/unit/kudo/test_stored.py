@@ -198,7 +198,44 @@ def test_setting_an_immutable_parameter_back_heals(
 
 
 def test_what_becomes_immutable_with_another_version_may_come_with_another_value() -> None:
-    assert judge_idle(idle({"CLASS": "slow"}, of="first-2"), V2) == Verdict("upgrade")
+    before = version(parameters=declared("CLASS"))
+    found = idle({"CLASS": "slow"}, of="first-2")
+    assert judge_idle(found, V2, before=before) == Verdict("upgrade")
+
+
+@pytest.mark.parametrize("before", [V1, None])
+@pytest.mark.parametrize("value", ["slow", "-"])
+def test_what_was_immutable_before_another_version_or_is_not_known_stays(
+    before: OperatorVersion | None, value: str
+) -> None:
+    verdict = judge_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
+    assert reasons(verdict) == ["ParameterImmutable"]
+    unknown = "first-1 is in force and does not exist" in verdict.problems[0].message
+    assert unknown is (before is None)
+
+
+def test_an_immutable_parameter_that_never_had_a_value_may_come_with_another_version() -> None:
+    found = idle({"CLASS": "slow"}, of="first-2", last=last_run({"CLASS": "-"}))
+    assert judge_idle(found, V2) == Verdict("upgrade")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "reason"),
+    [
+        (version(operator="second"), V2, "OperatorChanged"),
+        (None, version("first-2", operator="second"), "OperatorVersionNotFound"),
+        (V1, version("first-2", upgradable_from=["first-0"]), "NotUpgradable"),
+        (None, version("first-2", upgradable_from=["first-0"]), "NotUpgradable"),
+    ],
+)
+def test_a_version_that_may_not_follow_the_one_in_force_runs_nothing(
+    before: OperatorVersion | None, now: OperatorVersion, reason: str
+) -> None:
+    assert reasons(judge_idle(idle(of="first-2"), now, before=before)) == [reason]
+    named = scheduled("upgrade")
+    spec = idle(of="first-2").spec.model_copy(update={"plan_execution": named.scheduled})
+    named = named.model_copy(update={"spec": spec})
+    assert reasons(judge_scheduled(named, now, before=before)) == [reason]
 
 
 @pytest.mark.parametrize(

@@ -26,15 +26,17 @@ def record_of(instance: Instance, version: OperatorVersion) -> LastRun:
     if _takes_all(instance, version):
         namespace, name = instance.operator_version_key
         reference: ObjectReference | None = ObjectReference(namespace=namespace, name=name)
+        operator: str | None = version.operator_name or None
         pending = frozenset[str]()
     else:
-        reference = last.operator_version if last else None
+        reference, operator = (last.operator_version, last.operator) if last else (None, None)
         pending = _pending(instance, version)
     kept = {name: before[name] for name in pending if name in before}
     return LastRun(
         plan=instance.scheduled.plan_name or "",
         uid=instance.scheduled.uid or "",
         operator_version=reference,
+        operator=operator,
         operator_version_digest=version.digest,
         parameters={name: value for name, value in now.items() if name not in pending} | kept,
         pending_parameters={name: now.get(name, _REMOVED) for name in sorted(pending)} or None,

@@ -8,13 +8,14 @@ no webhook would have let pass; then the last good run stays in force.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kudo.api import Instance, OperatorVersion, PlanStatus
+from kudo.api import Instance, LastRun, OperatorVersion, Parameter, PlanStatus
 from kudo.execution import status_of
 from kudo.last_run import changed_parameters, has_run, in_force, version_in_force
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.plans import PlanChoice, plan_for_parameters, plan_for_upgrade
 from kudo.problems import Problem, first_problems, shown_name
+from kudo.upgrades import Before, of_record, operator_problems, stays, unknown_hint
 from kudo.verdicts import Check, read_fully
 
 
@@ -34,15 +35,25 @@ class Verdict:
 NOTHING = Verdict()
 
 
-def judge_idle(instance: Instance, version: OperatorVersion, check: Check = read_fully) -> Verdict:
+def judge_idle(
+    instance: Instance,
+    version: OperatorVersion,
+    check: Check = read_fully,
+    *,
+    before: OperatorVersion | None = None,
+) -> Verdict:
     """Judge an Instance that has no run scheduled and is not being deleted.
 
-    `check` reads values of parameters.
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion that its spec names.
+        check: Reads values of parameters.
+        before: The OperatorVersion in force, where that is another one; None if it does not exist.
     """
     if instance.status.last_run is None and has_run(instance):
         # Runs that the original recorded: what it left is taken as it stands.
         return NOTHING
-    problems = first_problems(violations(instance, version, check))
+    problems = first_problems(violations(instance, version, check, before=before))
     if problems:
         return Verdict(problems=problems)
     choice = _needed(instance, version)
@@ -50,12 +61,13 @@ def judge_idle(instance: Instance, version: OperatorVersion, check: Check = read
 
 
 def judge_scheduled(
-    instance: Instance, version: OperatorVersion, check: Check = read_fully
+    instance: Instance,
+    version: OperatorVersion,
+    check: Check = read_fully,
+    *,
+    before: OperatorVersion | None = None,
 ) -> Verdict:
-    """Judge an Instance whose scheduled run is about to begin.
-
-    `check` reads values of parameters.
-    """
+    """Judge an Instance whose scheduled run is about to begin; arguments as for `judge_idle`."""
     name = instance.scheduled.plan_name
     if name == PLAN_CLEANUP and not instance.metadata.deleting:
         text = "only the controller schedules the 'cleanup' plan when the instance is deleted"
@@ -69,7 +81,7 @@ def judge_scheduled(
         return Verdict(problems=(Problem("PlanRunning", text, "spec.planExecution"),))
     if instance.metadata.deleting:
         return NOTHING
-    return Verdict(problems=first_problems(violations(instance, version, check)))
+    return Verdict(problems=first_problems(violations(instance, version, check, before=before)))
 
 
 def run_in_progress(instance: Instance) -> str | None:
@@ -93,17 +105,23 @@ def ended_cleanup(instance: Instance) -> PlanStatus | None:
 
 
 def violations(
-    instance: Instance, version: OperatorVersion, check: Check = read_fully
+    instance: Instance,
+    version: OperatorVersion,
+    check: Check = read_fully,
+    *,
+    before: OperatorVersion | None = None,
 ) -> Iterator[Problem]:
-    """Yield what no webhook would have let pass since the last run."""
+    """Yield what no webhook would have let pass since the last run; see `judge_idle`."""
     last, changed = in_force(instance), changed_parameters(instance)
-    same_version = last is not None and version_in_force(last) == instance.operator_version_key
+    left = _left(instance, last, before)
+    if left is not None:
+        yield from operator_problems(left, version)
     for definition in version.parameters:
         if last is not None and definition.name not in changed:
             continue
-        if definition.immutable and same_version:
-            name = shown_name(definition.name)
-            text = f"parameter '{name}' is immutable but was changed; set it back"
+        if last is not None and _is_immutable(definition, last, left):
+            name, hint = shown_name(definition.name), unknown_hint(left) if left else ""
+            text = f"parameter '{name}' is immutable but was changed{hint}; set it back"
             yield Problem("ParameterImmutable", text, f"spec.parameters[{name}]")
             continue
         yield from missing_required([definition], instance.parameters)
@@ -111,6 +129,21 @@ def violations(
         problem = check_value(definition, value, check) if value is not None else None
         if problem is not None:
             yield problem
+
+
+def _left(
+    instance: Instance, last: LastRun | None, before: OperatorVersion | None
+) -> Before | None:
+    """Return the version in force, if the spec names another one."""
+    if last is None or version_in_force(last) == instance.operator_version_key:
+        return None
+    return of_record(last, before)
+
+
+def _is_immutable(definition: Parameter, last: LastRun, left: Before | None) -> bool:
+    if left is None:
+        return bool(definition.immutable)
+    return stays(left, definition, had_value=definition.name in (last.parameters or {}))
 
 
 def _needed(instance: Instance, version: OperatorVersion) -> PlanChoice:

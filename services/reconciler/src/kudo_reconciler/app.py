@@ -22,7 +22,7 @@ from kubeio.reflector import Timing
 from kubeio.resource import Resource
 from kubeio.store import Change, Indexer
 from kubeio.types import Transform
-from kudo.api import JsonObject
+from kudo.api import Json, JsonObject
 from kudo.recorded_runs import has_begun
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import ReconcileContext
@@ -176,7 +176,7 @@ class App:
         self._timing = Timing(idle=settings.watch_silence)
         client.before_write = environment.leadership.check
         client.on_request = metrics.request_seen
-        instances = self._informer(INSTANCES, {_BY_VERSION: _version_of})
+        instances = self._informer(INSTANCES, {_BY_VERSION: _versions_of})
         self._instances = InstanceStore(client, instances, OwnWrites(self._instance_news))
         metrics.add_instances(instances.list)
         informer = self._informer(OPERATOR_VERSIONS, transform=kept_version)
@@ -372,11 +372,19 @@ def _same_but_status(old: JsonObject, new: JsonObject) -> bool:
     return all(before.get(name) == after.get(name) for name in kept)
 
 
-def _version_of(obj: JsonObject) -> list[str]:
+def _versions_of(obj: JsonObject) -> set[str]:
+    """Return the OperatorVersions that decide on an Instance: in its spec, and in force."""
     # An indexer must not raise, whatever the object looks like.
-    spec = obj.get("spec")
-    reference = spec.get("operatorVersion") if isinstance(spec, dict) else None
-    if not isinstance(reference, dict):
-        reference = {}
-    namespace = reference.get("namespace") or obj["metadata"]["namespace"]
-    return [f"{namespace}/{reference.get('name') or ''}"]
+    spec, status = _object(obj.get("spec")), _object(obj.get("status"))
+    last = _object(status.get("lastRun"))
+    references = (spec.get("operatorVersion"), last.get("operatorVersion"))
+    namespace = obj["metadata"]["namespace"]
+    return {
+        f"{reference.get('namespace') or namespace}/{reference.get('name') or ''}"
+        for reference in map(_object, references)
+        if reference
+    }
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}

@@ -13,6 +13,7 @@ import orjson
 from kubeio.types import JsonObject
 from kudo import names
 from kudo.api import Instance, OperatorVersion
+from kudo.last_run import in_force, version_in_force
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Change, StorageName
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
@@ -160,7 +161,14 @@ class Observed:
         return self.server.storage.table(INSTANCES).objects.get(("ns", name))
 
     def version(self, instance: Instance) -> OperatorVersion | None:
-        raw = self.server.storage.table(VERSIONS).objects.get(instance.operator_version_key)
+        return self._version(instance.operator_version_key)
+
+    def version_in_force(self, instance: Instance) -> OperatorVersion | None:
+        last = in_force(instance)
+        return None if last is None else self._version(version_in_force(last))
+
+    def _version(self, key: tuple[str, str]) -> OperatorVersion | None:
+        raw = self.server.storage.table(VERSIONS).objects.get(key)
         if raw is None:
             return None
         version = raw["metadata"]["resourceVersion"]

@@ -59,7 +59,8 @@ def _assert_settled(observed: Observed, instance: Instance) -> None:
         assert entry.uid != last.uid or last.status == entry.status
     assert version is not None
     assert not instance.scheduled.plan_name, f"{instance.scheduled} is not cleared"
-    verdict = judge_idle(instance, version)
+    before = observed.version_in_force(instance)
+    verdict = judge_idle(instance, version, before=before)
     if verdict.problems:
         assert not observed.lawful, f"admitted, then refused: {verdict}"
         _assert_stalled(instance, verdict.problems[0].reason)

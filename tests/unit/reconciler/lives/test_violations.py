@@ -101,3 +101,34 @@ def test_a_cancelled_run_that_never_began_makes_no_violation_good() -> None:
         assert last["parameters"]["FIXED"] == fingerprint("a")
 
     unlawful(body, DONE)
+
+
+def test_an_upgrade_from_what_is_gone_is_refused_until_it_is_known_what_it_may_change() -> None:
+    async def body(life: Life) -> None:
+        before, after = version(DONE), version(DONE)
+        before["spec"]["parameters"] = [{"name": "FIXED", "default": "a"}]
+        after["metadata"]["name"] = "v2"
+        await life.put_version(after)
+        await life.user.delete_version("v1")
+        await changed(life, {"of": "v2", "parameters": {"FIXED": "b"}})
+        assert ready(life) == ("False", "ParameterImmutable")
+        assert stored(life)["status"]["lastRun"]["operatorVersion"]["name"] == "v1"
+        await life.put_version(before)
+        await asyncio.sleep(WAIT)
+        assert ready(life) == ("True", "ResourcesReady")
+        assert stored(life)["status"]["lastRun"]["operatorVersion"]["name"] == "v2"
+
+    unlawful(body, DONE)
+
+
+def test_an_upgrade_from_what_is_gone_to_another_operator_is_refused() -> None:
+    async def body(life: Life) -> None:
+        after = version(DONE)
+        after["metadata"]["name"] = "v2"
+        after["spec"]["operator"]["name"] = "other"
+        await life.put_version(after)
+        await life.user.delete_version("v1")
+        await changed(life, {"of": "v2"})
+        assert ready(life) == ("False", "OperatorChanged")
+
+    unlawful(body, DONE)

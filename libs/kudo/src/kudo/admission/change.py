@@ -16,6 +16,7 @@ from kudo.plans import (
     plan_for_upgrade,
     used_uids,
 )
+from kudo.upgrades import Before, left_by
 from kudo.verdicts import Check, read_fully
 
 
@@ -57,6 +58,11 @@ class Change:
         return self.new.operator_version_key != self.old.operator_version_key
 
     @computed
+    def left(self) -> Before | None:
+        """What an upgrade leaves; None if there is no upgrade, or nothing that has to stay."""
+        return left_by(self.old, self.old_version) if self.upgrade else None
+
+    @computed
     def changed(self) -> dict[str, str]:
         """Parameters that were added or got another value."""
         old = self.old.parameters
@@ -82,6 +88,9 @@ class Change:
     def _only_in_new(self, name: str) -> bool:
         if not self.upgrade or name in self.removed:
             return False
+        if self.left is not None and self.left.version is None:
+            # What had a value was declared.
+            return name not in self.old.parameters
         return name not in self.declared_before
 
     @computed

@@ -11,6 +11,7 @@ from kudo.admission.change import Change
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem, first_problems, listed, shown, shown_name
+from kudo.upgrades import operator_problems, stays, unknown_hint
 
 Rule = Callable[[Change], Iterable[Problem]]
 
@@ -60,9 +61,10 @@ def immutable_parameters_stay(change: Change) -> Iterator[Problem]:
                 if new is not None
                 else "removed"
             )
+            hint = unknown_hint(change.left) if change.left else ""
             yield Problem(
                 "ParameterImmutable",
-                f"parameter '{shown_name(name)}' is immutable but was {done}; "
+                f"parameter '{shown_name(name)}' is immutable but was {done}{hint}; "
                 "create a new Instance to use another value",
                 field_of(name),
             )
@@ -74,20 +76,28 @@ def _is_immutable(change: Change, name: str) -> bool:
         return False
     if not change.upgrade:
         return True
-    before = change.declared_before.get(name)
-    return before is not None and bool(before.immutable)
+    had_value = name in change.old.parameters
+    return change.left is not None and stays(change.left, definition, had_value=had_value)
 
 
 def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
     """D04, D05: what becomes or arrives as immutable must be set in that request."""
-    if not change.upgrade or change.old_version is None:
+    left = change.left
+    if left is None or left.key == change.new.operator_version_key:
         return
     version = change.version.metadata.name
     for definition in change.version.parameters:
         if not definition.immutable or definition.name in change.new.parameters:
             continue
         before = change.declared_before.get(definition.name)
-        if before is None:
+        if left.version is None and definition.name not in change.old.parameters:
+            text = (
+                f"is immutable in operator version {version}, {shown_name(left.name)} does not "
+                "exist to tell whether it was before, and no value was provided"
+            )
+        elif left.version is None:
+            continue
+        elif before is None:
             default = definition.default
             hint = f" (default would be {shown(default)})" if default else ""
             text = f"was added in operator version {version}, but no value was provided{hint}"
@@ -203,24 +213,8 @@ def cleanup_is_not_manual(change: Change) -> Iterator[Problem]:
 
 def an_upgrade_keeps_the_operator(change: Change) -> Iterator[Problem]:
     """Another operator is never an upgrade; `upgradableFrom` is honoured where it is set."""
-    if not change.upgrade or change.old_version is None:
-        return
-    before, after = change.old_version.operator_name, change.version.operator_name
-    if before and after and before != after:
-        yield Problem(
-            "OperatorChanged",
-            f"upgrade from operator '{shown_name(before)}' to operator '{shown_name(after)}' is "
-            "not allowed; install the other operator as a new Instance",
-            "spec.operatorVersion",
-        )
-    allowed = [ref.name for ref in change.version.spec.upgradable_from or () if ref.name]
-    if allowed and change.old_version.metadata.name not in allowed:
-        yield Problem(
-            "NotUpgradable",
-            f"{change.version.metadata.name} can be upgraded to from {listed(allowed)} only, "
-            f"and {change.old_version.metadata.name} is in force",
-            "spec.operatorVersion",
-        )
+    if change.left is not None:
+        yield from operator_problems(change.left, change.version)
 
 
 def an_upgrade_has_a_plan(change: Change) -> Iterator[Problem]:

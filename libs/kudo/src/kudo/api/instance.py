@@ -160,6 +160,7 @@ class LastRun(ApiModel):
     uid: str | None = Field(None, description="Identity of the run.")
     status: str | None = Field(None, description="State of the run.")
     operator_version: ObjectReference | None = Field(None, description="OperatorVersion in force.")
+    operator: str | None = Field(None, description="Operator of the OperatorVersion in force.")
     operator_version_digest: str | None = Field(
         None,
         description="A prefix of the SHA-256 of the spec of the OperatorVersion that the run began "

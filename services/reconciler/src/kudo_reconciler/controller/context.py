@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import Protocol
 
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.health import readiness
+from kudo.last_run import in_force, version_in_force
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 from kudo.run_status import settled, with_conditions
+from kudo.stored import Verdict
 from kudo.verdicts import Check
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.events import EventRecorder
@@ -21,14 +24,25 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.resources import READINESS_KINDS
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.values import ValueChecks
-from kudo_reconciler.store.versions import VersionStore
+from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
 
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
 READ_VALUES, FIND_CHILDREN = "values", "children"
 """Operations of which an Instance has one at a time."""
 
-_Decision = TypeVar("_Decision")
+
+class Judge(Protocol):
+    """Judges an Instance: `judge_idle` or `judge_scheduled`."""
+
+    def __call__(
+        self,
+        instance: Instance,
+        version: OperatorVersion,
+        check: Check,
+        *,
+        before: OperatorVersion | None,
+    ) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +81,45 @@ class ReconcileContext:
     def now(self) -> str:
         return timestamp(self.clock.now())
 
-    async def decide(
+    async def judge(
         self,
         instance: Instance,
         version: OperatorVersion,
-        decide: Callable[[Check], _Decision],
-    ) -> _Decision:
-        """Make a decision that depends on values of parameters.
+        judge: Judge,
+    ) -> Verdict:
+        """Judge an Instance, by values of its parameters and by the version in force.
 
         Raises:
             StillGoing: a worker process reads them.
             workers.WorkerError: no worker process could read them now; try again.
+            KubeError: the version in force could not be asked for.
         """
+        before = await self._version_in_force(instance)
+        decide = partial(judge, instance, version, before=before)
         decision = self.values.decide_now(decide)
         if decision is not None:
             return decision
         metadata = instance.metadata
+        known = before.metadata.resource_version if before else ""
         return await self.operations.result(
             key_of(instance),
             READ_VALUES,
-            (metadata.uid, metadata.resource_version, version.metadata.resource_version),
+            (metadata.uid, metadata.resource_version, version.metadata.resource_version, known),
             lambda: self.values.decide(metadata.namespace, decide),
         )
+
+    async def _version_in_force(self, instance: Instance) -> OperatorVersion | None:
+        """Return the OperatorVersion in force if the spec names another one.
+
+        None if it names that one, and if what is in force no longer exists or is not read.
+        """
+        last = in_force(instance)
+        if last is None or version_in_force(last) == instance.operator_version_key:
+            return None
+        try:
+            return await self.versions.get(version_in_force(last))
+        except VersionTooLarge:
+            return None
 
     async def situation(self, instance: Instance, status: InstanceStatus) -> Situation | None:
         """Say how an Instance is that runs nothing, from its last run and its resources.

@@ -1,7 +1,6 @@
 """An Instance that has no run scheduled: does it need one, may it run, is it ready?"""
 
 from dataclasses import dataclass
-from functools import partial
 
 from kudo.api import Instance, OperatorVersion
 from kudo.conditions import Situation
@@ -36,7 +35,7 @@ class Idle:
             uid = entry.uid or instance.metadata.uid
             context.events.warning(instance, uid, "PlanResultUnknown", text)
         status = with_entries(instance.status, entries)
-        verdict = await context.decide(instance, version, partial(judge_idle, instance, version))
+        verdict = await context.judge(instance, version, judge_idle)
         if verdict.problems:
             first = verdict.problems[0]
             text = "; ".join(problem.message for problem in verdict.problems)

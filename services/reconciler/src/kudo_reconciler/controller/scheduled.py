@@ -170,9 +170,7 @@ class Scheduled:
         self, instance: Instance, version: OperatorVersion
     ) -> tuple[Problem, ...]:
         """Return why the scheduled run may not begin."""
-        verdict = await self.context.decide(
-            instance, version, partial(judge_scheduled, instance, version)
-        )
+        verdict = await self.context.judge(instance, version, judge_scheduled)
         return verdict.problems
 
     async def _refuse(

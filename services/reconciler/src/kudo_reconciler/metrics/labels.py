@@ -50,6 +50,8 @@ RUN_REASONS: Final = (
     "InvalidOperatorVersion",
     "InvalidParams",
     "InvalidPlan",
+    "NotUpgradable",
+    "OperatorChanged",
     "OperatorVersionChanged",
     "OperatorVersionNotFound",
     "ParameterImmutable",
