@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
 from kudo.execution import status_of
 from kudo.names import PLAN_CLEANUP
-from kudo.plans import active_run
+from kudo.plans import active_run, has_uid_of_another_plan
 from kudo.run_status import running
 from kudo.stored import ended_cleanup
 
@@ -121,10 +121,12 @@ def nothing_but_cleanup_is_asked_for_while_deleting(write: Write) -> None:
 def cleanup_that_has_ended_is_not_scheduled_again(write: Write) -> None:
     """Only a user who names it runs a cleanup a second time.
 
-    Named past admission it has no uid yet, and gets one from the reconciler.
+    Named past admission it may have no uid of its own, and gets one from the reconciler.
     """
     before, after = write.before.scheduled, write.after.scheduled
     if before.plan_name == PLAN_CLEANUP and not before.uid:
+        return
+    if before.plan_name == PLAN_CLEANUP and has_uid_of_another_plan(write.before):
         return
     if write.by == "reconciler" and ended_cleanup(write.before) is not None and before != after:
         assert after.plan_name != PLAN_CLEANUP, "a cleanup that has ended is scheduled again"
@@ -185,7 +187,7 @@ def no_admitted_trigger_is_lost(write: Write) -> None:
 def an_admitted_run_has_a_uid_of_its_own(write: Write) -> None:
     """Under a uid that is on record, the run would count as ended and never begin."""
     uid = write.after.scheduled.uid
-    if write.by != "user" or uid == write.before.scheduled.uid or write.after.metadata.deleting:
+    if write.by != "user" or uid == write.before.scheduled.uid:
         return
     recorded = {entry.uid for entry in write.before.plan_status.values() if entry.uid}
     assert uid not in recorded, f"uid {uid} was used before"

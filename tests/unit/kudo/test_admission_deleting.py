@@ -62,6 +62,22 @@ def test_cleanup_is_scheduled_without_being_touched(old: JsonObject, uid: str | 
     assert validated(new, old).allowed
 
 
+@pytest.mark.parametrize(
+    "old", [instance(ended={"deploy": "used", "cleanup": "C"}, deleting=True), DEPLOYING]
+)
+@pytest.mark.parametrize("status", ["NEVER_RUN", "FATAL_ERROR", None])
+def test_cleanup_named_with_the_uid_of_another_run_gets_a_fresh_one(
+    old: JsonObject, status: str | None
+) -> None:
+    uid = "used" if old is not DEPLOYING else "A"
+    new = instance(runs="cleanup", uid=uid, status=status, deleting=True)
+    assert validated(new, old).reason == "MutatingWebhookMissing"
+    decision = mutated(new, old)
+    run = patched(new, decision)["spec"]["planExecution"]
+    assert (run["planName"], run["uid"]) == ("cleanup", "fresh")
+    assert validated(patched(new, decision), old).allowed
+
+
 def test_a_running_plan_other_than_cleanup_may_be_cleared() -> None:
     assert mutated(IDLE, DEPLOYING).allowed
     assert validated(IDLE, DEPLOYING).allowed

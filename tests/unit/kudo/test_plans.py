@@ -9,6 +9,7 @@ from kudo.plans import (
     PlanChoice,
     active_run,
     first_plan,
+    has_uid_of_another_plan,
     plan_for_parameters,
     plan_for_upgrade,
     used_uids,
@@ -171,3 +172,20 @@ def test_every_uid_that_was_seen_counts_as_used() -> None:
     raw = instance(runs="deploy", uid="A", ended={"custom": "C", "update": ""})
     assert used_uids(Instance.from_wire(raw)) == {"A", "C"}
     assert used_uids(Instance()) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("plan", "uid", "taken"),
+    [
+        ("custom", "A", True),
+        ("cleanup", "A", True),
+        ("deploy", "A", False),
+        ("custom", "B", False),
+        ("custom", None, False),
+    ],
+)
+def test_a_uid_belongs_to_the_plan_that_ran_under_it(
+    plan: str, uid: str | None, taken: bool
+) -> None:
+    found = Instance.from_wire(instance(runs=plan, uid=uid, ended={"deploy": "A"}))
+    assert has_uid_of_another_plan(found) is taken

@@ -144,3 +144,13 @@ def used_uids(instance: Instance) -> frozenset[str]:
     if instance.scheduled.uid:
         uids.add(instance.scheduled.uid)
     return frozenset(uids)
+
+
+def has_uid_of_another_plan(instance: Instance) -> bool:
+    """Return whether the scheduled run has the uid of a run of another plan.
+
+    Its events and its record would be those of that run.
+    """
+    run = instance.scheduled
+    others = (entry for name, entry in instance.plan_status.items() if name != run.plan_name)
+    return bool(run.uid) and any(entry.uid == run.uid for entry in others)

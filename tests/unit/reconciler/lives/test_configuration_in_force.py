@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from kubeio.types import JsonObject
 from kudo.fingerprints import fingerprint
+from kudo_reconciler.resources import INSTANCES
 from tests.unit.reconciler.lives.life import Life, passes
-from tests.unit.reconciler.lives.test_scenes import entry, version
+from tests.unit.reconciler.lives.test_scenes import entry, events, plan, version
 
 WAIT = 30.0
 
@@ -80,5 +83,29 @@ def test_an_instance_created_with_a_named_plan_is_deployed_after_that() -> None:
         await asyncio.sleep(WAIT)
         assert ran(life, "custom", "deploy") == [True, True]
         assert stored(life)["status"]["lastRun"]["plan"] == "deploy"
+
+    past_admission(body)
+
+
+@pytest.mark.parametrize("name", ["custom", "cleanup"])
+def test_a_run_named_with_the_uid_of_another_one_has_a_uid_and_events_of_its_own(name: str) -> None:
+    async def body(life: Life) -> None:
+        found = operator()
+        found["spec"]["plans"]["cleanup"] = plan([["done"], ["fails"]])
+        await life.put_version(found)
+        await life.user.create("i", {"NOTE": "a"})
+        await asyncio.sleep(WAIT)
+        used = entry(life, "deploy")["uid"]
+        if name == "cleanup":
+            await life.user.delete("i")
+            await asyncio.sleep(WAIT)
+        run = {"spec": {"planExecution": {"planName": name, "uid": used}}}
+        await life.user.client.merge_patch(INSTANCES, "i", run, namespace="ns")
+        await asyncio.sleep(WAIT)
+        fresh = entry(life, name)["uid"]
+        assert fresh != used
+        assert (fresh, "started") in events(life)
+        assert [what for uid, what in events(life) if uid == used] == ["finished", "started"]
+        assert stored(life)["status"]["lastRun"]["plan"] == name
 
     past_admission(body)

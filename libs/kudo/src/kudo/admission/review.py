@@ -248,7 +248,9 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
         elif change.cancel:
             patch.plan_execution(_cancelled(change, review.request.username))
         elif change.direct == PLAN_CLEANUP:
-            patch.plan_execution(_uncancelled(change.new.scheduled))
+            run = _uncancelled(change.new.scheduled)
+            used = run.get("uid") in used_uids(change.old)
+            patch.plan_execution({**run, "uid": fresh_uid()} if used else run)
         elif change.new.scheduled.cancelled_by != change.old.scheduled.cancelled_by:
             patch.plan_execution(_cancelled_as_stored(change))
         return Decision(patch=patch.operations(), plan=restart)
@@ -319,7 +321,8 @@ def _final_state(change: Change) -> tuple[Problem, ...]:
     expected = None if change.deleting else change.needed
     if expected is None and change.direct is not None:
         expected = change.direct
-        if change.deleting and not change.restart:
+        if change.deleting and not change.restart and not change.new.scheduled.uid:
+            # Cleanup may be named alone; the reconciler gives it a uid.
             return ()
     if expected is None:
         return ()

@@ -26,7 +26,7 @@ from kudo.identity import identity
 from kudo.last_run import edited_since
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
-from kudo.plans import active_run
+from kudo.plans import active_run, has_uid_of_another_plan
 from kudo.problems import Problem
 from kudo.run_status import begun, leaving, running, with_conditions, with_entry
 from kudo.stored import judge_scheduled, run_in_progress
@@ -86,7 +86,7 @@ class Scheduled:
         """
         key, scheduled = key_of(instance), instance.scheduled
         name, uid = scheduled.plan_name or "", scheduled.uid or ""
-        if not uid:
+        if not uid or has_uid_of_another_plan(instance):
             await self.context.instances.schedule(instance, name, self.context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         entry = instance.plan_status.get(name)
