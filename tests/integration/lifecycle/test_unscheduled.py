@@ -1,14 +1,15 @@
 """What is stored while no webhook guards it: scheduled by the reconciler, or refused until it is
 set back.
 
-Both configurations are away while a change is written; everything is checked against what the last
-run was started with.
+Both configurations are away while a change is written; everything is checked against what is in
+force.
 """
 
 from collections.abc import AsyncIterator
 
 import pytest
 
+from kudo.fingerprints import fingerprint
 from tests.integration.lifecycle.helpers import (
     FINALIZER,
     condition,
@@ -131,6 +132,46 @@ async def test_a_new_version_that_no_webhook_saw_runs_its_plan(
     assert after["status"]["lastRun"]["operatorVersion"]["name"] == "unguarded-2"
     # The new version has no cleanup plan, so nothing would ever take the finalizer off.
     assert FINALIZER not in after["metadata"].get("finalizers", [])
+
+
+async def test_a_change_beside_a_named_plan_runs_its_own_plan_after_that(idle_world: World) -> None:
+    before = entry(await idle_world.instance("i"), "deploy")["uid"]
+    edit = {"parameters": {"A": "2"}, "planExecution": {"planName": "long"}}
+    await idle_world.patch("i", edit)
+    running = await idle_world.until(
+        "i", lambda i: status_of(i, "long") == "IN_PROGRESS", "the named plan to run"
+    )
+
+    last = running["status"]["lastRun"]
+    assert last["parameters"] == {"FIXED": fingerprint("8080")}
+    assert last["pendingParameters"] == {"A": fingerprint("2")}
+    # What the run began with is known to the next process as well.
+    idle_world.installation.reconciler.stop()
+    idle_world.installation.reconciler.start()
+    await idle_world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    ended = await idle_world.until_failed("i", "long")
+    assert entry(ended, "long")["message"].startswith("cancelled by")
+
+    after = await idle_world.until(
+        "i",
+        lambda i: entry(i, "deploy")["uid"] != before and status_of(i, "deploy") == "COMPLETE",
+        "the plan of the change to run",
+    )
+    assert after["status"]["lastRun"]["parameters"]["A"] == fingerprint("2")
+    assert await data(idle_world, "i-a") == {"a": "2"}
+
+
+async def test_a_run_ends_when_another_process_finds_its_version_edited(idle_world: World) -> None:
+    await idle_world.patch("i", {"planExecution": {"planName": "long"}})
+    await idle_world.until("i", lambda i: status_of(i, "long") == "IN_PROGRESS", "the plan to run")
+    idle_world.installation.reconciler.stop()
+    await idle_world.apply(unguarded(long=plan({"wait": ["wait"], "b": ["b"]}), cleanup=CLEANING))
+
+    idle_world.installation.reconciler.start()
+
+    ended = await idle_world.until_failed("i", "long")
+    assert "kubectl kudo plan trigger --name long --instance i" in entry(ended, "long")["message"]
+    assert await event_text(idle_world, "OperatorVersionChanged") == entry(ended, "long")["message"]
 
 
 async def test_a_plan_that_is_named_without_a_uid_gets_one_and_runs(idle_world: World) -> None:
