@@ -169,6 +169,13 @@ def runs_use_the_immutable_parameters_of_the_runs_before(write: Write) -> None:
         assert (old.parameters or {}).get("FIXED") == (new.parameters or {}).get("FIXED")
 
 
+def the_record_of_a_run_stays_what_it_began_with(write: Write) -> None:
+    old, new = write.before.status.last_run, write.after.status.last_run
+    if write.by != "reconciler" or old is None or new is None or old.uid != new.uid:
+        return
+    assert new.model_copy(update={"status": old.status}) == old, f"the record of {old.uid} moved"
+
+
 def no_admitted_trigger_is_lost(write: Write) -> None:
     """A run that was admitted begins, unless a user replaces it by the same plan or deletes."""
     uid = write.before.scheduled.uid or ""
@@ -238,6 +245,7 @@ PROMISES: tuple[Callable[[Write], None], ...] = (
     cleanup_that_has_ended_is_not_scheduled_again,
     immutable_parameters_stay,
     runs_use_the_immutable_parameters_of_the_runs_before,
+    the_record_of_a_run_stays_what_it_began_with,
     no_admitted_trigger_is_lost,
     an_admitted_run_has_a_uid_of_its_own,
     runs_only_go_forward,
