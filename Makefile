@@ -60,6 +60,7 @@ lint: $(STAMP) ## check style, types, layers and generated files
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tools.layout
 	@$(BIN)/python -m kudo.api.crds crds --check
 	@$(BIN)/python -m tools.chart.manifests --check
 	@$(BIN)/python -m tools.chart.rbac --check
