@@ -1,0 +1,42 @@
+"""Lists in the docs name everything that there is, and nothing else."""
+
+import re
+
+from tests.unit.docs.pages import ROOT, links, paths
+from tests.unit.webhook.vectors import DENIALS
+
+# Rules of linters and of other projects are written alike; none of them is one of these.
+_CODE = re.compile(r"\b(?:C\d{1,2}b?|D\d{2})\b")
+_ROW = re.compile(r"^\| ([CD]\d+b?) \|(.*)\|$", re.MULTILINE)
+_SOURCES = ("libs/", "services/", "cli/", "tests/", "docs/")
+
+
+def listed() -> dict[str, str]:
+    """Return the rows of docs/codes.md by their code."""
+    return dict(_ROW.findall((ROOT / "docs" / "codes.md").read_text()))
+
+
+def cited() -> set[str]:
+    found: set[str] = set()
+    for path in paths():
+        if path.startswith(_SOURCES) and path.endswith((".py", ".md")) and path != "docs/codes.md":
+            found |= set(_CODE.findall((ROOT / path).read_text()))
+    return found
+
+
+def test_every_code_that_is_cited_is_explained_and_the_other_way_round() -> None:
+    assert cited() == set(listed())
+
+
+def test_the_reason_of_a_denial_is_the_one_that_users_get() -> None:
+    reasons = {code: reason for code, (reason, _) in DENIALS.items()}
+    rows = {code: row for code, row in listed().items() if code.startswith("D")}
+    assert rows.keys() == reasons.keys()
+    assert [code for code, row in rows.items() if not row.endswith(f"`{reasons[code]}` ")] == []
+
+
+def test_the_index_of_design_notes_names_them_all() -> None:
+    folder = ROOT / "docs" / "design"
+    notes = {path.name for path in folder.glob("2*.md")}
+    assert notes
+    assert notes <= set(links((folder / "README.md").read_text()))
