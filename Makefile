@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := libs/goyaml libs/gotemplate libs/kubeio libs/kudo libs/serving libs/workers services/webhook services/reconciler cli tools/cluster
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 PYTEST_ARGS ?=
 SLOWEST := --durations=20
 # Each worker has a cluster of its own; tests wait more than they compute. Bytecode is written also
@@ -33,6 +34,10 @@ $(STAMP): requirements/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(addprefix --editable ,$(PACKAGES))
 	@touch $(STAMP)
+
+$(DOCS_STAMP): $(STAMP) requirements/docs.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	@touch $(DOCS_STAMP)
 
 setup: $(STAMP) ## create .venv and build the local control plane (cached)
 	@$(BIN)/kudo-cluster build
@@ -86,7 +91,7 @@ lock: $(STAMP) ## write requirements/*.txt with the hashes of every file
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 		--python-version 3.11 requirements/dev.in -o requirements/dev.txt
-	@for name in webhook reconciler cli build; do \
+	@for name in webhook reconciler cli build docs; do \
 		$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 --constraint requirements/dev.txt \
 			requirements/$$name.in -o requirements/$$name.txt || exit 1; \
@@ -120,9 +125,8 @@ e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local
 	@$(BIN)/python -m tools.images
 	@$(BIN)/python -m pytest tests/e2e --numprocesses=0 --durations=5 $(PYTEST_ARGS)
 
-docs: ## not there yet: says so and fails
-	@echo "make $@: not there yet. What there is: make demo, make test, make lint." >&2
-	@exit 1
+docs: $(DOCS_STAMP) ## build the pages of docs/ with MkDocs, into .kudo/site
+	@$(BIN)/python -m tools.docs
 
 clean: ## remove .venv and what the tools left here (the cache of binaries stays)
 	@rm -rf $(VENV) .kudo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

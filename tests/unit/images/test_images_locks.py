@@ -60,7 +60,7 @@ def test_an_image_has_the_versions_that_the_tests_ran_with(image: str) -> None:
     assert {pin[:2] for pin in pins(_REQUIREMENTS / f"{image}.txt")} <= {p[:2] for p in tested}
 
 
-@pytest.mark.parametrize("name", [*_PROJECTS, "build"])
+@pytest.mark.parametrize("name", [*_PROJECTS, "build", "docs"])
 def test_a_lock_holds_what_was_asked_for_with_hashes_and_no_address(name: str) -> None:
     path = _REQUIREMENTS / f"{name}.txt"
     locked = {pin[0]: pin[2] for pin in pins(path)}
