@@ -8,6 +8,9 @@ from tests.unit.webhook.vectors import DENIALS
 # Rules of linters and of other projects are written alike; none of them is one of these.
 _CODE = re.compile(r"\b(?:C\d{1,2}b?|D\d{2})\b")
 _ROW = re.compile(r"^\| ([CD]\d+b?) \|(.*)\|$", re.MULTILINE)
+_TERM = re.compile(r"^\| ([^|]+) \|[^|]+\|[^|]+\| (`[^|]+`) \|$", re.MULTILINE)
+_NAME = re.compile(r"`(\w+)`")
+_WORD = re.compile(r"\w+")
 _SOURCES = ("libs/", "services/", "cli/", "tests/", "docs/")
 
 
@@ -33,6 +36,17 @@ def test_the_reason_of_a_denial_is_the_one_that_users_get() -> None:
     rows = {code: row for code, row in listed().items() if code.startswith("D")}
     assert rows.keys() == reasons.keys()
     assert [code for code, row in rows.items() if not row.endswith(f"`{reasons[code]}` ")] == []
+
+
+def test_the_words_of_the_glossary_stand_in_the_code() -> None:
+    rows = _TERM.findall((ROOT / "docs" / "glossary.md").read_text())
+    assert len(rows) > 20
+    words = set[str]()
+    for path in paths():
+        if path.endswith(".py") and not path.startswith("tests/unit/docs/"):
+            words |= set(_WORD.findall((ROOT / path).read_text()))
+    missing = [(term, set(_NAME.findall(names)) - words) for term, names in rows]
+    assert [(term, gone) for term, gone in missing if gone] == []
 
 
 def test_the_index_of_design_notes_names_them_all() -> None:
