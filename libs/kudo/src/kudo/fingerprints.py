@@ -2,10 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any
 
 import orjson
-
-from kudo.api.wire import JsonObject
 
 _LENGTH = 16
 """Hex digits kept of the SHA-256: 64 bits tell a changed value from the same one."""
@@ -16,7 +15,7 @@ def fingerprint(value: str) -> str:
     return _prefix(value.encode())
 
 
-def fingerprint_of_object(value: JsonObject) -> str:
+def fingerprint_of_object(value: dict[str, Any]) -> str:
     """Return the fingerprint of a JSON object, whatever the order of its members."""
     return _prefix(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 

@@ -6,7 +6,7 @@ import pytest
 
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from tests.unit.reconciler.lives.scene import (
+from tests.unit.reconciler.scenes.scene import (
     CLAIMS,
     CONFIG_MAPS,
     GOES,

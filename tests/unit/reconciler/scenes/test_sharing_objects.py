@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.unit.reconciler.lives.scene import (
+from tests.unit.reconciler.scenes.scene import (
     GOES,
     ROLES,
     SHARED_BY,

@@ -11,7 +11,7 @@ from tests.support.apiserver.faults import Fate
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Change, StorageName
 from tests.support.apiserver.workloads import Outcome
-from tests.unit.reconciler.lives.scene import Scene, Shaped, of_kind, play, version
+from tests.unit.reconciler.scenes.scene import Scene, Shaped, of_kind, play, version
 
 JOB = '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "o"}, "spec": {}}'
 DEPLOYMENT = (

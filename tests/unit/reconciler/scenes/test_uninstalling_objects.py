@@ -8,7 +8,7 @@ import pytest
 from tests.support.apiserver import status
 from tests.support.apiserver.kinds import NAMESPACE
 from tests.support.apiserver.server import Request
-from tests.unit.reconciler.lives.scene import GOES, ROLES, Scene, play, role, version
+from tests.unit.reconciler.scenes.scene import GOES, ROLES, Scene, play, role, version
 
 CLUSTER_SCOPED = ("namespaces", "customresourcedefinitions", "clusterroles", "clusterrolebindings")
 
