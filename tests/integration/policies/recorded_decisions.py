@@ -72,7 +72,8 @@ class Stored:
             return {}
         state = "IN_PROGRESS" if self.moment == "begun" else "COMPLETE"
         entry = {"name": plan, "status": state, "uid": uid}
-        return {"planStatus": {plan: entry}, "lastRun": {"plan": plan, "uid": uid}}
+        last = {"plan": plan, "uid": uid, "operatorVersion": {"name": self.version}}
+        return {"planStatus": {plan: entry}, "lastRun": last}
 
 
 @dataclass(frozen=True)
