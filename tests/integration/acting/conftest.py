@@ -26,11 +26,8 @@ _RECONCILER = "kudo-reconciler"
 _TAKEN = ("kudo-reconciler", "kudo-reconciler-workloads", "kudo-reconciler-aggregated")
 _LEAN = "test-acting"
 _RULES = [
-    {
-        "apiGroups": ["", "apps", "batch", "scheduling.k8s.io"],
-        "resources": ["*"],
-        "verbs": ["list", "watch"],
-    },
+    # Whatever an Instance that is gone has shared is looked for in every cluster-scoped kind.
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["list", "watch"]},
     {
         "apiGroups": ["kudo.dev"],
         "resources": ["instances", "operatorversions"],
