@@ -75,9 +75,16 @@ class Release:
 
     def pods(self, component: Component) -> list[Json]:
         """Return the pods of a service that are not on their way out."""
+        return [pod for pod in self._all_pods(component) if not _is_leaving(pod)]
+
+    def leaving(self, component: Component) -> list[Json]:
+        """Return the pods of a service that are on their way out, and may still be reached."""
+        return [pod for pod in self._all_pods(component) if _is_leaving(pod)]
+
+    def _all_pods(self, component: Component) -> list[Json]:
         selector = f"app.kubernetes.io/name=kudo,app.kubernetes.io/component={component}"
-        found = self.kubectl.get("pods", f"--selector={selector}")["items"]
-        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+        found: list[Json] = self.kubectl.get("pods", f"--selector={selector}")["items"]
+        return found
 
     def names(self, component: Component) -> list[str]:
         return [pod["metadata"]["name"] for pod in self.pods(component)]
@@ -105,3 +112,7 @@ def _read(pod: Json, port: int) -> str:
 
 def _series(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in _SERIES.findall(text)}
+
+
+def _is_leaving(pod: Json) -> bool:
+    return "deletionTimestamp" in pod["metadata"]

@@ -76,6 +76,12 @@ async def test_certificates_of_cert_manager_are_served_trusted_and_renewed_witho
         return certificates(authority) <= await asyncio.to_thread(trusted, certified)
 
     await wait_until(settled, lambda: "the authority in the caBundles")
+
+    async def alone() -> bool:
+        return not await asyncio.to_thread(certified.leaving, "webhook")
+
+    # They serve the built-in certificates, whose authority cert-manager may have taken out.
+    await wait_until(alone, lambda: "the replaced pods to be gone")
     await apply(world, written())
     before = served(certified)
     assert before == in_secret(certified)
