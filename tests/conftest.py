@@ -1,6 +1,7 @@
 """Fixtures that all tests can ask for; nothing starts before a test asks."""
 
 import resource
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +15,11 @@ pytest_plugins = ["kudo_cluster.pytest_plugin"]
 settings.register_profile("usual", deadline=None, derandomize=True, database=None, max_examples=25)
 settings.register_profile("deep", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile("deep" if DEEP else "usual")
+
+# A shell that runs us in the background has us ignore interrupts, and so would every process that
+# tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _FIGURE = "figure"
 
