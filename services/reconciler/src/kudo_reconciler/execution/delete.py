@@ -18,12 +18,12 @@ from kudo.identity import identity
 from kudo.rendering import Manifest
 from kudo.sharing import is_of_kudo
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, controller_of
 from kudo_reconciler.objects.refusals import task_error, told
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
+from kudo_reconciler.objects.run_context import check_wanted
 from kudo_reconciler.objects.shares import Shares
 
 _ATTEMPTS = 5
@@ -90,7 +90,7 @@ class DeleteTask:
                 if await self._stays(resolved, live, context):
                     return None
                 await self.observer.watch(resource)
-                _check_wanted(context)
+                check_wanted(context)
                 await self._send(item, live, context.client)
             except NotFound:
                 return None
@@ -125,7 +125,7 @@ class DeleteTask:
         another = await self.ownership.another(live["metadata"], ours)
         if another is None:
             return False
-        _check_wanted(context)
+        check_wanted(context)
         await self.shares.take_off(resource, live, ours, client=context.client)
         text = f"{manifest} stays: Instance {another} shares it; Instance {ours} no longer does"
         context.tell("Normal", "ClusterResourcesKept", text)
@@ -155,11 +155,6 @@ class DeleteTask:
         except (ApiError, ConnectionLost) as error:
             text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
             raise task_error("TaskDeleteError", text, error) from error
-
-
-def _check_wanted(context: TaskContext) -> None:
-    if not context.still_wanted():
-        raise Superseded
 
 
 def _check_owner(manifest: Manifest, live: JsonObject, owner: str) -> None:

@@ -19,12 +19,12 @@ from kudo.children import Change, Child, Kin
 from kudo.health import Health, State, failed_plan, judge
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.refusals import Refusal, stays_refused, task_error, told
+from kudo_reconciler.objects.run_context import check_wanted
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.children import ChildStore
 
@@ -127,7 +127,7 @@ class ChildTask:
         target = children.manifest(
             child, context.instance, context.uid, change.version, change.parameters
         )
-        _check_wanted(context)
+        check_wanted(context)
         applied = await self.store.apply(target, seen, client=context.client)
         self.metrics.applied.labels("applied").inc()
         if change.last:
@@ -143,7 +143,7 @@ class ChildTask:
             **(seen["metadata"].get("annotations") or {}),
             ANNOTATION_PLAN_UID: context.uid,
         }
-        _check_wanted(context)
+        check_wanted(context)
         restarted = await self.store.patch(
             seen,
             jsonpatch.add("/metadata/annotations", annotations),
@@ -168,7 +168,7 @@ class ChildTask:
         entries = children.handed_over(seen["metadata"], kept)
         if entries is None:
             return seen
-        _check_wanted(context)
+        check_wanted(context)
         change = jsonpatch.add("/metadata/managedFields", entries)
         return await self.store.patch(seen, change, client=context.client)
 
@@ -253,8 +253,3 @@ def _is_busy(error: Refusal) -> bool:
 
 def _uid(obj: JsonObject) -> str:
     return str(obj["metadata"]["uid"])
-
-
-def _check_wanted(context: TaskContext) -> None:
-    if not context.still_wanted():
-        raise Superseded

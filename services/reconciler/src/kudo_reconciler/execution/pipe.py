@@ -31,7 +31,6 @@ from kudo.pipe import (
 )
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.pipe_pods import PODS, PipePods, execution_of, is_deleting
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.objects.apply import Applier
@@ -39,6 +38,7 @@ from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Wanted, controller_of, is_applied, is_owned
 from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.objects.run_context import check_wanted
 from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
 
 
@@ -74,12 +74,12 @@ class PipeTask:
             seen = self.observer.sees(PODS, context.instance.metadata.namespace, name)
             return TaskResult(done=False, message=message, polled=not seen)
         files = context.task.spec.pipe or ()
-        _check_wanted(context)
+        check_wanted(context)
         await context.takes_long(f"copying files from pod {pod['metadata']['name']}")
         contents = await self.pods.read(pod, files, client=context.client)
         for wanted in await self._artifacts(context, files, contents):
             await self.applier.apply(wanted, context)
-        _check_wanted(context)
+        check_wanted(context)
         await self._deleting(pod, context)
         return TaskResult(done=True)
 
@@ -131,7 +131,7 @@ class PipeTask:
     async def _replace(self, pod: JsonObject, context: TaskContext) -> None:
         context.memory.applied.pop(context.key, None)
         if not is_deleting(pod):
-            _check_wanted(context)
+            check_wanted(context)
             await self._deleting(pod, context)
 
     def _refuse_foreign(self, pod: JsonObject, context: TaskContext) -> None:
@@ -253,8 +253,3 @@ def _why_ended(pod: JsonObject) -> str:
     return ": ".join(
         filter(None, (status.get("phase"), status.get("reason"), status.get("message")))
     )
-
-
-def _check_wanted(context: TaskContext) -> None:
-    if not context.still_wanted():
-        raise Superseded

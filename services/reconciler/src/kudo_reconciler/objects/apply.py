@@ -43,7 +43,7 @@ from kudo_reconciler.objects.refusals import (
     told,
     without_secrets,
 )
-from kudo_reconciler.objects.run_context import Place, RunContext
+from kudo_reconciler.objects.run_context import Place, RunContext, check_wanted
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ class Applier:
         # A plain creation would drop what the kind does not have without a word.
         await self._send(wanted, None, context, force=False, dry_run=True)
         target = await self.ownership.shared(wanted, None, context.instance)
-        _check_wanted(context)
+        check_wanted(context)
         return await context.client.create(
             wanted.resource, target, field_manager=names.FIELD_MANAGER
         )
@@ -217,7 +217,7 @@ class Applier:
             if not wanted.resource.namespaced:
                 _check_room(wanted, known, target)
             target = {**target, "metadata": {**target["metadata"], **seen}}
-        _check_wanted(context)
+        check_wanted(context)
         return await context.client.apply(
             wanted.resource,
             target,
@@ -299,7 +299,7 @@ class Applier:
     ) -> JsonObject:
         """Change an object, if it is still as it was seen."""
         version = known["metadata"]["resourceVersion"]
-        _check_wanted(context)
+        check_wanted(context)
         try:
             return await context.client.json_patch(
                 wanted.resource,
@@ -400,8 +400,3 @@ def _fate(adopted: Wanted) -> str:
     if goes_with_instance(resource.group, resource.kind, adopted.target["metadata"]):
         return "is deleted with the last Instance that shares it"
     return "stays when the Instance is deleted"
-
-
-def _check_wanted(context: RunContext) -> None:
-    if not context.still_wanted():
-        raise Superseded

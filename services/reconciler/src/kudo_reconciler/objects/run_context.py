@@ -9,6 +9,7 @@ from typing import Protocol
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
+from kudo_reconciler.errors import Superseded
 from kudo_reconciler.event_queue import Severity
 
 Place = tuple[Resource, str | None, str]
@@ -51,3 +52,9 @@ class RunContext(Protocol):
             FatalTaskError: it exceeds a limit.
             TransientTaskError: no worker process could take it.
         """
+
+
+def check_wanted(context: RunContext) -> None:
+    """Raise Superseded if the Instance does not want the run any more."""
+    if not context.still_wanted():
+        raise Superseded
