@@ -19,7 +19,7 @@ from kudo.api import OperatorVersion
 from kudo.jobs.review import decide
 from kudo.names import GROUP
 from kudo.problems import InvalidInput
-from kudo.verdicts import read_fully
+from kudo.values.checks import read_fully
 from tests.support.apiserver.admission import Review
 from tests.support.apiserver.patches import apply_json_patch
 from tests.support.apiserver.status import Cause, Names, StatusError, internal_error

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from kudo.fingerprints import fingerprint
+from kudo.values.fingerprints import fingerprint
 from tests.integration.lifecycle.helpers import (
     FINALIZER,
     condition,

@@ -6,10 +6,10 @@ from typing import Any
 from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.resource import Resource
-from kudo.advice import advice
+from kudo.api_errors.advice import advice
+from kudo.api_errors.classification import is_fatal
+from kudo.api_errors.typed_patch import Note, mended
 from kudo.names import FIELD_MANAGER
-from kudo.refusals import is_fatal
-from kudo.typed_patch import Note, mended
 from tests.integration.support import CONFIG_MAPS, DEPLOYMENTS, JOBS, NAMESPACES, Json
 
 THINGS = Resource("x.example.org", "v1", "Thing", "things", namespaced=True)

@@ -6,10 +6,10 @@ It is the one with the word LARGE in it. Imported by worker processes alone.
 from typing import Any
 
 from goyaml import load
-from kudo import verdicts
 from kudo.jobs import HANDLERS as OF_RECONCILER
 from kudo.jobs import prepare, render, report_to, review
 from kudo.parameters import template
+from kudo.values import checks as verdicts
 
 MARK = "LARGE"
 _make = render.make

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
 from kudo.execution import status_of
 from kudo.names import PLAN_CLEANUP
-from kudo.plans import active_run, has_uid_of_another_plan
-from kudo.run_status import running
-from kudo.stored import ended_cleanup
+from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
+from kudo.runs.revalidation import ended_cleanup
+from kudo.runs.status import running
 
 S = ExecutionStatus
 _RANK = {S.NEVER_RUN: 0, S.PENDING: 1, S.IN_PROGRESS: 2, S.ERROR: 2}

@@ -7,8 +7,8 @@ import pytest
 from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.problems import InvalidInput, Problem, first_problems, listed, shown
-from kudo.stored import judge_idle
-from kudo.verdicts import Checker, Verdicts
+from kudo.runs.revalidation import judge_idle
+from kudo.values.checks import Checker, Verdicts
 
 LONG = "v" * 100_000
 MANY = range(5000)

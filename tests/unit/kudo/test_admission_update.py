@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api import JsonObject
-from kudo.fingerprints import fingerprints
+from kudo.values.fingerprints import fingerprints
 from tests.unit.kudo.test_admission_objects import (
     VALUES,
     instance,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kudo.adoption import applied_by, existed_before, holds_data, without_owner
 from kudo.api import JsonObject
-from kudo.takeover import Writer
+from kudo.objects.adoption import applied_by, existed_before, holds_data, without_owner
+from kudo.objects.managed_fields import Writer
 
 APPLY = Writer("kudo", "Apply", "")
 LABELS = {"heritage": "kudo", "kudo.dev/instance": "i"}

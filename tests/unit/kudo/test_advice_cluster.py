@@ -2,7 +2,7 @@
 
 import pytest
 
-from kudo.advice import advice
+from kudo.api_errors.advice import advice
 
 Refused = tuple[str, int, str]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Condition
-from kudo.conditions import Situation, find, update
+from kudo.runs.conditions import Situation, find, update
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
 

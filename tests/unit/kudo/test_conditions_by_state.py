@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pytest
 
 from kudo.api import ExecutionStatus, Instance, InstanceStatus, JsonObject
-from kudo.conditions import Situation
 from kudo.execution import StepOutcome, fail, record, runnable
-from kudo.run_status import begun, leaving, settled, with_conditions, with_entry
+from kudo.runs.conditions import Situation
+from kudo.runs.status import begun, leaving, settled, with_conditions, with_entry
 from tests.unit.kudo.test_run_status import NOW, V1, scheduled
 
 S = ExecutionStatus

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.dependencies import (
+from kudo.objects.dependency_hash import (
     MISSING,
     Dependency,
     content_digest,
@@ -20,7 +20,7 @@ from kudo.dependencies import (
     dependencies_of,
     with_dependencies_hash,
 )
-from kudo.enrichment import Origin, enrich
+from kudo.objects.enrichment import Origin, enrich
 
 INSTANCE = Instance.from_wire({"metadata": {"name": "inst", "namespace": "ns", "uid": "u-1"}})
 VERSION = OperatorVersion.from_wire(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
-from kudo.dependencies import (
+from kudo.objects.dependency_hash import (
     MISSING,
     content_digest,
     digest_from_text,

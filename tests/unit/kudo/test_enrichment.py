@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.enrichment import Origin, annotate_pods, encode_string_data, enrich
+from kudo.objects.enrichment import Origin, annotate_pods, encode_string_data, enrich
 from kudo.tasks import FatalTaskError
 
 INSTANCE = Instance.from_wire({"metadata": {"name": "inst", "namespace": "ns", "uid": "u-1"}})

@@ -2,7 +2,7 @@
 
 from kudo.api import ExecutionStatus, InstanceStatus, PhaseStatus, PlanStatus, StepStatus
 from kudo.execution import MAX_MESSAGES, bounded
-from kudo.run_status import with_entry
+from kudo.runs.status import with_entry
 
 S = ExecutionStatus
 LONG = 2000

@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.fingerprints import fingerprint, fingerprints
+from kudo.values.fingerprints import fingerprint, fingerprints
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -9,7 +9,7 @@ import pytest
 from kudo.bounds import too_large
 from kudo.rendering import Engine, render_objects
 from kudo.tasks import FatalTaskError
-from kudo.verdicts import Checker, Verdicts
+from kudo.values.checks import Checker, Verdicts
 from tests.support.hostile import End, Input, inputs
 
 INPUTS = {str(sent): sent for sent in inputs()}

@@ -7,7 +7,7 @@ import pytest
 
 from kudo.api import JsonObject
 from kudo.jobs import check, review
-from kudo.verdicts import Fault
+from kudo.values.checks import Fault
 from tests.unit.webhook.harness import instance, operator_version
 from tests.unit.webhook.harness import review as review_of
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kudo import names
-from kudo.dependencies import MISSING, content_digest
 from kudo.jobs import HANDLERS, digest
+from kudo.objects.dependency_hash import MISSING, content_digest
 
 LABELS = {"a": "b"}
 

@@ -3,9 +3,9 @@
 import pytest
 
 from kudo.api import Instance, InstanceStatus, JsonObject, OperatorVersion
-from kudo.fingerprints import fingerprint, fingerprints
-from kudo.last_run import edited_since, record_of
-from kudo.stored import Verdict, judge_idle
+from kudo.runs.last_run import edited_since, record_of
+from kudo.runs.revalidation import Verdict, judge_idle
+from kudo.values.fingerprints import fingerprint, fingerprints
 from tests.unit.kudo.test_admission_objects import V1, VALUES, instance, version
 from tests.unit.kudo.test_stored import last_run
 

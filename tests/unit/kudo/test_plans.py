@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import ExecutionStatus, Instance, OperatorVersion
-from kudo.plans import (
+from kudo.runs.plan_choice import (
     PlanChoice,
     active_run,
     first_plan,

@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api import ExecutionStatus, JsonObject
-from kudo.recorded_runs import (
+from kudo.runs.recorded import (
     STOPPED,
     EndedRun,
     end_unknown,

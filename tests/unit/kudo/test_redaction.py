@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kudo.api_errors.typed_patch import mended
 from kudo.redaction import Cause, Words, is_secret, redacted, without_quotes
-from kudo.typed_patch import mended
 
 TYPED = "failed to create typed patch object (ns/x; /v1, Kind=Secret): "
 CONVERTED = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kudo.refusals import is_fatal
+from kudo.api_errors.classification import is_fatal
 
 Answer = tuple[int, str, str, tuple[str, ...]]
 

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from kudo.api import ExecutionStatus, Instance, InstanceStatus, JsonObject, OperatorVersion
-from kudo.conditions import Situation, find
 from kudo.execution import StepOutcome, TaskOutcome, fail, record, runnable
-from kudo.fingerprints import fingerprints
-from kudo.run_status import (
+from kudo.runs.conditions import Situation, find
+from kudo.runs.status import (
     begun,
     failed_last_run,
     failure_text,
@@ -19,6 +18,7 @@ from kudo.run_status import (
     with_entries,
     with_entry,
 )
+from kudo.values.fingerprints import fingerprints
 from tests.unit.kudo.test_admission_objects import VALUES, instance
 
 S = ExecutionStatus

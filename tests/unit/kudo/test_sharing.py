@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kudo.api import Instance
 from kudo.identity import InstanceIdentity, identity
-from kudo.sharing import (
+from kudo.objects.sharing import (
     Claim,
     as_applied_last,
     claim,

@@ -3,8 +3,15 @@
 import pytest
 
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.fingerprints import fingerprints
-from kudo.stored import NOTHING, Verdict, judge_idle, judge_scheduled, run_in_progress, violations
+from kudo.runs.revalidation import (
+    NOTHING,
+    Verdict,
+    judge_idle,
+    judge_scheduled,
+    run_in_progress,
+    violations,
+)
+from kudo.values.fingerprints import fingerprints
 from tests.unit.kudo.test_admission_objects import (
     PARAMETERS,
     V1,

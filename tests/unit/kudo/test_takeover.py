@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from kudo.api import JsonObject
 from kudo.names import ANNOTATION_LAST_APPLIED
-from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of, writers
+from kudo.objects.managed_fields import (
+    last_applied,
+    needs_taking_over,
+    taken_over,
+    with_entry_of,
+    writers,
+)
 
 V1 = "apps/v1"
 ORIGINAL = {"kudo.dev/last-applied-configuration": "{}"}

@@ -3,7 +3,7 @@
 import pytest
 
 from goyaml import INLINE
-from kudo.verdicts import Checker, Fault, Verdicts, read_all, read_fully
+from kudo.values.checks import Checker, Fault, Verdicts, read_all, read_fully
 
 BIG = "[" + "0," * INLINE.nodes + "]"
 """More than an event loop reads."""

@@ -14,8 +14,8 @@ from kubeio.store import Store
 from kudo import names
 from kudo.api import JsonObject
 from kudo.health import judge
-from kudo.sharing import sharers
-from kudo.takeover import needs_taking_over
+from kudo.objects.managed_fields import needs_taking_over
+from kudo.objects.sharing import sharers
 from kudo_reconciler.objects.cached_objects import reduced, written_by
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import controller_of

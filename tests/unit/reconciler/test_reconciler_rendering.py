@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kudo.dependencies import content_digest
 from kudo.jobs.render import Request, Wanted
+from kudo.objects.dependency_hash import content_digest
 from kudo.parameters import RawParameter
 from kudo.pipe import EnvFileError
 from kudo.rendering import Variables

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from kudo.api import Instance, OperatorVersion
-from kudo.stored import judge_idle, judge_scheduled
+from kudo.runs.revalidation import judge_idle, judge_scheduled
 from kudo_reconciler.store.values import ValueChecks
 from tests.unit.webhook.test_webhook_limits import COSTLY, HOSTILE
 from workers import Observation, Pool, PoolBusy

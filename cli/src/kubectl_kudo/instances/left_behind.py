@@ -10,7 +10,7 @@ from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kudo import names
 from kudo.identity import InstanceIdentity
-from kudo.sharing import goes_with_instance, sharers
+from kudo.objects.sharing import goes_with_instance, sharers
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 

@@ -1,7 +1,8 @@
 """Reads the runs of an Instance off its JSON: what is scheduled, what ran, and how it ended.
 
-The rules are those of `kudo.plans`, over plain dictionaries: the models cost a fifth of a second to
-import, and commands that only look at a status do without them. A test keeps the two in step.
+The rules are those of `kudo.runs.plan_choice`, over plain dictionaries: the models cost a fifth of
+a second to import, and commands that only look at a status do without them. A test keeps the two in
+step.
 """
 
 from collections.abc import Iterator

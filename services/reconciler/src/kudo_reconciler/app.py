@@ -23,7 +23,7 @@ from kubeio.resource import Resource
 from kubeio.store import Change, Indexer
 from kubeio.types import Transform
 from kudo.api import Json, JsonObject
-from kudo.recorded_runs import has_begun
+from kudo.runs.recorded import has_begun
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller

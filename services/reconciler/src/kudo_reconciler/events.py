@@ -34,7 +34,7 @@ from kubeio.errors import (
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
-from kudo.recorded_runs import EndedRun, ended_since
+from kudo.runs.recorded import EndedRun, ended_since
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.errors import described
 from kudo_reconciler.event_queue import Event, EventQueue, EventsWritten, Severity, Waiting

@@ -3,8 +3,8 @@
 On the loop: a body up to `INLINE_BODY` bytes with few entries. OperatorVersions are within
 `kudo.bounds`, so parsing one and looking at each part of it takes some milliseconds. Arrays and
 maps are read within one small budget; if that is spent, a worker reads the rest and the decision is
-made again (`kudo.verdicts`). Everything else is judged by a worker as a whole (`kudo.jobs.review`),
-from the bytes of the body on.
+made again (`kudo.values.checks`). Everything else is judged by a worker as a whole
+(`kudo.jobs.review`), from the bytes of the body on.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from kudo.api import Json
 from kudo.jobs import check as check_job
 from kudo.jobs import review as review_job
 from kudo.problems import InvalidInput
-from kudo.verdicts import Check, Checker, Verdicts
+from kudo.values.checks import Check, Checker, Verdicts
 from kudo_webhook.versions import VersionSource, VersionTooLarge
 from workers import LimitExceeded, Pool, PoolBusy
 

@@ -7,7 +7,7 @@ import pytest
 
 from kubectl_kudo.state import runs
 from kudo.api import ExecutionStatus, Instance
-from kudo.plans import active_run, used_uids
+from kudo.runs.plan_choice import active_run, used_uids
 
 JsonObject = dict[str, Any]
 

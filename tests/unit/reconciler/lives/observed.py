@@ -13,7 +13,7 @@ import orjson
 from kubeio.types import JsonObject
 from kudo import names
 from kudo.api import Instance, OperatorVersion
-from kudo.last_run import in_force, version_in_force
+from kudo.runs.last_run import in_force, version_in_force
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Change, StorageName
 from tests.support.instance_admission import RECONCILER, InstanceAdmission

@@ -1,11 +1,11 @@
 """What holds once everything has come to rest; no tests of its own."""
 
 from kudo.api import Instance
-from kudo.conditions import Situation
 from kudo.health import readiness
 from kudo.names import LABEL_INSTANCE
-from kudo.run_status import running, settled, with_conditions
-from kudo.stored import judge_idle
+from kudo.runs.conditions import Situation
+from kudo.runs.revalidation import judge_idle
+from kudo.runs.status import running, settled, with_conditions
 from kudo_reconciler.resources import READINESS_KINDS
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.users import NAMES

@@ -13,7 +13,7 @@ from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.types import JsonObject
 from kudo.api import Instance
-from kudo.plans import used_uids
+from kudo.runs.plan_choice import used_uids
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
 from tests.unit.reconciler.lives.operators import PLANS, operator_version, values
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from kudo.admission.computed import computed
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
-from kudo.fingerprints import fingerprint
-from kudo.last_run import in_force
 from kudo.names import PLAN_CLEANUP
-from kudo.plans import (
+from kudo.runs.last_run import in_force
+from kudo.runs.plan_choice import (
     IDLE,
     PlanChoice,
     active_run,
@@ -16,8 +15,9 @@ from kudo.plans import (
     plan_for_upgrade,
     used_uids,
 )
-from kudo.upgrades import Before, left_by
-from kudo.verdicts import Check, read_fully
+from kudo.runs.upgrades import Before, left_by
+from kudo.values.checks import Check, read_fully
+from kudo.values.fingerprints import fingerprint
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from kudo.admission.rules import judge
 from kudo.api import ExecutionStatus, Instance, JsonObject, OperatorVersion, PlanExecution
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
-from kudo.plans import used_uids
 from kudo.problems import (
     MOST_PROBLEMS,
     Problem,
@@ -29,7 +28,8 @@ from kudo.problems import (
     shown,
     shown_name,
 )
-from kudo.verdicts import Check, read_fully
+from kudo.runs.plan_choice import used_uids
+from kudo.values.checks import Check, read_fully
 
 VersionKey = tuple[str, str]
 """Namespace and name of an OperatorVersion."""

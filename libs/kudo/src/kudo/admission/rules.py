@@ -11,7 +11,7 @@ from kudo.admission.change import Change
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem, first_problems, listed, shown, shown_name
-from kudo.upgrades import operator_problems, stays, unknown_hint
+from kudo.runs.upgrades import operator_problems, stays, unknown_hint
 
 Rule = Callable[[Change], Iterable[Problem]]
 

@@ -16,8 +16,8 @@ from kudo.api.base import (
     Text,
     at_most,
 )
-from kudo.fingerprints import fingerprint_of_object
 from kudo.names import API_VERSION
+from kudo.values.fingerprints import fingerprint_of_object
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
 

@@ -1,6 +1,5 @@
 """Instances that a plan applies: children of the Instance whose plan it is."""
 
-from kudo import conditions
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.health.generic import is_current
 from kudo.health.judgement import HEALTHY, Health, failed, waiting
@@ -17,6 +16,7 @@ from kudo.health.reading import (
     text,
     where,
 )
+from kudo.runs import conditions
 
 _COMPLETE, _FATAL_ERROR = ExecutionStatus.COMPLETE.value, ExecutionStatus.FATAL_ERROR.value
 

@@ -6,7 +6,7 @@ import orjson
 
 from kudo import names
 from kudo.api import JsonObject
-from kudo.dependencies import content_digest, live_digest
+from kudo.objects.dependency_hash import content_digest, live_digest
 
 NAME: Final = "digest"
 _COUNTED: Final = ("binaryData", "data", "immutable", "kind", "stringData", "type")

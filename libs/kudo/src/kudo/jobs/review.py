@@ -25,7 +25,7 @@ from kudo.jobs import check
 from kudo.jobs.position import position
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 from kudo.problems import InvalidInput, Problem, shown_name
-from kudo.verdicts import Check, Fault, FullReader
+from kudo.values.checks import Check, Fault, FullReader
 
 NAME: Final = "review"
 MUTATE: Final = "mutate"

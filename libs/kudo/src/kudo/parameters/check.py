@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kudo.problems import SHOWN, Problem, listed, shown, shown_name
-from kudo.verdicts import Check, Fault, read_fully
+from kudo.values.checks import Check, Fault, read_fully
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Protocol
 
 from kudo.api import Instance, InstanceStatus, OperatorVersion
-from kudo.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.health import readiness
-from kudo.last_run import in_force, version_in_force
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
-from kudo.run_status import settled, with_conditions
-from kudo.stored import Verdict
-from kudo.verdicts import Check
+from kudo.runs.conditions import RESOURCES_UNKNOWN, Situation
+from kudo.runs.last_run import in_force, version_in_force
+from kudo.runs.revalidation import Verdict
+from kudo.runs.status import settled, with_conditions
+from kudo.values.checks import Check
 from kudo_reconciler.clock import Clock, timestamp
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.operations import Operations

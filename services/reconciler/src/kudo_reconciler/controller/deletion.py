@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.execution import fail
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
-from kudo.recorded_runs import STOPPED
-from kudo.run_status import leaving, running, with_entries
-from kudo.stored import ended_cleanup, run_in_progress
+from kudo.runs.recorded import STOPPED
+from kudo.runs.revalidation import ended_cleanup, run_in_progress
+from kudo.runs.status import leaving, running, with_entries
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.keys import key_of

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from kudo.api import Instance, OperatorVersion
-from kudo.conditions import Situation
 from kudo.execution import ensure_entries, fail
-from kudo.recorded_runs import end_unknown
-from kudo.run_status import running, with_entries
-from kudo.stored import judge_idle
+from kudo.runs.conditions import Situation
+from kudo.runs.recorded import end_unknown
+from kudo.runs.revalidation import judge_idle
+from kudo.runs.status import running, with_entries
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
 
 _LATE_SECONDS = 30.0

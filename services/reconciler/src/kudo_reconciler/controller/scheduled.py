@@ -23,13 +23,13 @@ from kudo.api import (
 from kudo.children import dependencies_of
 from kudo.execution import Intent, check_plan, fail, finished_tasks, status_of
 from kudo.identity import identity
-from kudo.last_run import edited_since
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
-from kudo.plans import active_run, has_uid_of_another_plan
 from kudo.problems import Problem
-from kudo.run_status import begun, leaving, running, with_conditions, with_entry
-from kudo.stored import judge_scheduled, run_in_progress
+from kudo.runs.last_run import edited_since
+from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
+from kudo.runs.revalidation import judge_scheduled, run_in_progress
+from kudo.runs.status import begun, leaving, running, with_conditions, with_entry
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import (

@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from kudo.api import JsonObject
-from kudo.enrichment import encode_string_data
 from kudo.health import Health, State, judge
 from kudo.names import FINALIZER_CLUSTER_RESOURCES
-from kudo.sharing import goes_with_instance
+from kudo.objects.enrichment import encode_string_data
+from kudo.objects.sharing import goes_with_instance
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult

@@ -15,8 +15,8 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.identity import identity
+from kudo.objects.sharing import is_of_kudo
 from kudo.rendering import Manifest
-from kudo.sharing import is_of_kudo
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.objects.observer import Observer

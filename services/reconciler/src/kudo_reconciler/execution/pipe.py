@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kudo.api import JsonObject, PipeFile
-from kudo.enrichment import enrich
+from kudo.objects.enrichment import enrich
 from kudo.pipe import (
     EnvFileError,
     PipeNames,

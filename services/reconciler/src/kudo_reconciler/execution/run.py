@@ -31,7 +31,7 @@ from kudo.execution import (
     runnable,
     status_of,
 )
-from kudo.run_status import with_entry
+from kudo.runs.status import with_entry
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import Clock, loop_seconds, timestamp
 from kudo_reconciler.errors import Outdated, Superseded

@@ -9,9 +9,9 @@ from kubeio.identity import Identity
 from kubeio.resource import Resource
 from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion, Plan, Task
 from kudo.children import Child
-from kudo.enrichment import Origin
 from kudo.execution import StepRef, StepState, step_of
 from kudo.jobs.render import Request, Wanted
+from kudo.objects.enrichment import Origin
 from kudo.rendering import Manifest, variables
 from kudo.tasks import FatalTaskError, TaskPath
 from kudo_reconciler.execution.operations import Operation

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from kubeio import jsonpatch
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
-from kudo import names, typed_patch
-from kudo.adoption import existed_before, holds_data, without_owner
-from kudo.advice import advice
+from kudo import names
 from kudo.api import JsonObject
-from kudo.sharing import (
+from kudo.api_errors import typed_patch
+from kudo.api_errors.advice import advice
+from kudo.objects.adoption import existed_before, holds_data, without_owner
+from kudo.objects.managed_fields import last_applied, needs_taking_over, taken_over, with_entry_of
+from kudo.objects.sharing import (
     Claim,
     as_applied_last,
     differs,
@@ -27,7 +29,6 @@ from kudo.sharing import (
     has_room,
     sharers,
 )
-from kudo.takeover import last_applied, needs_taking_over, taken_over, with_entry_of
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
 from kudo_reconciler.keys import key_of

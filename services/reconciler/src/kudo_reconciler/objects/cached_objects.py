@@ -12,7 +12,7 @@ from kudo import names
 from kudo.api import Json, JsonObject
 from kudo.health import read_fields
 from kudo.health.fields import each, fields, scalar
-from kudo.takeover import Writer, writers
+from kudo.objects.managed_fields import Writer, writers
 
 _WRITERS: Final = "writers"
 _OF_SHARES: Final = frozenset(

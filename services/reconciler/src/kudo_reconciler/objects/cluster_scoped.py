@@ -15,7 +15,7 @@ from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
-from kudo.sharing import goes_with_instance, is_shared_by, sharers
+from kudo.objects.sharing import goes_with_instance, is_shared_by, sharers
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer

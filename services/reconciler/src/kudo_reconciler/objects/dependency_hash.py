@@ -11,7 +11,7 @@ from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
-from kudo.dependencies import (
+from kudo.objects.dependency_hash import (
     MISSING,
     Dependency,
     dependencies_hash,

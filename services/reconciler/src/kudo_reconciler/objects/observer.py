@@ -26,7 +26,7 @@ from kubeio.store import key_of as store_key
 from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body
-from kudo.sharing import sharers
+from kudo.objects.sharing import sharers
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced, written_by

@@ -4,7 +4,7 @@
 * What another controller owns, another Instance among them, is never touched.
 * A cluster-scoped object can have no owner: those who apply it are written on it.
 * Anything else is applied without force, and becomes ours if nobody objects. What holds data gets
-  no owner reference then; see `kudo.adoption`.
+  no owner reference then; see `kudo.objects.adoption`.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from kubeio.resource import Resource
 from kudo import names
-from kudo.adoption import applied_by, holds_data
 from kudo.api import Instance, Json, JsonObject
 from kudo.identity import InstanceIdentity, identity
+from kudo.objects.adoption import applied_by, holds_data
+from kudo.objects.sharing import Claim, claim, instance_label, shared_by, sharers
 from kudo.rendering import Manifest
-from kudo.sharing import Claim, claim, instance_label, shared_by, sharers
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by

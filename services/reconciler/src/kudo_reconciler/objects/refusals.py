@@ -5,8 +5,8 @@ from dataclasses import asdict
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from kudo.api_errors.classification import is_fatal
 from kudo.redaction import Cause, Words, redacted
-from kudo.refusals import is_fatal
 from kudo.tasks import FatalTaskError, TransientTaskError
 
 Refusal = ApiError | ConnectionLost

@@ -10,7 +10,7 @@ from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, ConnectionLost, UnknownKind
 from kubeio.resource import Resource
 from kudo.api import JsonObject
-from kudo.enrichment import Origin, enrich
+from kudo.objects.enrichment import Origin, enrich
 from kudo.removed_apis import NoSuccessor, modernized
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError

@@ -8,7 +8,7 @@ from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
-from kudo.sharing import shared_by, sharers
+from kudo.objects.sharing import shared_by, sharers
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from kudo.jobs import check as check_job
-from kudo.verdicts import Check, Checker, Verdicts
+from kudo.values.checks import Check, Checker, Verdicts
 from kudo_reconciler.jobs import Jobs
 from workers import LimitExceeded
 

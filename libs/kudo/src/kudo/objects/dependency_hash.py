@@ -25,7 +25,7 @@ from typing import Final
 from goyaml import Limits, dump
 from kudo import names
 from kudo.api import Json, JsonObject
-from kudo.enrichment import annotate_pods
+from kudo.objects.enrichment import annotate_pods
 
 MISSING: Final = bytes(16)
 """Stands for the content of what is not there, or what is not to be counted."""

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from kudo.api import ExecutionStatus, Instance, LastRun, ObjectReference, OperatorVersion
 from kudo.execution import status_of
-from kudo.fingerprints import fingerprints
 from kudo.names import PLAN_DEPLOY
-from kudo.plans import plan_for_parameters, plan_for_upgrade
 from kudo.problems import Problem, listed
+from kudo.runs.plan_choice import plan_for_parameters, plan_for_upgrade
+from kudo.values.fingerprints import fingerprints
 
 _REMOVED = ""
 """In place of a fingerprint: the Instance no longer sets a parameter that is in force."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from kudo.api import Instance, LastRun, OperatorVersion, Parameter, PlanStatus
 from kudo.execution import status_of
-from kudo.last_run import changed_parameters, has_run, in_force, version_in_force
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
-from kudo.plans import PlanChoice, plan_for_parameters, plan_for_upgrade
 from kudo.problems import Problem, first_problems, shown_name
-from kudo.upgrades import Before, of_record, operator_problems, stays, unknown_hint
-from kudo.verdicts import Check, read_fully
+from kudo.runs.last_run import changed_parameters, has_run, in_force, version_in_force
+from kudo.runs.plan_choice import PlanChoice, plan_for_parameters, plan_for_upgrade
+from kudo.runs.upgrades import Before, of_record, operator_problems, stays, unknown_hint
+from kudo.values.checks import Check, read_fully
 
 
 @dataclass(frozen=True, slots=True)

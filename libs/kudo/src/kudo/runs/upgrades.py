@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kudo.api import Instance, LastRun, OperatorVersion, Parameter
-from kudo.last_run import has_run, in_force, version_in_force
 from kudo.problems import Problem, listed, shown_name
+from kudo.runs.last_run import has_run, in_force, version_in_force
 
 
 @dataclass(frozen=True, slots=True)

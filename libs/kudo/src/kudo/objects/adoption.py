@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from kudo import names
-from kudo.takeover import Writer
+from kudo.objects.managed_fields import Writer
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Json, JsonObject

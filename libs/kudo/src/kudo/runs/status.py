@@ -8,7 +8,6 @@ later changes are held against. Its status is that of the entry of its plan, in 
 
 from collections.abc import Mapping
 
-from kudo import conditions
 from kudo.api import (
     ExecutionStatus,
     Instance,
@@ -16,11 +15,12 @@ from kudo.api import (
     OperatorVersion,
     PlanStatus,
 )
-from kudo.conditions import Situation
 from kudo.execution import begin, bounded, ensure_entries, fail, status_of
-from kudo.last_run import record_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.recorded_runs import superseded_by
+from kudo.runs import conditions
+from kudo.runs.conditions import Situation
+from kudo.runs.last_run import record_of
+from kudo.runs.recorded import superseded_by
 
 _UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP})
 """The plans during which the Instance is not known to be ready."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
 from kudo.problems import shown
-from kudo.scalars import scalar_fault
+from kudo.values.scalars import scalar_fault
 
 _DETAIL: Final = 200
 """Characters of a parser's message; libyaml repeats parts of the text."""
