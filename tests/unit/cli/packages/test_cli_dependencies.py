@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FakeApi
-from tests.unit.kudo.package_tree import operator, pack, write
+from tests.unit.kudo.packages.package_tree import operator, pack, write
 
 JsonObject = dict[str, Any]
 DEPTH_FIRST = [

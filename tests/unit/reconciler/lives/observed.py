@@ -17,7 +17,7 @@ from kudo.runs.last_run import in_force, version_in_force
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Change, StorageName
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
-from tests.unit.kudo.lifecycle_promises import Record, Write, assert_kept
+from tests.unit.kudo.runs.lifecycle_promises import Record, Write, assert_kept
 
 INSTANCES: Final = (names.GROUP, "instances")
 VERSIONS: Final = (names.GROUP, "operatorversions")

@@ -1,0 +1,132 @@
+"""Properties of admission over random changes of random stored states."""
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kudo.api import JsonObject
+from tests.unit.kudo.builders import (
+    PLANS,
+    V1,
+    instance,
+    mutated,
+    patched,
+    validated,
+    version,
+    without,
+)
+
+VERSIONS = (
+    V1,
+    version("first-2", parameters=without("PORT")),
+    version("first-3", plans=("deploy", "custom"), parameters=without("GHOST")),
+)
+
+_values: st.SearchStrategy[Mapping[str, str]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "SIZE": st.sampled_from(["1", "2", "-"]),
+        "PORT": st.sampled_from(["80", "81", "-"]),
+        "NOTE": st.sampled_from(["", "x"]),
+        "CLASS": st.sampled_from(["fast", "slow", "-"]),
+        "COUNT": st.sampled_from(["3", "4", "many"]),
+        "ZZ": st.just("1"),
+    },
+)
+_plan = st.sampled_from([None, *PLANS, "nosuch"])
+_uid = st.sampled_from([None, "A", "B"])
+_status = st.sampled_from([None, "NEVER_RUN", "IN_PROGRESS", "COMPLETE", "FATAL_ERROR"])
+_version = st.sampled_from([v.metadata.name for v in VERSIONS])
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> tuple[JsonObject, JsonObject]:
+    """Draw a submitted and a stored Instance."""
+    deleting = draw(st.booleans())
+    ended = draw(st.sampled_from([{}, {"deploy": "A"}, {"cleanup": "A"}, {"custom": "C"}]))
+    old = instance(
+        draw(_values),
+        of=draw(_version),
+        runs=draw(st.sampled_from([None, "deploy", "custom", "cleanup"])),
+        ended=ended,
+        deleting=deleting,
+    )
+    new = instance(
+        draw(_values),
+        of=draw(_version),
+        runs=draw(_plan),
+        uid=draw(_uid),
+        status=draw(_status),
+        deleting=deleting,
+    )
+    return (new if draw(st.booleans()) else _keeping_the_run(new, old)), old
+
+
+def _keeping_the_run(new: JsonObject, old: JsonObject) -> JsonObject:
+    spec = {name: value for name, value in new["spec"].items() if name != "planExecution"}
+    kept = {n: v for n, v in old["spec"].items() if n == "planExecution"}
+    return {**new, "spec": spec | kept}
+
+
+@given(changes())
+def test_validation_accepts_whatever_mutation_admitted(
+    change: tuple[JsonObject, JsonObject],
+) -> None:
+    new, old = change
+    decision = mutated(new, old, *VERSIONS)
+    if decision.allowed:
+        final = patched(new, decision)
+        assert validated(final, old, *VERSIONS).problems == ()
+
+
+@given(changes())
+def test_mutation_is_idempotent_up_to_the_uid(change: tuple[JsonObject, JsonObject]) -> None:
+    new, old = change
+    decision = mutated(new, old, *VERSIONS, uid="one")
+    if not decision.allowed:
+        return
+    once = patched(new, decision)
+    again = mutated(once, old, *VERSIONS, uid="two")
+    assert again.problems == ()
+    assert again.plan == decision.plan
+    expected = patched(once, decision)
+    if decision.plan:
+        expected["spec"]["planExecution"] = {**expected["spec"]["planExecution"], "uid": "two"}
+    assert patched(once, again) == expected
+
+
+@given(changes())
+def test_validation_admits_nothing_that_mutation_would_not_have(
+    change: tuple[JsonObject, JsonObject],
+) -> None:
+    new, old = change
+    if validated(new, old, *VERSIONS).allowed:
+        reason = mutated(new, old, *VERSIONS).reason
+        # A plan beside a change cannot be told from the trigger of that change any more.
+        assert reason in {"", "PlanBesideChange"}
+
+
+@given(changes())
+def test_no_admitted_change_touches_an_immutable_parameter_or_starts_cleanup(
+    change: tuple[JsonObject, JsonObject],
+) -> None:
+    new, old = change
+    decision = mutated(new, old, *VERSIONS)
+    if not decision.allowed:
+        return
+    final = patched(new, decision)
+    assert final["spec"]["parameters"].get("CLASS") == old["spec"]["parameters"].get("CLASS")
+    if "deletionTimestamp" not in new["metadata"]:
+        assert decision.plan != "cleanup"
+
+
+@given(changes())
+def test_every_denial_names_a_reason_a_message_and_a_field(
+    change: tuple[JsonObject, JsonObject],
+) -> None:
+    new, old = change
+    for problem in mutated(new, old, *VERSIONS).problems:
+        assert problem.reason.isalpha()
+        assert problem.message
+        assert problem.field.startswith("spec")

@@ -1,0 +1,399 @@
+"""Stored Instances held against their last run: what they need, and what they may not do."""
+
+import pytest
+
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.runs.revalidation import (
+    NOTHING,
+    Verdict,
+    judge_idle,
+    judge_scheduled,
+    run_in_progress,
+    violations,
+)
+from kudo.values.fingerprints import fingerprints
+from tests.unit.kudo.builders import (
+    PARAMETERS,
+    V1,
+    VALUES,
+    declared,
+    instance,
+    version,
+    without,
+)
+
+V2 = version("first-2")
+
+
+def last_run(
+    parameters: dict[str, str] | None = None,
+    *,
+    of: str = "first-1",
+    plan: str = "deploy",
+    uid: str = "A",
+) -> JsonObject:
+    """Return the record of a run of VALUES with other values beside; "-" leaves one out."""
+    values = {n: v for n, v in {**VALUES, **(parameters or {})}.items() if v != "-"}
+    return {
+        "plan": plan,
+        "uid": uid,
+        "operatorVersion": {"namespace": "ns", "name": of},
+        "parameters": fingerprints(values),
+    }
+
+
+def idle(
+    parameters: dict[str, str] | None = None, *, of: str = "first-1", last: JsonObject | None = None
+) -> Instance:
+    """Return an Instance that ran deploy as uid A with VALUES, unless `last` says otherwise."""
+    last = last_run() if last is None else last
+    ended = {last["plan"]: last["uid"]}
+    return Instance.from_wire(instance(parameters, of=of, ended=ended, last_run=last))
+
+
+def reasons(verdict: Verdict) -> list[str]:
+    return [problem.reason for problem in verdict.problems]
+
+
+# Nothing is scheduled
+
+
+def test_an_instance_that_never_ran_is_deployed() -> None:
+    assert judge_idle(Instance.from_wire(instance()), V1) == Verdict("deploy")
+
+
+@pytest.mark.parametrize("status", ["", "NEVER_RUN", "nonsense"])
+def test_entries_of_plans_that_never_ran_are_no_record_of_a_run(status: str) -> None:
+    wire = instance()
+    wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status}}
+    assert judge_idle(Instance.from_wire(wire), V1) == Verdict("deploy")
+
+
+@pytest.mark.parametrize("status", ["PENDING", "IN_PROGRESS", "ERROR", "COMPLETE", "FATAL_ERROR"])
+@pytest.mark.parametrize("parameters", [{}, {"COUNT": "many"}, {"TOKEN": "-"}])
+def test_runs_that_the_original_recorded_are_taken_as_they_stand(
+    status: str, parameters: dict[str, str]
+) -> None:
+    wire = instance(parameters)
+    wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status, "uid": "A"}}
+    assert judge_idle(Instance.from_wire(wire), V1) == NOTHING
+
+
+def test_an_instance_as_its_last_run_left_it_needs_nothing() -> None:
+    assert judge_idle(idle(), V1) == NOTHING
+    assert judge_idle(Instance.from_wire(instance(last_run=last_run())), V1) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("parameters", "plan"),
+    [
+        ({"SIZE": "2"}, "deploy"),
+        ({"SIZE": "-"}, "deploy"),
+        ({"PORT": "81"}, "custom"),
+        ({"PORT": "-"}, "custom"),
+        ({"NOTE": "x"}, "update"),
+        ({"NOTE": "x", "PORT": "81"}, "custom"),
+        ({"COUNT": "4"}, "deploy"),
+        ({"ZZ": "1"}, None),
+        ({"ZZ": "1", "SIZE": "2"}, "deploy"),
+    ],
+)
+def test_a_changed_parameter_runs_what_admission_would_have_run(
+    parameters: dict[str, str], plan: str | None
+) -> None:
+    assert judge_idle(idle(parameters), V1) == Verdict(plan)
+
+
+@pytest.mark.parametrize(
+    ("plans", "plan"), [(("deploy", "update"), "update"), (("deploy",), "deploy")]
+)
+def test_a_parameter_without_a_trigger_runs_update_or_deploy(
+    plans: tuple[str, ...], plan: str
+) -> None:
+    assert judge_idle(idle({"NOTE": "x"}), version(plans=plans)) == Verdict(plan)
+
+
+def test_a_change_that_nothing_would_apply_is_refused() -> None:
+    verdict = judge_idle(idle({"NOTE": "x"}), version(plans=("custom",)))
+    assert (verdict.plan, reasons(verdict)) == (None, ["NoPlanTriggered"])
+
+
+def test_two_triggers_at_once_are_refused_with_both_plans() -> None:
+    verdict = judge_idle(idle({"SIZE": "2", "PORT": "81"}), V1)
+    assert (verdict.plan, reasons(verdict)) == (None, ["SeveralPlansTriggered"])
+    assert "[custom deploy]" in verdict.problems[0].message
+
+
+def test_a_trigger_that_is_no_plan_is_refused() -> None:
+    assert reasons(judge_idle(idle({"GHOST": "1"}), V1)) == ["TriggerUnknown"]
+
+
+def test_a_parameter_that_no_version_declares_leaves_no_trace_when_it_goes() -> None:
+    assert judge_idle(idle(last=last_run({"ZZ": "1"})), V1) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("plans", "plan"),
+    [
+        (("deploy", "update", "upgrade"), "upgrade"),
+        (("deploy", "update"), "update"),
+        (("deploy",), "deploy"),
+    ],
+)
+@pytest.mark.parametrize("parameters", [{}, {"PORT": "81"}, {"SIZE": "2", "PORT": "81"}])
+def test_another_version_runs_upgrade_or_what_stands_for_it(
+    plans: tuple[str, ...], plan: str, parameters: dict[str, str]
+) -> None:
+    target = version("first-2", plans=plans)
+    assert judge_idle(idle(parameters, of="first-2"), target) == Verdict(plan)
+
+
+def test_another_version_that_has_no_plan_for_it_is_refused() -> None:
+    target = version("first-2", plans=("custom",))
+    assert reasons(judge_idle(idle(of="first-2"), target)) == ["NoPlanTriggered"]
+
+
+def test_the_same_version_named_with_its_namespace_is_no_other() -> None:
+    wire = instance(last_run=last_run())
+    wire["spec"]["operatorVersion"] = {"name": "first-1", "namespace": "ns"}
+    assert judge_idle(Instance.from_wire(wire), V1) == NOTHING
+
+
+@pytest.mark.parametrize("parameters", [{}, {"CLASS": "slow"}, {"SIZE": "2", "PORT": "81"}])
+def test_an_instance_that_only_ran_a_plan_named_by_hand_is_deployed(
+    parameters: dict[str, str],
+) -> None:
+    last = {"plan": "custom", "uid": "A", "parameters": {}}
+    assert judge_idle(idle(parameters, last=last), V1) == Verdict("deploy")
+
+
+def test_a_first_run_is_judged_by_all_its_values_also_after_a_plan_named_by_hand() -> None:
+    last = {"plan": "custom", "uid": "A", "parameters": {}}
+    found = idle({"COUNT": "many", "TOKEN": "-"}, last=last)
+    assert reasons(judge_idle(found, V1)) == ["ParameterInvalid", "ParameterRequired"]
+
+
+def test_a_version_without_a_deploy_plan_cannot_be_deployed() -> None:
+    verdict = judge_idle(Instance.from_wire(instance()), version(plans=("custom",)))
+    assert reasons(verdict) == ["DeployPlanMissing"]
+    assert "first-1" in verdict.problems[0].message
+
+
+# Violations
+
+
+@pytest.mark.parametrize("value", ["slow", "", "-"])
+def test_an_immutable_parameter_that_was_changed_or_removed_runs_nothing(value: str) -> None:
+    verdict = judge_idle(idle({"CLASS": value}), V1)
+    assert (verdict.plan, reasons(verdict)) == (None, ["ParameterImmutable"])
+    assert verdict.problems[0].field == "spec.parameters[CLASS]"
+    assert "set it back" in verdict.problems[0].message
+
+
+def test_an_immutable_parameter_that_the_last_run_did_not_have_cannot_be_set() -> None:
+    assert reasons(judge_idle(idle(last=last_run({"CLASS": "-"})), V1)) == ["ParameterImmutable"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "plan"), [({}, None), ({"SIZE": "2"}, "deploy"), ({"ZZ": "1"}, None)]
+)
+def test_setting_an_immutable_parameter_back_heals(
+    parameters: dict[str, str], plan: str | None
+) -> None:
+    assert reasons(judge_idle(idle({**parameters, "CLASS": "slow"}), V1)) == ["ParameterImmutable"]
+    assert judge_idle(idle({**parameters, "CLASS": "fast"}), V1) == Verdict(plan)
+
+
+def test_what_becomes_immutable_with_another_version_may_come_with_another_value() -> None:
+    before = version(parameters=declared("CLASS"))
+    found = idle({"CLASS": "slow"}, of="first-2")
+    assert judge_idle(found, V2, before=before) == Verdict("upgrade")
+
+
+@pytest.mark.parametrize("before", [V1, None])
+@pytest.mark.parametrize("value", ["slow", "-"])
+def test_what_was_immutable_before_another_version_or_is_not_known_stays(
+    before: OperatorVersion | None, value: str
+) -> None:
+    verdict = judge_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
+    assert reasons(verdict) == ["ParameterImmutable"]
+    unknown = "first-1 is in force and does not exist" in verdict.problems[0].message
+    assert unknown is (before is None)
+
+
+def test_an_immutable_parameter_that_never_had_a_value_may_come_with_another_version() -> None:
+    found = idle({"CLASS": "slow"}, of="first-2", last=last_run({"CLASS": "-"}))
+    assert judge_idle(found, V2) == Verdict("upgrade")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "reason"),
+    [
+        (version(operator="second"), V2, "OperatorChanged"),
+        (None, version("first-2", operator="second"), "OperatorVersionNotFound"),
+        (V1, version("first-2", upgradable_from=["first-0"]), "NotUpgradable"),
+        (None, version("first-2", upgradable_from=["first-0"]), "NotUpgradable"),
+    ],
+)
+def test_a_version_that_may_not_follow_the_one_in_force_runs_nothing(
+    before: OperatorVersion | None, now: OperatorVersion, reason: str
+) -> None:
+    assert reasons(judge_idle(idle(of="first-2"), now, before=before)) == [reason]
+    named = scheduled("upgrade")
+    spec = idle(of="first-2").spec.model_copy(update={"plan_execution": named.scheduled})
+    named = named.model_copy(update={"spec": spec})
+    assert reasons(judge_scheduled(named, now, before=before)) == [reason]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason", "field"),
+    [
+        ({"COUNT": "many"}, "ParameterInvalid", "COUNT"),
+        ({"TOKEN": "-"}, "ParameterRequired", "TOKEN"),
+        ({"TOKEN": ""}, "ParameterRequired", "TOKEN"),
+    ],
+)
+@pytest.mark.parametrize("of", ["first-1", "first-2"])
+def test_values_that_admission_would_have_denied_run_nothing(
+    parameters: dict[str, str], reason: str, field: str, of: str
+) -> None:
+    verdict = judge_idle(idle(parameters, of=of), version(of))
+    assert (verdict.plan, reasons(verdict)) == (None, [reason])
+    assert verdict.problems[0].field == f"spec.parameters[{field}]"
+
+
+def test_a_first_run_is_judged_by_all_its_values() -> None:
+    found = Instance.from_wire(instance({"COUNT": "many", "TOKEN": "-", "CLASS": "slow"}))
+    assert reasons(judge_idle(found, V1)) == ["ParameterInvalid", "ParameterRequired"]
+
+
+def test_a_value_that_stays_is_not_judged_again() -> None:
+    stricter = version(parameters=declared("SIZE", trigger="deploy", **{"value-type": "boolean"}))
+    assert judge_idle(idle({"PORT": "81"}), stricter) == Verdict("custom")
+    assert reasons(judge_idle(idle({"SIZE": "2"}), stricter)) == ["ParameterInvalid"]
+
+
+def test_each_violation_is_named() -> None:
+    found = idle({"CLASS": "slow", "COUNT": "many", "TOKEN": "-"})
+    assert [problem.reason for problem in violations(found, V1)] == [
+        "ParameterImmutable",
+        "ParameterInvalid",
+        "ParameterRequired",
+    ]
+
+
+def test_a_parameter_that_the_version_no_longer_declares_violates_nothing() -> None:
+    found = idle({"CLASS": "slow"})
+    assert list(violations(found, version(parameters=without("CLASS")))) == []
+
+
+@pytest.mark.parametrize("name", [definition["name"] for definition in PARAMETERS])
+def test_no_message_shows_a_fingerprint(name: str) -> None:
+    found = idle({name: "-"}, last=last_run({name: "old"}))
+    recorded = set((last_run({name: "old"})["parameters"]).values())
+    for problem in judge_idle(found, V1).problems:
+        assert not any(value in problem.message for value in recorded)
+
+
+# Something is scheduled
+
+
+def scheduled(
+    plan: str,
+    parameters: dict[str, str] | None = None,
+    *,
+    uid: str = "B",
+    in_progress: str | None = None,
+    deleting: bool = False,
+    last: JsonObject | None = None,
+) -> Instance:
+    """Return an Instance about to begin a run as uid B; `in_progress` runs as uid A."""
+    last = last_run(plan=in_progress or "deploy") if last is None else last
+    wire = instance(parameters, runs=plan, uid=uid, deleting=deleting, last_run=last)
+    status = "COMPLETE" if in_progress is None else "IN_PROGRESS"
+    name = last["plan"]
+    wire["status"]["planStatus"] = {name: {"name": name, "uid": last["uid"], "status": status}}
+    return Instance.from_wire(wire)
+
+
+@pytest.mark.parametrize("plan", ["deploy", "update", "custom", "nosuch"])
+@pytest.mark.parametrize("parameters", [{}, {"SIZE": "2"}, {"SIZE": "2", "PORT": "81"}])
+def test_a_run_that_violates_nothing_may_begin(plan: str, parameters: dict[str, str]) -> None:
+    assert judge_scheduled(scheduled(plan, parameters), V1) == NOTHING
+
+
+@pytest.mark.parametrize("last", [None, {}])
+def test_cleanup_by_hand_is_refused(last: JsonObject | None) -> None:
+    found = Instance.from_wire(instance(runs="cleanup", uid="B", last_run=last))
+    assert reasons(judge_scheduled(found, V1)) == ["CleanupNotManual"]
+
+
+def test_cleanup_of_what_is_being_deleted_may_begin_whatever_runs_or_is_violated() -> None:
+    for parameters in ({}, {"CLASS": "slow", "TOKEN": "-"}):
+        found = scheduled("cleanup", parameters, in_progress="deploy", deleting=True)
+        assert judge_scheduled(found, V1) == NOTHING
+
+
+def test_a_second_plan_beside_one_in_progress_is_refused() -> None:
+    verdict = judge_scheduled(scheduled("custom", in_progress="deploy"), V1)
+    assert reasons(verdict) == ["PlanRunning"]
+    assert "'deploy' with 'custom'" in verdict.problems[0].message
+
+
+def test_the_plan_in_progress_may_be_restarted() -> None:
+    assert judge_scheduled(scheduled("deploy", in_progress="deploy"), V1) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"CLASS": "slow"}, "ParameterImmutable"),
+        ({"COUNT": "many"}, "ParameterInvalid"),
+        ({"TOKEN": "-"}, "ParameterRequired"),
+    ],
+)
+@pytest.mark.parametrize("in_progress", [None, "deploy"])
+def test_a_run_with_a_violation_is_refused(
+    parameters: dict[str, str], reason: str, in_progress: str | None
+) -> None:
+    found = scheduled("deploy", parameters, in_progress=in_progress)
+    assert reasons(judge_scheduled(found, V1)) == [reason]
+
+
+# What is in progress
+
+
+@pytest.mark.parametrize("status", ["PENDING", "IN_PROGRESS", "ERROR"])
+def test_the_last_run_is_in_progress_until_it_has_ended(status: str) -> None:
+    assert run_in_progress(_with_entry("deploy", "A", status)) == "deploy"
+
+
+@pytest.mark.parametrize(
+    ("plan", "uid", "status"),
+    [
+        ("deploy", "A", "COMPLETE"),
+        ("deploy", "A", "FATAL_ERROR"),
+        ("deploy", "A", "NEVER_RUN"),
+        ("deploy", "A", "nonsense"),
+        ("deploy", "Z", "IN_PROGRESS"),
+        ("custom", "A", "IN_PROGRESS"),
+    ],
+)
+def test_nothing_else_is_in_progress(plan: str, uid: str, status: str) -> None:
+    assert run_in_progress(_with_entry(plan, uid, status)) is None
+
+
+def test_nothing_is_in_progress_without_a_last_run() -> None:
+    wire = instance(runs="deploy")
+    assert run_in_progress(Instance.from_wire(wire)) is None
+
+
+def _with_entry(plan: str, uid: str, status: str) -> Instance:
+    wire = instance(last_run=last_run())
+    wire["status"]["planStatus"] = {plan: {"name": plan, "uid": uid, "status": status}}
+    return Instance.from_wire(wire)
+
+
+def test_the_version_decides_and_not_its_copy() -> None:
+    twin = OperatorVersion.from_wire(V1.to_wire())
+    assert judge_idle(idle({"SIZE": "2"}), twin) == judge_idle(idle({"SIZE": "2"}), V1)
