@@ -6,15 +6,11 @@ from typing import Final
 
 from kudo.api import JsonObject
 from kudo.removed_apis import (
-    admission,
     autoscaling,
-    certificates,
     definitions,
-    discovery,
+    field_changes,
     flowcontrol,
     ingress,
-    policy,
-    rbac,
     workloads,
 )
 
@@ -108,7 +104,7 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "policy/v1beta1",
         "1.25",
         "policy/v1",
-        {"PodDisruptionBudget": policy.upgrade_disruption_budget},
+        {"PodDisruptionBudget": field_changes.upgrade_disruption_budget},
     ),
     (
         "autoscaling/v2beta1",
@@ -127,8 +123,8 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         {
             "Role": _unchanged,
             "ClusterRole": _unchanged,
-            "RoleBinding": rbac.upgrade_alpha_binding,
-            "ClusterRoleBinding": rbac.upgrade_alpha_binding,
+            "RoleBinding": field_changes.upgrade_alpha_binding,
+            "ClusterRoleBinding": field_changes.upgrade_alpha_binding,
         },
     ),
     (
@@ -154,8 +150,8 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "1.22",
         f"{_ADMISSION}/v1",
         {
-            "MutatingWebhookConfiguration": admission.upgrade_webhooks,
-            "ValidatingWebhookConfiguration": admission.upgrade_webhooks,
+            "MutatingWebhookConfiguration": field_changes.upgrade_webhooks,
+            "ValidatingWebhookConfiguration": field_changes.upgrade_webhooks,
         },
     ),
     (f"{_ADMISSION}/v1alpha1", "1.32", f"{_ADMISSION}/v1", _ADMISSION_POLICIES),
@@ -164,13 +160,13 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "certificates.k8s.io/v1beta1",
         "1.22",
         "certificates.k8s.io/v1",
-        {"CertificateSigningRequest": certificates.upgrade_signing_request},
+        {"CertificateSigningRequest": field_changes.upgrade_signing_request},
     ),
     (
         "discovery.k8s.io/v1beta1",
         "1.25",
         "discovery.k8s.io/v1",
-        {"EndpointSlice": discovery.upgrade_endpoint_slice},
+        {"EndpointSlice": field_changes.upgrade_endpoint_slice},
     ),
     (f"{_SCHEDULING}/v1alpha1", "1.23", f"{_SCHEDULING}/v1", _same("PriorityClass")),
     (f"{_SCHEDULING}/v1beta1", "1.22", f"{_SCHEDULING}/v1", _same("PriorityClass")),
