@@ -21,7 +21,6 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 LIMIT: Final = 18
 ABOVE: Final[Mapping[str, int]] = {
-    "libs/kubeio/src/kubeio": 33,
     "tests/faults": 21,
     "tests/golden/cases": 29,
     "tests/support/apiserver": 25,

@@ -11,7 +11,7 @@ from typing import Any, Final
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo import names
 from kudo_cluster.installation import Service

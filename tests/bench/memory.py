@@ -16,9 +16,9 @@ from typing import Final
 
 import yaml
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
-from kubeio.config import load_config
-from kubeio.informer import Informer
+from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo import bounds, names
 from kudo_cluster.installation import Service

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_cluster.installation import Service
 from tests.bench import load, reviews

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kudo_cluster.installation import Installation
 from tests.faults.faults import LEADERS, Rules
 from tests.faults.lives import NEVER_STRUCK, Life, Lives

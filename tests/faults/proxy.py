@@ -17,9 +17,9 @@ import orjson
 from aiohttp import web
 from yarl import URL
 
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
+from kubeio.decoding.watch import lines
 from kubeio.errors import ConnectionLost
-from kubeio.watch import lines
 from tests.faults.faults import WATCH, Fault, Requests, Rule, Rules
 from tests.faults.paths import Target, target_of
 from tests.faults.roles import write_of

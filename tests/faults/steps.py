@@ -14,7 +14,7 @@ from itertools import count
 from typing import Final
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation
 from tests.faults import steps_versions as versions

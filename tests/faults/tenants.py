@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import ApiError, NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation, Service

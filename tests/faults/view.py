@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.store import Change
 from kubeio.client import Client
-from kubeio.informer import Informer
-from kubeio.store import Change
 from tests.faults.oracle import execution_of
 from tests.integration.support import INSTANCES, JOBS, Json, entry, scheduled
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.supervision import Supervision

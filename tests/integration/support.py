@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import ApiError, Gone, NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation, Service

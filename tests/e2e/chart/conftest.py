@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import default
 from tests.chart.site import Site, new_site

@@ -1,6 +1,6 @@
 """The reconciler, whose tasks act as the service account `plans` of their Instance's namespace."""
 
-from kubeio.identity import Identity
+from kubeio.connection.identity import Identity
 from kudo.api import Instance
 from kudo_reconciler.__main__ import main
 from kudo_reconciler.execution import acting

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from tests.chart.site import CONFIGURATION, CONFIGURATION_KINDS, Site
 from tests.integration.cli.initialising import BUILT_IN, STEPS, init
 from tests.support.cert_manager import CERTIFICATES, SECRETS, cert_manager, install_crds

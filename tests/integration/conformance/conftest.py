@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.discovery import Discovery
 from kubeio.errors import AlreadyExists, UnknownKind
 from kubeio.resource import Resource

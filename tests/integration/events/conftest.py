@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 from aiohttp import web
 
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kudo_cluster.installation import Service
 from kudo_cluster.ports import free_ports
 from tests.faults.faults import Rules

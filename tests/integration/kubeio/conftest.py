@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_cluster import Cluster
 

@@ -9,8 +9,8 @@ import sys
 import time
 
 from kubeio.client import Client
-from kubeio.config import load_config
-from kubeio.lease import Leadership, LeaseTimes, NotLeading
+from kubeio.connection.config import load_config
+from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
 from kubeio.resource import Resource
 
 CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)

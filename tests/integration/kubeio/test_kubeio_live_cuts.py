@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.reflector import Status, Timing
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import ConnectionLost
-from kubeio.informer import Informer
-from kubeio.reflector import Status, Timing
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
 from tests.integration.kubeio.conftest import CONFIG_MAP, until

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.informers import Informers
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import Forbidden, NotFound
-from kubeio.informer import Informer
-from kubeio.informers import Informers
-from kubeio.reflector import Timing
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, resource_version
 from kudo_cluster import Cluster

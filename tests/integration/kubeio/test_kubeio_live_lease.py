@@ -17,10 +17,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import Conflict, NotFound
-from kubeio.lease import Leadership, LeaseTimes, NotLeading
-from kubeio.lease_record import LEASES
+from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
+from kubeio.leader_election.record import LEASES
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
 from serving.turns import TimedLoop, follow_turns

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.informer import Informer
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.integration.kubeio.conftest import CRD, until

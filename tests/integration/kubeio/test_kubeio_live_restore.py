@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
-from kubeio.config import load_config
-from kubeio.informer import Informer
-from kubeio.reflector import Timing
+from kubeio.connection.config import load_config
 from kubeio.types import JsonObject
 from kudo_cluster import binaries, components, health, kubeconfig, startup
 from kudo_cluster.binaries import Binaries

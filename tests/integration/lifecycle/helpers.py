@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import ApiError
 from tests.integration.registration import restore, unregister
 from tests.integration.support import (

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import ApiError, Invalid
 from tests.integration.lifecycle.helpers import write_status
 from tests.integration.support import (

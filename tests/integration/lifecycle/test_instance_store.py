@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import Invalid
-from kubeio.informer import Informer
 from kudo.api import Instance, InstanceStatus, JsonObject
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kudo_cluster.installation import Installation
 from tests.integration.lifecycle.helpers import (
     FINALIZER,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.layout import Layout
 from kudo_cluster.ports import free_ports

@@ -3,7 +3,7 @@
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import ApiError
 from kudo_cluster import Cluster
 from tests.integration.refusals.kinds import (

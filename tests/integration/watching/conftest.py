@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from tests.faults.faults import Rules
 from tests.faults.paths import Target
 from tests.faults.proxy import Answer, Proxy

@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import KubeError
 from kudo_cluster.installation import Installation, Service
 from kudo_cluster.ports import free_ports

@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import Forbidden
 from tests.integration.support import (
     World,

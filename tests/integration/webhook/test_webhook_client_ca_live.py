@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import KubeError
 from kudo_cluster import Cluster
 from kudo_cluster.binaries import ASSETS_VARIABLE, obtain

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation
 from kudo_cluster.ports import free_ports

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kubeio.selector import label_matcher
+from kubeio.cache.selector import label_matcher
 from kubeio.types import JsonObject
 from tests.support.apiserver import status
 

@@ -1,7 +1,7 @@
 """A kubeio RoundTripper to the API server in memory.
 
-Errors, time limits and hooks are those of `kubeio.transport`. A request that was sent is carried
-out even if nobody waits for its answer any more, as on a real network.
+Errors, time limits and hooks are those of `kubeio.connection.transport`. A request that was sent is
+carried out even if nobody waits for its answer any more, as on a real network.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from functools import partial
 
 import orjson
 
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.identity import Headers
+from kubeio.connection.requests import OnRequest, observed
+from kubeio.connection.warnings import WarningSink
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
-from kubeio.identity import Headers
-from kubeio.requests import OnRequest, observed
 from kubeio.types import Json
-from kubeio.warnings import WarningSink
 from tests.support.apiserver.faults import Network, Quiet
 from tests.support.apiserver.server import ApiServer, Command, Request, Response, refusal
 from tests.support.apiserver.status import StatusError

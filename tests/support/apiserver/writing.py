@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kubeio.merge import merge_apply
+from kubeio.patches.merge import merge_apply
 from kubeio.types import Json, JsonObject
 from tests.support.apiserver import managed, metadata, status, structural
 from tests.support.apiserver.admission import Admission, Review

@@ -8,9 +8,9 @@ from contextlib import aclosing
 
 import pytest
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.errors import ConnectionLost, Gone
-from kubeio.informer import Informer
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver.cluster import MemoryCluster

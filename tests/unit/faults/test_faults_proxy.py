@@ -10,7 +10,7 @@ import orjson
 import pytest
 from aiohttp import web
 
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
 from tests.faults.faults import Fault, Requests, Rule, Rules
 from tests.faults.proxy import Proxy
 from tests.faults.strikes import Strikes

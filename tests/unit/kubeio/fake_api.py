@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 

@@ -18,8 +18,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kubeio.errors import ApiError
-from kubeio.lease import Leadership, LeaseTimes, NotLeading
-from kubeio.lease_record import LEASES
+from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
+from kubeio.leader_election.record import LEASES
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, copy_json
 from tests.unit.kubeio.lease_server import Server

@@ -11,7 +11,7 @@ import orjson
 import pytest
 import yaml
 
-from kubeio.auth import PluginAuth, StaticAuth, TokenFileAuth
+from kubeio.connection.auth import PluginAuth, StaticAuth, TokenFileAuth
 from kubeio.errors import ConfigError
 from tests.unit.kubeio.pki import issued
 
@@ -179,7 +179,8 @@ def test_the_heavy_library_is_not_imported_without_need(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(yaml.safe_dump(config))
     code = (
-        "import sys, kubeio.client, kubeio.informers, kubeio.discovery, kubeio.config as c;"
+        "import sys, kubeio.client, kubeio.cache.informers, kubeio.discovery;"
+        "import kubeio.connection.config as c;"
         f"c.load_config({str(path)!r});"
         "sys.exit('kubernetes_asyncio' in sys.modules)"
     )
@@ -188,7 +189,8 @@ def test_the_heavy_library_is_not_imported_without_need(tmp_path: Path) -> None:
 
 def test_errors_and_resources_are_importable_without_http() -> None:
     code = (
-        "import sys, kubeio.errors, kubeio.resource, kubeio.merge, kubeio.jsonpatch;"
+        "import sys, kubeio.errors, kubeio.resource;"
+        "import kubeio.patches.merge, kubeio.patches.jsonpatch;"
         "sys.exit('aiohttp' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from aiohttp import web
 
-from kubeio.auth import PluginAuth, StaticAuth, TokenFileAuth
 from kubeio.client import Client
-from kubeio.config import ClusterConfig, in_cluster_config, load_config
+from kubeio.connection.auth import PluginAuth, StaticAuth, TokenFileAuth
+from kubeio.connection.config import ClusterConfig, in_cluster_config, load_config
 from kubeio.errors import ConfigError, ConnectionLost
 from kubeio.types import JsonObject
 from tests.unit.kubeio.pki import authority, issued

@@ -8,12 +8,12 @@ import orjson
 import pytest
 from aiohttp import web
 
-from kubeio.auth import StaticAuth
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.auth import StaticAuth
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.requests import RequestSeen
 from kubeio.errors import BadRequest, ConnectionLost, KubeError, NotFound, ServerError, Unauthorized
 from kubeio.exec import ExecResult, OutputTooLarge
-from kubeio.requests import RequestSeen
 from tests.unit.kubeio.fake_api import FakeApi, Fault, refuse
 
 PATH = "/api/v1/namespaces/ns/pods/p/exec"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kubeio.auth import StaticAuth
 from kubeio.client import Client
+from kubeio.connection.auth import StaticAuth
+from kubeio.connection.identity import Identity
+from kubeio.connection.requests import RequestSeen
 from kubeio.errors import KubeError
-from kubeio.identity import Identity
-from kubeio.requests import RequestSeen
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi
 

@@ -11,11 +11,11 @@ import orjson
 import pytest
 from aiohttp import web
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.reflector import Phase, StaleList, Status, Timing
+from kubeio.cache.store import Change
 from kubeio.client import Client
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, NotFound, ServerError
-from kubeio.informer import Informer
-from kubeio.reflector import Phase, StaleList, Status, Timing
-from kubeio.store import Change
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import (
     WIDGET,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from kubeio.cache.informers import Informers
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.errors import Forbidden, ServerError
-from kubeio.informers import Informers
-from kubeio.reflector import Timing
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, refuse, until
 
 

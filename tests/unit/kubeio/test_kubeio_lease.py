@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kubeio.errors import ApiError, error_from_status
-from kubeio.lease import LeaseTimes, NotLeading, elapsed
+from kubeio.leader_election.elector import LeaseTimes, NotLeading, elapsed
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import status_body
 from tests.unit.kubeio.lease_server import refusal

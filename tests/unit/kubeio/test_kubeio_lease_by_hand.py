@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubeio.lease import LeaseTimes
+from kubeio.leader_election.elector import LeaseTimes
 from tests.unit.kubeio.lease_world import LOOK, Candidate, World, simulated
 
 

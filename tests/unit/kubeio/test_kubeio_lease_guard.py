@@ -10,7 +10,7 @@ from aiohttp import web
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, KubeError
-from kubeio.lease import Leadership, LeaseTimes, NotLeading
+from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, until
 from tests.unit.kubeio.lease_server import Server

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kubeio.lease import NotLeading
+from kubeio.leader_election.elector import NotLeading
 from tests.unit.kubeio.lease_world import LOOK, Candidate, World, simulated
 
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from kubeio.loop_thread import loop_thread, run_on
+from kubeio.leader_election.loop_thread import loop_thread, run_on
 
 
 async def there() -> str:

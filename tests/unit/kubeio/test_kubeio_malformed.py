@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
+from kubeio.decoding.metadata import fault_in
 from kubeio.errors import ConnectionLost, KubeError, Malformed
-from kubeio.informer import Informer
-from kubeio.metadata import fault_in
-from kubeio.reflector import Timing
 from kubeio.types import JsonObject
 from tests.support.properties import examples
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, fake_api, stream, until
@@ -145,7 +145,7 @@ async def test_what_is_unreadable_is_logged_without_what_it_holds(
     api.watch_faults.append(stream(line("ADDED", secret), hang=True))
     async with running(client, timing=FAST) as seen:
         await until(lambda: api.watchers)
-    [record] = [one for one in caplog.records if one.name == "kubeio.reflector"]
+    [record] = [one for one in caplog.records if one.name == "kubeio.cache.reflector"]
     assert record.getMessage() == (
         f"widgets.example.dev is listed anew: GET {PATH}: "
         "not an object of the API: metadata.name is missing"

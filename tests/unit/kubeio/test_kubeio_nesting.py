@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeio.nesting import DEPTH, decode, shallow
+from kubeio.decoding.nesting import DEPTH, decode, shallow
 from kubeio.types import Json
 
 _texts = st.text(alphabet='a"\\{}[],: \n', max_size=6)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeio import jsonpatch
-from kubeio.merge import merge_apply, merge_diff
+from kubeio.patches import jsonpatch
+from kubeio.patches.merge import merge_apply, merge_diff
 from kubeio.types import Json, JsonObject
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "b"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubeio.tls import proxy_from_environment
+from kubeio.connection.tls import proxy_from_environment
 
 PROXY = "http://proxy:3128"
 

@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.requests import RequestSeen
 from kubeio.errors import ConnectionLost, Gone, NotFound, Unauthorized
-from kubeio.requests import RequestSeen
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, refuse, stream, until
 
 COLLECTION = "/apis/example.dev/v1/namespaces/ns/widgets"

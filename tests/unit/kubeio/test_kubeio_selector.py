@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubeio.selector import label_matcher
+from kubeio.cache.selector import label_matcher
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubeio.store import Change, Store
+from kubeio.cache.store import Change, Store
 from kubeio.types import JsonObject
 
 

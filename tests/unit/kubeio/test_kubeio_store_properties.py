@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from kubeio.store import Change, Store
+from kubeio.cache.store import Change, Store
 from kubeio.types import JsonObject, copy_json, resource_version
 from tests.support.properties import examples
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from kubeio.auth import StaticAuth
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.auth import StaticAuth
+from kubeio.connection.config import ClusterConfig
 from kubeio.errors import ConnectionLost, ServerError, Unauthorized
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, refuse, stream, until

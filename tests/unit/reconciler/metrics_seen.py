@@ -1,11 +1,11 @@
 """Metrics of the reconciler that have seen everything, and the values that labels may take."""
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.reflector import Phase, Status
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.requests import Ending, RequestSeen
 from kubeio.errors import ConnectionLost, Forbidden, Gone
-from kubeio.informer import Informer
-from kubeio.reflector import Phase, Status
-from kubeio.requests import Ending, RequestSeen
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus, PlanStatus
 from kudo_reconciler.metrics import labels as words

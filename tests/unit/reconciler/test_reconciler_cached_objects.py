@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
+from kubeio.cache.reflector import Timing
+from kubeio.cache.store import Store
 from kubeio.client import Client
-from kubeio.reflector import Timing
 from kubeio.resource import Resource
-from kubeio.store import Store
 from kudo import names
 from kudo.api import JsonObject
 from kudo.health import judge

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import orjson
 import pytest
 
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.errors import Conflict, NotFound
-from kubeio.reflector import Timing
 from kudo.api import JsonObject
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo_reconciler.execution.pipe_pods import PODS, PipePods

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
-from kubeio.informer import Informer
+from kubeio.connection.config import ClusterConfig
 from kubeio.types import JsonObject
 from kudo_reconciler.metrics.instances import InstanceCollector, state_of
 from kudo_reconciler.resources import INSTANCES

@@ -3,7 +3,7 @@
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TaskPath

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 from prometheus_client import CollectorRegistry
 
+from kubeio.cache.reflector import Phase, Status
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, Malformed, ServerError
-from kubeio.reflector import Phase, Status
 from kubeio.resource import Resource
 from kudo_reconciler.metrics.labels import WATCH_ENDINGS
 from kudo_reconciler.metrics.watches import WatchCollector, WatchRestarts

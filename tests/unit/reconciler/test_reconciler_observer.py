@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
-from kubeio.reflector import Timing
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo_reconciler.keys import Key

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from kubeio.store import Change
+from kubeio.cache.store import Change
 from kudo.api import JsonObject
 from kudo_reconciler.store.own_writes import OwnWrites
 

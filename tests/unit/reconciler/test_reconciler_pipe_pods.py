@@ -8,10 +8,10 @@ import orjson
 import pytest
 from aiohttp import web
 
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
-from kubeio.lease import NotLeading
-from kubeio.reflector import Timing
+from kubeio.connection.config import ClusterConfig
+from kubeio.leader_election.elector import NotLeading
 from kudo.api import JsonObject, PipeFile
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.pipe_pods import PipePods

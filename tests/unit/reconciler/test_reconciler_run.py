@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
-from kubeio.informer import Informer
+from kubeio.connection.config import ClusterConfig
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
 from kudo.execution import Intent, StepRef, begin, status_of
 from kudo.tasks import FatalTaskError

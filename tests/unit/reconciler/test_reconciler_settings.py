@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kubeio.lease import LeaseTimes
+from kubeio.leader_election.elector import LeaseTimes
 from kudo_reconciler.settings import Settings
 from serving.worker_pool import WorkerSettings
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Phase, Plan, Step
 from kudo.execution import StepRef
 from kudo.tasks import FatalTaskError, TransientTaskError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Forbidden, KubeError, ServerError
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef

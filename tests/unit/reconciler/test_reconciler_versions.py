@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
-from kubeio.informer import Informer
 from kudo.api import JsonObject
 from kudo.bounds import TOO_LARGE
 from kudo.tasks import FatalTaskError

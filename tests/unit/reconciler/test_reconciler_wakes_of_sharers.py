@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from kubeio.cache.reflector import Timing
 from kubeio.client import Client
-from kubeio.reflector import Timing
 from kubeio.resource import Resource
 from kudo.api import Json, JsonObject
 from kudo.names import ANNOTATION_SHARED_BY

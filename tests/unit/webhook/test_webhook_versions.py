@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
 from kudo.api import JsonObject
 from kudo.bounds import TOO_LARGE
 from kudo_webhook.versions import InformedVersions, VersionTooLarge, VersionUnreadable, slim

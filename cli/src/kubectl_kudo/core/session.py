@@ -14,7 +14,7 @@ from kubectl_kudo.core.output import JsonObject, warn
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.writing import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kubeio.errors import ConfigError, Forbidden, NotFound
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 

@@ -2,8 +2,9 @@
 
 A call either returns the decoded answer or raises one of ``kubeio.errors``; none of them waits
 longer than the client's timeout. Nothing is cached and nothing is retried here, but for what
-``transport`` says: reading, caching and retrying are the informer's and the caller's business.
-Lists and watches fill in ``apiVersion`` and ``kind``, which the server leaves out of list items.
+``connection.transport`` says: reading, caching and retrying are the informer's and the caller's
+business. Lists and watches fill in ``apiVersion`` and ``kind``, which the server leaves out of list
+items.
 """
 
 import copy
@@ -11,19 +12,19 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
-from kubeio.completion import finished
-from kubeio.config import ClusterConfig
+from kubeio.connection.completion import finished
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.identity import Headers, Identity, impersonating
+from kubeio.connection.requests import OnRequest
+from kubeio.connection.round_tripper import RoundTripper
+from kubeio.connection.transport import Transport
+from kubeio.decoding.listing import read_page
+from kubeio.decoding.metadata import fault_in, nameless
+from kubeio.decoding.watch import WatchEvent, events
 from kubeio.errors import ConnectionLost, Gone, Malformed
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
-from kubeio.identity import Headers, Identity, impersonating
-from kubeio.listing import read_page
-from kubeio.metadata import fault_in, nameless
-from kubeio.requests import OnRequest
 from kubeio.resource import Resource, name_of, namespace_of
-from kubeio.round_tripper import RoundTripper
-from kubeio.transport import Transport
 from kubeio.types import Json, JsonObject, Transform
-from kubeio.watch import WatchEvent, events
 
 FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]

@@ -13,14 +13,14 @@ import uuid
 from collections.abc import Mapping
 from functools import partial
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.reflector import Timing
+from kubeio.cache.store import Change, Indexer
 from kubeio.client import Client
-from kubeio.config import ClusterConfig, load_config
+from kubeio.connection.config import ClusterConfig, load_config
 from kubeio.discovery import Discovery
-from kubeio.informer import Informer
-from kubeio.lease import Leadership
-from kubeio.reflector import Timing
+from kubeio.leader_election.elector import Leadership
 from kubeio.resource import Resource
-from kubeio.store import Change, Indexer
 from kubeio.types import Transform
 from kudo.api import Json, JsonObject
 from kudo.runs.recorded import has_begun

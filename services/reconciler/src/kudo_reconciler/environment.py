@@ -13,7 +13,10 @@ from kudo_reconciler.metrics.metrics import Metrics
 
 
 class Leading(Protocol):
-    """Says whether this replica is the one that works; see `kubeio.lease.Leadership`."""
+    """Says whether this replica is the one that works.
+
+    See `kubeio.leader_election.elector.Leadership`.
+    """
 
     def check(self) -> None:
         """Raise `NotLeading` unless this replica may write now."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kubeio.lease import LeaseTimes
+from kubeio.leader_election.elector import LeaseTimes
 from serving.logs import Style
 from serving.settings import Option, log_level, log_style, parse, port, refuse, seconds
 from serving.worker_pool import WorkerSettings, worker_options

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from kubeio.client import Client
-from kubeio.config import load_config
+from kubeio.connection.config import load_config
 from kudo_webhook.certificate import ClientAuthority, Files, Served
 from kudo_webhook.certificates.authority import pem
 from kudo_webhook.certificates.keeper import Keeper

@@ -22,10 +22,10 @@ from typing import Protocol, Self
 
 from cryptography import x509
 
-from kubeio import jsonpatch
 from kubeio.backoff import Backoff
 from kubeio.client import ListResult
 from kubeio.errors import Conflict, Invalid, KubeError, NotFound
+from kubeio.patches import jsonpatch
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.certificates.configurations import MUTATING, VALIDATING, ConfigurationApi

@@ -14,12 +14,12 @@ from typing import Final, Protocol
 
 import orjson
 
+from kubeio.cache.informer import Informer
+from kubeio.cache.reflector import Status
+from kubeio.cache.store import Change
 from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
-from kubeio.informer import Informer
-from kubeio.reflector import Status
 from kubeio.resource import Resource
-from kubeio.store import Change
 from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large

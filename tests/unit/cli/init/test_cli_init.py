@@ -7,7 +7,7 @@ import yaml
 
 from kubectl_kudo.init.kinds import CONFIGURATION
 from kubeio.client import Client
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.init.init_api import (
     BUILT_IN,

@@ -7,7 +7,7 @@ ends when a life wants it.
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from kubeio.lease import NotLeading
+from kubeio.leader_election.elector import NotLeading
 
 
 class Candidate:

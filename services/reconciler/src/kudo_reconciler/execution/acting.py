@@ -5,7 +5,7 @@ status, finalizers and events of Instances, and the sweep after the end of a run
 """
 
 from kubeio.client import Client
-from kubeio.identity import Identity
+from kubeio.connection.identity import Identity
 from kudo.api import Instance
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kubeio.client import Client
-from kubeio.lease import NotLeading
+from kubeio.leader_election.elector import NotLeading
 from kudo.api import Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
 from kudo.execution import (
     Intent,

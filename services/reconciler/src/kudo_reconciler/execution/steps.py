@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from kubeio.lease import NotLeading
+from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus
 from kudo.execution import StepOutcome, TaskOutcome
 from kudo.tasks import FatalTaskError, TransientTaskError

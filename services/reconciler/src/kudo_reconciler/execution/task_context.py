@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubeio.client import Client
-from kubeio.identity import Identity
+from kubeio.connection.identity import Identity
 from kubeio.resource import Resource
 from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion, Plan, Task
 from kudo.children import Child

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kubeio.errors import KubeError
-from kubeio.lease import NotLeading
+from kubeio.leader_election.elector import NotLeading
 from kudo.parameters import raw_values
 from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done, toggled_on
 from kudo_reconciler.execution.task_context import TaskContext, TaskResult

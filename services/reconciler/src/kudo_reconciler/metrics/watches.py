@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from kubeio.cache.reflector import Phase, Status
 from kubeio.errors import ConnectionLost, Gone, KubeError, Malformed
-from kubeio.reflector import Phase, Status
 from kubeio.resource import Resource
 from kudo_reconciler.metrics.labels import WATCH_ENDINGS, resource_label
 

@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
+from kubeio.cache.informer import REFUSALS, Informer
+from kubeio.cache.informers import Informers
+from kubeio.cache.reflector import Phase, Status, Timing
+from kubeio.cache.store import Change
+from kubeio.cache.store import key_of as store_key
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, Forbidden, KubeError, NotFound
-from kubeio.informer import REFUSALS, Informer
-from kubeio.informers import Informers
-from kubeio.reflector import Phase, Status, Timing
 from kubeio.resource import Resource
-from kubeio.store import Change
-from kubeio.store import key_of as store_key
 from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body

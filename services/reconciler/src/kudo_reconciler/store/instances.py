@@ -10,11 +10,11 @@
 
 from dataclasses import dataclass
 
-from kubeio import jsonpatch
+from kubeio.cache.informer import Informer
+from kubeio.cache.store import Change
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, Invalid, NotFound
-from kubeio.informer import Informer
-from kubeio.store import Change
+from kubeio.patches import jsonpatch
 from kudo.api import Instance, InstanceStatus, JsonObject
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of

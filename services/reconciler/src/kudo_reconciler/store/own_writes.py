@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from kubeio.store import Change
+from kubeio.cache.store import Change
 from kudo.api import JsonObject
 
 _HELD = 16

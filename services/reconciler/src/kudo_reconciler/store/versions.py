@@ -5,9 +5,9 @@ One that is too large to be parsed (`kudo.bounds`) is known by name alone.
 
 from dataclasses import dataclass, field
 
+from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.informer import Informer
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
 from kudo_reconciler.resources import OPERATOR_VERSIONS

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from kubeio.backoff import Backoff
 from kubeio.errors import Forbidden, KubeError
-from kubeio.lease import elapsed, utc_now
+from kubeio.leader_election.elector import elapsed, utc_now
 from kudo_webhook.certificates.authority import Pair, serving_names
 from kudo_webhook.certificates.configurations import ConfigurationApi, Configurations
 from kudo_webhook.certificates.lifetimes import Lifetimes

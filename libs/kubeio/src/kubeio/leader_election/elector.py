@@ -32,8 +32,8 @@ goes on.
 What is left open: a candidate that finds no Lease at its very start creates it and leads. If a
 Lease was deleted by hand moments before, its leader may go on until its next renewal.
 
-Modules: `lease_record` what stands in a Lease, `lease_candidacy` the requests, `lease_term` the
-deadline, `loop_thread` the thread.
+Modules: `record` what stands in a Lease, `candidacy` the requests, `term` the deadline,
+`loop_thread` the thread.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ from typing import Any, TypeVar
 
 from kubeio.backoff import Backoff
 from kubeio.errors import ApiError, Conflict, KubeError
-from kubeio.lease_candidacy import Candidacy, Connect, LeaseApi, Place, words
-from kubeio.lease_term import LeaseTimes, Term, elapsed
-from kubeio.loop_thread import loop_thread, run_on
+from kubeio.leader_election.candidacy import Candidacy, Connect, LeaseApi, Place, words
+from kubeio.leader_election.loop_thread import loop_thread, run_on
+from kubeio.leader_election.term import LeaseTimes, Term, elapsed
 
 __all__ = [
     "Connect",

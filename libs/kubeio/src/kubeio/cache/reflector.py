@@ -32,7 +32,10 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from kubeio.backoff import Backoff
+from kubeio.cache.store import Store
 from kubeio.client import Client
+from kubeio.decoding.metadata import fault_in
+from kubeio.decoding.watch import WatchEvent
 from kubeio.errors import (
     ApiError,
     BadRequest,
@@ -43,11 +46,8 @@ from kubeio.errors import (
     Malformed,
     ServerError,
 )
-from kubeio.metadata import fault_in
 from kubeio.resource import Resource
-from kubeio.store import Store
 from kubeio.types import JsonObject, parse_version
-from kubeio.watch import WatchEvent
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from kubeio.decoding.nesting import decode
 from kubeio.errors import ConnectionLost, Malformed, error_from_status
-from kubeio.nesting import decode
 from kubeio.types import JsonObject
 
 # etcd refuses objects over 1.5 MiB; managedFields and JSON escapes add to that.

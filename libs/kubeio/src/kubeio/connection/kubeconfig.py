@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
+from kubeio.connection.tls import Pem
 from kubeio.errors import ConfigError
-from kubeio.tls import Pem
 from kubeio.types import Json, JsonObject
 
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from kubeio.identity import Headers
-from kubeio.requests import OnRequest
+from kubeio.connection.identity import Headers
+from kubeio.connection.requests import OnRequest
+from kubeio.connection.warnings import WarningSink
 from kubeio.types import Json
-from kubeio.warnings import WarningSink
 
 
 class RoundTripper(Protocol):

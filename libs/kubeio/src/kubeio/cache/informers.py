@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kubeio.cache.informer import REFUSALS, Informer
+from kubeio.cache.reflector import Status, Timing
+from kubeio.cache.store import Change, Indexer
 from kubeio.client import Client
 from kubeio.errors import KubeError
-from kubeio.informer import REFUSALS, Informer
-from kubeio.reflector import Status, Timing
 from kubeio.resource import Resource
-from kubeio.store import Change, Indexer
 from kubeio.types import Transform
 
 _Key = tuple[str, str, str | None, str | None, bool]

@@ -10,6 +10,9 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
+from kubeio.cache.reflector import Phase, Reflector, Scope, Status, Timing
+from kubeio.cache.selector import label_matcher
+from kubeio.cache.store import Change, Indexer, Objects, Store
 from kubeio.client import Client
 from kubeio.errors import (
     ConnectionLost,
@@ -18,10 +21,7 @@ from kubeio.errors import (
     MethodNotAllowed,
     NotFound,
 )
-from kubeio.reflector import Phase, Reflector, Scope, Status, Timing
 from kubeio.resource import Resource
-from kubeio.selector import label_matcher
-from kubeio.store import Change, Indexer, Objects, Store
 from kubeio.types import JsonObject, Transform
 
 Handler = Callable[[Change], None]

@@ -14,10 +14,10 @@ from pathlib import Path
 from ssl import SSLContext
 from urllib.parse import urlsplit
 
-from kubeio.auth import Auth, PluginAuth, StaticAuth, TokenFileAuth
+from kubeio.connection.auth import Auth, PluginAuth, StaticAuth, TokenFileAuth
+from kubeio.connection.kubeconfig import Entry, Kubeconfig, read_kubeconfig
+from kubeio.connection.tls import Pem, client_context, proxy_from_environment, show_certificate
 from kubeio.errors import ConfigError
-from kubeio.kubeconfig import Entry, Kubeconfig, read_kubeconfig
-from kubeio.tls import Pem, client_context, proxy_from_environment, show_certificate
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -26,12 +26,12 @@ import orjson
 from aiohttp.abc import AbstractStreamWriter
 from yarl import URL
 
-from kubeio.config import ClusterConfig
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.identity import Headers
+from kubeio.connection.requests import OnRequest, observed
+from kubeio.connection.warnings import WarningSink
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
-from kubeio.identity import Headers
-from kubeio.requests import OnRequest, observed
 from kubeio.types import Json
-from kubeio.warnings import WarningSink
 
 CONNECT_TIMEOUT = 5.0
 _CLOSE_SECONDS = 1.0

@@ -1,0 +1,1 @@
+"""Local copies of the objects of a kind: reflector, store, informers."""

@@ -1,0 +1,1 @@
+"""HTTP to an API server: kubeconfig, credentials, TLS, transport, reports of requests."""

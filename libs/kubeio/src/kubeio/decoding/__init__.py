@@ -1,0 +1,1 @@
+"""Answers of the API server to objects: lists and watches, item by item, and their checks."""

@@ -1,0 +1,1 @@
+"""Leader election with a Lease, by the rules of client-go."""

@@ -1,0 +1,1 @@
+"""JSON patch (RFC 6902) and JSON merge patch (RFC 7386)."""
