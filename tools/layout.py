@@ -25,7 +25,6 @@ ABOVE: Final[Mapping[str, int]] = {
     "tests/golden/cases": 29,
     "tests/support/apiserver": 25,
     "tests/unit/cluster": 19,
-    "tests/unit/kubeio": 36,
     "tests/unit/reconciler": 31,
     "tests/unit/webhook": 29,
     "tools/cluster/src/kudo_cluster": 29,

@@ -22,7 +22,7 @@ from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
 from kubeio.leader_election.record import LEASES
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, copy_json
-from tests.unit.kubeio.lease_server import Server
+from tests.unit.kubeio.leader_election.lease_server import Server
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = LeaseTimes()

@@ -13,7 +13,7 @@ import yaml
 
 from kubeio.connection.auth import PluginAuth, StaticAuth, TokenFileAuth
 from kubeio.errors import ConfigError
-from tests.unit.kubeio.pki import issued
+from tests.unit.kubeio.connection.pki import issued
 
 
 class Clock:

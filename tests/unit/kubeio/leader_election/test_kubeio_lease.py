@@ -12,8 +12,8 @@ from kubeio.errors import ApiError, error_from_status
 from kubeio.leader_election.elector import LeaseTimes, NotLeading, elapsed
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import status_body
-from tests.unit.kubeio.lease_server import refusal
-from tests.unit.kubeio.lease_world import LOOK, START, after, simulated
+from tests.unit.kubeio.leader_election.lease_server import refusal
+from tests.unit.kubeio.leader_election.simulation import LOOK, START, after, simulated
 
 
 def test_the_first_candidate_creates_the_lease_and_leads() -> None:

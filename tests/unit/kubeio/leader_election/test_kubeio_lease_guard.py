@@ -13,7 +13,7 @@ from kubeio.errors import ApiError, KubeError
 from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, until
-from tests.unit.kubeio.lease_server import Server
+from tests.unit.kubeio.leader_election.lease_server import Server
 
 COLLECTION = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
 OBJECT: JsonObject = {"metadata": {"name": "a", "namespace": "ns"}}

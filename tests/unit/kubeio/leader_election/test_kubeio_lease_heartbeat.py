@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from kubeio.leader_election.elector import NotLeading
-from tests.unit.kubeio.lease_world import LOOK, Candidate, World, simulated
+from tests.unit.kubeio.leader_election.simulation import LOOK, Candidate, World, simulated
 
 
 def led(world: World) -> tuple[Candidate, Candidate]:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.properties import examples
-from tests.unit.kubeio.lease_world import Candidate, Network, World, simulated
+from tests.unit.kubeio.leader_election.simulation import Candidate, Network, World, simulated
 
 # Two clocks of these speeds stay within duration / renew_deadline.
 RATES = st.floats(0.85, 1.2)

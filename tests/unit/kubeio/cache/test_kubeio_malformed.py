@@ -16,8 +16,8 @@ from kubeio.decoding.metadata import fault_in
 from kubeio.errors import ConnectionLost, KubeError, Malformed
 from kubeio.types import JsonObject
 from tests.support.properties import examples
+from tests.unit.kubeio.cache.watched import running, truth
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, fake_api, stream, until
-from tests.unit.kubeio.test_kubeio_informer import running, truth
 
 FAST = Timing(backoff=(0.001, 0.002))
 GOOD: JsonObject = {"name": "odd", "namespace": "ns", "resourceVersion": "10"}

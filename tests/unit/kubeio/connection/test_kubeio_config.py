@@ -16,7 +16,7 @@ from kubeio.connection.auth import PluginAuth, StaticAuth, TokenFileAuth
 from kubeio.connection.config import ClusterConfig, in_cluster_config, load_config
 from kubeio.errors import ConfigError, ConnectionLost
 from kubeio.types import JsonObject
-from tests.unit.kubeio.pki import authority, issued
+from tests.unit.kubeio.connection.pki import authority, issued
 
 Write = Callable[..., Path]
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.unit.kubeio.lease_world import LOOK, Candidate, after, simulated
+from tests.unit.kubeio.leader_election.simulation import LOOK, Candidate, after, simulated
 
 
 def test_a_leader_told_to_end_hands_over_at_the_next_look() -> None:
