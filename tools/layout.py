@@ -21,11 +21,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 LIMIT: Final = 18
 ABOVE: Final[Mapping[str, int]] = {
-    "tests/faults": 21,
-    "tests/golden/cases": 29,
-    "tests/support/apiserver": 25,
     "tests/unit/cluster": 19,
-    "tests/unit/reconciler": 31,
     "tests/unit/webhook": 29,
     "tools/cluster/src/kudo_cluster": 29,
 }

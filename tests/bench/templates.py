@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from gotemplate import Environment
 from tests.bench.figures import Figure
-from tests.golden.cases.manifests import REAL, manifest
+from tests.golden.cases.language.manifests import REAL, manifest
 from tests.golden.golang import build, has_go
 
 _BATCHES: Final = 5

@@ -17,8 +17,8 @@ from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import announce
 from tests.bench.figures import table
-from tests.faults.campaign import Campaign
-from tests.faults.matrix import GROUPS, Sample, choice_lines, full, matrix_lines, part
+from tests.faults.cells.campaign import Campaign
+from tests.faults.cells.matrix import GROUPS, Sample, choice_lines, full, matrix_lines, part
 from tests.faults.steps import Steps
 from tests.faults.steps_table import figures
 from tests.faults.tenants_run import run_tenants

@@ -18,10 +18,10 @@ from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation
 from tests.faults import steps_versions as versions
-from tests.faults.faults import Fault, Requests, Rules
-from tests.faults.proxy import Proxy
-from tests.faults.reconcilers import LEASE_OPTIONS, Reconcilers
-from tests.faults.strikes import Strikes
+from tests.faults.injection.faults import Fault, Requests, Rules
+from tests.faults.injection.proxy import Proxy
+from tests.faults.injection.reconcilers import LEASE_OPTIONS, Reconcilers
+from tests.faults.injection.strikes import Strikes
 from tests.integration.support import (
     INSTANCES,
     NAMESPACES,

@@ -1,6 +1,6 @@
 """What a golden case is: a template, its data, and where our answer differs on purpose.
 
-A module of `tests/golden/cases` is a family; its `CASES` are texts (rendered with `STANDARD`) or
+A module below `tests/golden/cases` is a family; its `CASES` are texts (rendered with `STANDARD`) or
 `Case` values:
 
     CASES = [

@@ -2,7 +2,7 @@
 
 Usage: python -m tests.golden.generate [--check] [FAMILY ...]
 
-A family is a module of `tests/golden/cases`; its answers are `tests/golden/answers/FAMILY.json`,
+A family is a module below `tests/golden/cases`; its answers are `tests/golden/answers/FAMILY.json`,
 a case a line. What counts is what Sprig 2.22 renders, the version that operators were written
 for; where it fails or lacks the function, what Sprig 3.3 says counts. When both know the functions
 and differ, the line has the answer that does not count as `v3` or `v2`.
@@ -32,12 +32,20 @@ _Json = Any
 
 def families() -> list[str]:
     """Name the families there are."""
-    return sorted(path.stem for path in _CASES.glob("*.py"))
+    return sorted(_modules())
+
+
+def _modules() -> dict[str, str]:
+    """Return the dotted name of the module of each family."""
+    return {
+        path.stem: f"tests.golden.cases.{path.parent.name}.{path.stem}"
+        for path in _CASES.glob("*/*.py")
+    }
 
 
 def cases(family: str) -> Iterator[Case]:
     """Give the cases of a family."""
-    module = importlib.import_module(f"tests.golden.cases.{family}")
+    module = importlib.import_module(_modules()[family])
     for item in module.CASES:
         yield item if isinstance(item, Case) else Case(item)
 

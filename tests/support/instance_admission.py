@@ -20,10 +20,10 @@ from kudo.jobs.review import decide
 from kudo.names import GROUP
 from kudo.problems import InvalidInput
 from kudo.values.checks import read_fully
-from tests.support.apiserver.admission import Review
-from tests.support.apiserver.patches import apply_json_patch
 from tests.support.apiserver.status import Cause, Names, StatusError, internal_error
 from tests.support.apiserver.storage import Storage
+from tests.support.apiserver.writes.admission import Review
+from tests.support.apiserver.writes.patches import apply_json_patch
 
 RECONCILER: Final = "system:serviceaccount:kudo-system:kudo-reconciler"
 _INSTANCES: Final = (GROUP, "instances")

@@ -14,9 +14,9 @@ from kubeio.resource import Resource
 from kudo_cluster import Cluster
 from tests.integration.conformance.scripts import WIDGET_DEFINITION, WIDGETS
 from tests.integration.support import wait_until
-from tests.support.apiserver.collector import Collector
+from tests.support.apiserver.controllers.collector import Collector
+from tests.support.apiserver.network.transport import CONFIG, MemoryTransport
 from tests.support.apiserver.server import ApiServer
-from tests.support.apiserver.transport import CONFIG, MemoryTransport
 
 CRDS = Resource(
     "apiextensions.k8s.io",

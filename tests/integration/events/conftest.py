@@ -12,10 +12,10 @@ from aiohttp import web
 from kubeio.connection.config import load_config
 from kudo_cluster.installation import Service
 from kudo_cluster.ports import free_ports
-from tests.faults.faults import Rules
-from tests.faults.proxy import Proxy
-from tests.faults.reconcilers import Reconcilers, kubeconfig_of
-from tests.faults.strikes import Strikes
+from tests.faults.injection.faults import Rules
+from tests.faults.injection.proxy import Proxy
+from tests.faults.injection.reconcilers import Reconcilers, kubeconfig_of
+from tests.faults.injection.strikes import Strikes
 from tests.integration.support import World
 
 

@@ -12,10 +12,17 @@ import pytest
 
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import silent
-from tests.faults.campaign import Campaign
-from tests.faults.faults import Fault
-from tests.faults.matrix import GROUPS, Result, Sample, choice_lines, failure_line, matrix_lines
-from tests.faults.matrix import part as few
+from tests.faults.cells.campaign import Campaign
+from tests.faults.cells.matrix import (
+    GROUPS,
+    Result,
+    Sample,
+    choice_lines,
+    failure_line,
+    matrix_lines,
+)
+from tests.faults.cells.matrix import part as few
+from tests.faults.injection.faults import Fault
 
 pytestmark = pytest.mark.cluster
 

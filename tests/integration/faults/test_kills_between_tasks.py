@@ -8,8 +8,8 @@ import pytest
 
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import silent
-from tests.faults.campaign import Campaign
-from tests.faults.faults import Fault, Rule
+from tests.faults.cells.campaign import Campaign
+from tests.faults.injection.faults import Fault, Rule
 from tests.integration.ha.support import watching
 from tests.integration.lifecycle.helpers import task, tasks_of
 from tests.integration.support import (

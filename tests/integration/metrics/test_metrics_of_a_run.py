@@ -31,7 +31,7 @@ from tests.integration.support import (
     template,
     wait_until,
 )
-from tests.unit.reconciler.metrics_docs import documented
+from tests.unit.reconciler.metrics.metrics_docs import documented
 
 _DEPLOYS = 10
 SERVICES = {"reconciler": ("Reconciler", "Both"), "webhook": ("Webhook", "Both")}

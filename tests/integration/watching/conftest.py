@@ -7,12 +7,12 @@ import pytest
 from aiohttp import web
 
 from kubeio.connection.config import load_config
-from tests.faults.faults import Rules
-from tests.faults.paths import Target
-from tests.faults.proxy import Answer, Proxy
-from tests.faults.reconcilers import Reconcilers
-from tests.faults.roles import write_of
-from tests.faults.strikes import Strikes
+from tests.faults.injection.faults import Rules
+from tests.faults.injection.paths import Target
+from tests.faults.injection.proxy import Answer, Proxy
+from tests.faults.injection.reconcilers import Reconcilers
+from tests.faults.injection.roles import write_of
+from tests.faults.injection.strikes import Strikes
 from tests.integration.support import World
 
 

@@ -1,7 +1,7 @@
 """What happens to Instances while a kind cannot be watched, or while the watch is behind."""
 
-from tests.faults.faults import Fault, Rule
-from tests.faults.reconcilers import Reconcilers
+from tests.faults.injection.faults import Fault, Rule
+from tests.faults.injection.reconcilers import Reconcilers
 from tests.integration.support import (
     INSTANCES,
     Json,

@@ -9,14 +9,14 @@ from typing import Final
 
 from kubeio.client import Client
 from kubeio.types import JsonObject
-from tests.support.apiserver.admission import Admission
-from tests.support.apiserver.collector import Collector
-from tests.support.apiserver.faults import Network
-from tests.support.apiserver.kinds import CRD, NAMESPACE
+from tests.support.apiserver.controllers.collector import Collector
+from tests.support.apiserver.controllers.workloads import Workloads
+from tests.support.apiserver.network.faults import Network
+from tests.support.apiserver.network.transport import CONFIG, MemoryTransport
 from tests.support.apiserver.server import ApiServer
-from tests.support.apiserver.transport import CONFIG, MemoryTransport
-from tests.support.apiserver.workloads import Workloads
-from tests.support.apiserver.writing import Options, Target
+from tests.support.apiserver.types.kinds import CRD, NAMESPACE
+from tests.support.apiserver.writes.admission import Admission
+from tests.support.apiserver.writes.writing import Options, Target
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """The time at which a loop's clock is at 0."""

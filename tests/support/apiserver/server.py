@@ -13,17 +13,18 @@ from urllib.parse import unquote
 import orjson
 
 from kubeio.types import Json, JsonObject
-from tests.support.apiserver import documents, status
-from tests.support.apiserver.admission import Admission, AllowAll
-from tests.support.apiserver.deleting import Deleter
-from tests.support.apiserver.kinds import BUILT_IN, POD, Kind
-from tests.support.apiserver.reading import Reader
-from tests.support.apiserver.registry import Registry
-from tests.support.apiserver.selection import partial, read_selection
+from tests.support.apiserver import status
+from tests.support.apiserver.reads.reading import Reader
+from tests.support.apiserver.reads.selection import partial, read_selection
+from tests.support.apiserver.reads.watching import Watch
 from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.storage import Storage
-from tests.support.apiserver.watching import Watch
-from tests.support.apiserver.writing import Options, Target, Writer, Written
+from tests.support.apiserver.types import documents
+from tests.support.apiserver.types.kinds import BUILT_IN, POD, Kind
+from tests.support.apiserver.types.registry import Registry
+from tests.support.apiserver.writes.admission import Admission, AllowAll
+from tests.support.apiserver.writes.deleting import Deleter
+from tests.support.apiserver.writes.writing import Options, Target, Writer, Written
 
 _BUILT_IN = frozenset(kind.group for kind in BUILT_IN)
 _MOST_BYTES = 3 * 2**20

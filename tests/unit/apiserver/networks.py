@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.support.apiserver.faults import UNHARMED, Fate
+from tests.support.apiserver.network.faults import UNHARMED, Fate
 from tests.support.apiserver.server import Request
 
 

@@ -11,7 +11,7 @@ from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver import status
 from tests.support.apiserver.cluster import MemoryCluster
-from tests.support.apiserver.faults import Fate
+from tests.support.apiserver.network.faults import Fate
 from tests.support.virtual_loop import run_virtually
 from tests.unit.apiserver.networks import Scripted
 

@@ -7,9 +7,9 @@ from kubeio.client import Client
 from kubeio.errors import ConnectionLost
 from kubeio.resource import Resource
 from tests.support.apiserver.cluster import MemoryCluster
-from tests.support.apiserver.faults import Fate
-from tests.support.apiserver.pausing import PausableLoop
-from tests.support.apiserver.process import Process
+from tests.support.apiserver.network.faults import Fate
+from tests.support.apiserver.network.pausing import PausableLoop
+from tests.support.apiserver.network.process import Process
 from tests.unit.apiserver.networks import Scripted
 
 CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)

@@ -8,8 +8,8 @@ from kubeio.client import Client
 from kubeio.errors import ConnectionLost
 from kubeio.resource import Resource
 from tests.support.apiserver.cluster import MemoryCluster
-from tests.support.apiserver.faults import Fate
-from tests.support.apiserver.process import Process
+from tests.support.apiserver.network.faults import Fate
+from tests.support.apiserver.network.process import Process
 from tests.support.virtual_loop import run_virtually
 from tests.unit.apiserver.networks import Scripted
 

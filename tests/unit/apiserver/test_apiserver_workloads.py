@@ -10,7 +10,7 @@ from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.health import HEALTHY, State, judge
 from tests.support.apiserver.cluster import MemoryCluster
-from tests.support.apiserver.workloads import Outcome
+from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.virtual_loop import run_virtually
 
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments", namespaced=True)

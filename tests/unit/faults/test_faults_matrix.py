@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.faults.faults import DELETIONS, LATENESS, Fault
-from tests.faults.matrix import (
+from tests.faults.cells.matrix import (
     GROUPS,
     Budget,
     Cell,
@@ -19,6 +18,7 @@ from tests.faults.matrix import (
     matrix_lines,
     part,
 )
+from tests.faults.injection.faults import DELETIONS, LATENESS, Fault
 
 PLACES = {
     "deploy": ["apply services a", "apply services b", "apply jobs.batch j", "watch jobs.batch"],

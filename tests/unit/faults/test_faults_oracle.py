@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.oracle import (
+from tests.faults.cells.oracle import (
     Outcome,
     canonical,
     differences,

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from kubeio.connection.config import ClusterConfig
-from tests.faults.faults import Fault, Requests, Rule, Rules
-from tests.faults.proxy import Proxy
-from tests.faults.strikes import Strikes
+from tests.faults.injection.faults import Fault, Requests, Rule, Rules
+from tests.faults.injection.proxy import Proxy
+from tests.faults.injection.strikes import Strikes
 from tests.unit.faults.recorded import Recorded
 
 JOBS = "/apis/batch/v1/namespaces/ns/jobs"

@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from kudo.names import FINALIZER_CLEANUP
-from tests.faults.paths import Target, target_of
-from tests.faults.roles import write_of
+from tests.faults.injection.paths import Target, target_of
+from tests.faults.injection.roles import write_of
 
 INSTANCES = "/apis/kudo.dev/v1beta1/namespaces/ns/instances"
 PATCH = "application/json-patch+json"

@@ -1,6 +1,6 @@
 """When a rule strikes, and what is on record."""
 
-from tests.faults.faults import Fault, Rule, Rules
+from tests.faults.injection.faults import Fault, Rule, Rules
 
 
 def test_a_rule_strikes_once_at_its_label_in_its_namespace() -> None:

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.faults.faults import Fault, Rule
-from tests.faults.roles import Write
-from tests.faults.strikes import Strikes
+from tests.faults.injection.faults import Fault, Rule
+from tests.faults.injection.roles import Write
+from tests.faults.injection.strikes import Strikes
 from tests.unit.faults.recorded import Recorded
 
 LEASE = Write("default", "update", "leases.coordination.k8s.io", "lease")

@@ -23,12 +23,12 @@ from kudo_reconciler.app import App
 from kudo_reconciler.environment import Environment
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
-from tests.support.apiserver.admission import Review
 from tests.support.apiserver.cluster import MemoryCluster, moment
-from tests.support.apiserver.process import Process
+from tests.support.apiserver.controllers.workloads import Outcome
+from tests.support.apiserver.network.process import Process
+from tests.support.apiserver.network.transport import MemoryTransport
 from tests.support.apiserver.status import StatusError
-from tests.support.apiserver.transport import MemoryTransport
-from tests.support.apiserver.workloads import Outcome
+from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.support.virtual_loop import VirtualLoop
 from tests.unit.reconciler.lives.lease import Candidate

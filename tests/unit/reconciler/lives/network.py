@@ -5,7 +5,7 @@ from random import Random
 from typing import Final
 
 from tests.support.apiserver import status
-from tests.support.apiserver.faults import UNHARMED, Fate
+from tests.support.apiserver.network.faults import UNHARMED, Fate
 from tests.support.apiserver.server import Request
 
 LONGEST: Final = 3.0

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver import status
-from tests.support.apiserver.faults import UNHARMED, Fate
+from tests.support.apiserver.controllers.workloads import Outcome
+from tests.support.apiserver.network.faults import UNHARMED, Fate
 from tests.support.apiserver.server import Request
-from tests.support.apiserver.workloads import Outcome
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 
-from tests.faults.matrix import GROUPS, Cell, Result, failure_line, matrix_lines
+from tests.faults.cells.matrix import GROUPS, Cell, Result, failure_line, matrix_lines
 from tests.unit.reconciler.matrix.cells import Recording, every_cell, places, record, run
 from tests.unit.reconciler.matrix.deletions import DELETED
 from tests.unit.reconciler.matrix.late import LATE

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from kudo_reconciler.settings import Settings
-from tests.faults.faults import DELETIONS, LATENESS, LEADERS
-from tests.faults.matrix import GROUPS, Cell, Places, Result, candidates
-from tests.faults.oracle import Outcome
-from tests.faults.reconcilers import OPTIONS
-from tests.faults.stages import STORIES, Stage, Story
-from tests.support.apiserver.pausing import PausableLoop
+from tests.faults.cells.matrix import GROUPS, Cell, Places, Result, candidates
+from tests.faults.cells.oracle import Outcome
+from tests.faults.cells.stages import STORIES, Stage, Story
+from tests.faults.injection.faults import DELETIONS, LATENESS, LEADERS
+from tests.faults.injection.reconcilers import OPTIONS
+from tests.support.apiserver.network.pausing import PausableLoop
 from tests.unit.reconciler.matrix.deletions import DELETED, delete_meanwhile, deletion_cells
 from tests.unit.reconciler.matrix.late import LATE, late_cells
 from tests.unit.reconciler.matrix.world import Moment, World, beginning, world_at

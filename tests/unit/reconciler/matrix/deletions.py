@@ -10,10 +10,10 @@ from typing import Final
 
 from kudo.names import LABEL_INSTANCE
 from kudo_reconciler.resources import INSTANCES
-from tests.faults.faults import DELETIONS, WATCH, Rule
-from tests.faults.lives import NEVER_STRUCK
-from tests.faults.matrix import Cell, Group, Places
-from tests.faults.stages import Place, Stage
+from tests.faults.cells.lives import NEVER_STRUCK
+from tests.faults.cells.matrix import Cell, Group, Places
+from tests.faults.cells.stages import Place, Stage
+from tests.faults.injection.faults import DELETIONS, WATCH, Rule
 from tests.unit.reconciler.lives.rest import assert_events
 from tests.unit.reconciler.matrix.world import SETTLE_SECONDS, World
 

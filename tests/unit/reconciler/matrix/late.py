@@ -7,8 +7,8 @@ events of all kinds come in another order; the answer to each write, and to all 
 from collections.abc import Sequence
 from typing import Final
 
-from tests.faults.faults import ANSWERS, DELAYS, WATCH, Fault
-from tests.faults.matrix import Cell, Group, Places
+from tests.faults.cells.matrix import Cell, Group, Places
+from tests.faults.injection.faults import ANSWERS, DELAYS, WATCH, Fault
 from tests.unit.reconciler.matrix.network import EVERY_ANSWER
 
 ORDERS: Final = 5

@@ -1,4 +1,4 @@
-"""What faults do to requests and watches in memory, as `tests.faults.proxy` does it to real ones.
+"""What faults do to requests and watches in memory, as `tests.faults.injection.proxy` does.
 
 What was sent belongs to no process any more: it arrives although its sender is paused or dead.
 """
@@ -15,16 +15,25 @@ import orjson
 
 from kubeio.errors import ConnectionLost
 from kudo_reconciler.resources import INSTANCES
-from tests.faults.faults import ANSWERS, DELAYS, DELETIONS, LATENESS, WATCH, Fault, Rule, Rules
-from tests.faults.paths import target_of
-from tests.faults.roles import write_of
-from tests.faults.strikes import Strikes
+from tests.faults.injection.faults import (
+    ANSWERS,
+    DELAYS,
+    DELETIONS,
+    LATENESS,
+    WATCH,
+    Fault,
+    Rule,
+    Rules,
+)
+from tests.faults.injection.paths import target_of
+from tests.faults.injection.roles import write_of
+from tests.faults.injection.strikes import Strikes
 from tests.support.apiserver import status
-from tests.support.apiserver.faults import Fate
+from tests.support.apiserver.network.faults import Fate
+from tests.support.apiserver.network.transport import MemoryTransport
+from tests.support.apiserver.reads.watching import Watch
 from tests.support.apiserver.server import ApiServer, Request, Response
 from tests.support.apiserver.status import StatusError
-from tests.support.apiserver.transport import MemoryTransport
-from tests.support.apiserver.watching import Watch
 
 _ON_THE_WIRE: Final = 0.001
 """Seconds that a request, an answer or an event takes."""
@@ -105,7 +114,7 @@ class Wire:
 
 @dataclass
 class StruckNetwork:
-    """The way of one reconciler's requests; see `tests.support.apiserver.faults.Network`."""
+    """The way of one reconciler's requests; see `Network` of `apiserver.network.faults`."""
 
     reconciler: str
     wire: Wire

@@ -5,9 +5,9 @@ All cells: `python -m tests.unit.reconciler.matrix`; one of them: `--cell 'STAGE
 
 import pytest
 
-from tests.faults.faults import DELETIONS, LATENESS, Fault
-from tests.faults.lives import NEVER_STRUCK
-from tests.faults.matrix import FAILED_ONCE, GROUPS, Cell, Group, Sample, choose, failure_line
+from tests.faults.cells.lives import NEVER_STRUCK
+from tests.faults.cells.matrix import FAILED_ONCE, GROUPS, Cell, Group, Sample, choose, failure_line
+from tests.faults.injection.faults import DELETIONS, LATENESS, Fault
 from tests.unit.reconciler.matrix.cells import Recording, every_cell, places, record, run
 from tests.unit.reconciler.matrix.deletions import deletion_cells
 from tests.unit.reconciler.matrix.late import late_cells

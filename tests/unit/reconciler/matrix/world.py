@@ -17,16 +17,16 @@ from kubeio.client import Client
 from kubeio.types import JsonObject
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.settings import Settings
-from tests.faults.faults import Rules
-from tests.faults.lives import Life, Lives
-from tests.faults.strikes import Strikes
-from tests.faults.view import View
-from tests.support.apiserver.admission import Review
+from tests.faults.cells.lives import Life, Lives
+from tests.faults.cells.view import View
+from tests.faults.injection.faults import Rules
+from tests.faults.injection.strikes import Strikes
 from tests.support.apiserver.cluster import MemoryCluster
-from tests.support.apiserver.pausing import PausableLoop
+from tests.support.apiserver.network.pausing import PausableLoop
+from tests.support.apiserver.network.transport import CONFIG
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Storage, StorageName
-from tests.support.apiserver.transport import CONFIG
+from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.unit.reconciler.lives.life import DEFINITIONS, CheckedAdmission, Replica, told
 from tests.unit.reconciler.lives.observed import Observed
@@ -84,7 +84,7 @@ class Addressing(CheckedAdmission):
 
 @dataclass
 class Reconcilers:
-    """Processes by name; see `tests.faults.strikes.Processes`.
+    """Processes by name; see `tests.faults.injection.strikes.Processes`.
 
     A killed one is started again at once. Whoever is killed or paused holds the Lease until it has
     run out.

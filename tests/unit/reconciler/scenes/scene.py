@@ -9,7 +9,7 @@ import orjson
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from tests.support.apiserver.faults import Fate
+from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Change, StorageName
 from tests.unit.reconciler.lives.life import Life, passes

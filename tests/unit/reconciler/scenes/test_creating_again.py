@@ -7,10 +7,10 @@ import pytest
 
 from kubeio.types import JsonObject
 from tests.support.apiserver import status
-from tests.support.apiserver.faults import Fate
+from tests.support.apiserver.controllers.workloads import Outcome
+from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Change, StorageName
-from tests.support.apiserver.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import Scene, Shaped, of_kind, play, version
 
 JOB = '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "o"}, "spec": {}}'

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from tests.support.apiserver import status
-from tests.support.apiserver.kinds import NAMESPACE
 from tests.support.apiserver.server import Request
+from tests.support.apiserver.types.kinds import NAMESPACE
 from tests.unit.reconciler.scenes.scene import GOES, ROLES, Scene, play, role, version
 
 CLUSTER_SCOPED = ("namespaces", "customresourcedefinitions", "clusterroles", "clusterrolebindings")

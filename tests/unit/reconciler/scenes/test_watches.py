@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from kubeio.types import JsonObject
-from tests.support.apiserver.faults import UNHARMED, Fate
+from tests.support.apiserver.network.faults import UNHARMED, Fate
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import StatusError
 from tests.unit.reconciler.lives.life import Life, passes

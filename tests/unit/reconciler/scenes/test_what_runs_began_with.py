@@ -9,8 +9,8 @@ import pytest
 
 from kubeio.types import JsonObject
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
+from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.storage import Change, StorageName
-from tests.support.apiserver.workloads import Outcome
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.test_scenes import entry, events, plan
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from tests.support.apiserver.faults import Fate
+from tests.support.apiserver.controllers.workloads import Outcome
+from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
-from tests.support.apiserver.workloads import Outcome
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
 from tests.unit.reconciler.lives.test_scenes import entry, version

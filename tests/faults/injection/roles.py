@@ -1,0 +1,131 @@
+"""Which write a request is: its verb, its resource, and its role in the protocol.
+
+A role is read from the request alone, so that the same write has the same label in every run, in
+every namespace and by every reconciler. Names of objects belong to the role; uids do not. In a tree
+of Instances each has its own: `run ended of NAME`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from kudo.names import FINALIZER_CLEANUP
+from kudo_reconciler.resources import EVENTS, INSTANCES
+from tests.faults.injection.paths import Target, target_of
+
+Json = dict[str, object]
+
+_VERBS = {
+    "application/apply-patch+yaml": "apply",
+    "application/json-patch+json": "patch",
+    "application/merge-patch+json": "merge",
+}
+_TERMINAL = {"COMPLETE", "FATAL_ERROR"}
+_LEASES = "leases.coordination.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A request that changes something.
+
+    Attributes:
+        namespace: Where; empty for cluster-scoped objects.
+        verb: create, update, apply, patch, merge or delete.
+        resource: plural.group, with /subresource.
+        role: What it is in the protocol, or the name of the applied or deleted object.
+    """
+
+    namespace: str
+    verb: str
+    resource: str
+    role: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.verb} {self.resource} {self.role}"
+
+    @property
+    def is_lease(self) -> bool:
+        return self.resource == _LEASES
+
+
+def write_of(method: str, path: str, content_type: str, body: bytes) -> Write | None:
+    """Return the write that a request is, or None for a read."""
+    target = target_of(path)
+    if method == "GET" or target is None:
+        return None
+    verb = _verb(method, content_type)
+    content = orjson.loads(body) if body else {}
+    resource = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
+    return Write(target.namespace, verb, resource, _role(verb, target, content))
+
+
+def _verb(method: str, content_type: str) -> str:
+    if method == "PATCH":
+        return _VERBS[content_type.partition(";")[0]]
+    return {"POST": "create", "PUT": "update", "DELETE": "delete"}[method]
+
+
+def _role(verb: str, target: Target, content: object) -> str:
+    known = _ROLES.get((verb, target.resource, target.subresource))
+    if known is not None:
+        subject = target.name or str(_at(content, "involvedObject").get("name") or "")
+        return f"{known(content)} of {subject}"
+    return "lease" if target.resource == _LEASES else target.name or _name(content)
+
+
+def _status(content: object) -> str:
+    """Say how far the run is that the status speaks of; the spec that comes with it names it."""
+    spec, status = _at(content, "spec"), _at(content, "status")
+    plan = str(_at(spec, "planExecution").get("planName") or "")
+    if not plan:
+        return "idle"
+    entry = _at(_at(status, "planStatus"), plan)
+    if entry.get("status") in _TERMINAL:
+        return "run ended"
+    finished = [
+        f"{phase['name']}.{step['name']}"
+        for phase in _items(entry, "phases")
+        for step in _items(phase, "steps")
+        if step.get("status") == "COMPLETE"
+    ]
+    return f"step {finished[-1]} finished" if finished else "run begun"
+
+
+def _patch(content: object) -> str:
+    """Say what a JSON Patch of an Instance does, by what it sets."""
+    operations = content if isinstance(content, list) else []
+    for operation in operations:
+        match operation:
+            case {"op": "add" | "replace", "path": "/spec/planExecution", "value": value}:
+                return "run scheduled" if value else "run cleared"
+            case {"op": "add" | "replace", "path": "/metadata/finalizers", "value": value}:
+                return f"finalizer {'on' if FINALIZER_CLEANUP in value else 'off'}"
+    return "other"
+
+
+def _event(content: object) -> str:
+    last = _name(content).rpartition(".")[2]
+    return f"{last}" if last in {"started", "finished"} else f"warning {last}"
+
+
+_ROLES: dict[tuple[str, str, str], Callable[[object], str]] = {
+    ("update", INSTANCES.name, "status"): _status,
+    ("patch", INSTANCES.name, ""): _patch,
+    ("create", EVENTS.name, ""): _event,
+}
+
+
+def _name(content: object) -> str:
+    return str(_at(content, "metadata").get("name") or "")
+
+
+def _at(content: object, key: str) -> Json:
+    found = content.get(key) if isinstance(content, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _items(content: Json, key: str) -> list[Json]:
+    found = content.get(key)
+    return found if isinstance(found, list) else []

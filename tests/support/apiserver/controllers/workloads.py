@@ -1,0 +1,152 @@
+"""Gives workloads their status, as their controllers and nodes would after a while."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kubeio.types import JsonObject
+from tests.support.apiserver.storage import Change, StorageName, key_of
+from tests.support.apiserver.types.kinds import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    REPLICA_SET,
+    STATEFUL_SET,
+)
+from tests.support.apiserver.types.registry import Registry
+from tests.support.apiserver.writes.writing import Options, Target, Writer
+
+State = Literal["healthy", "failed", "stuck"]
+_OPTIONS = Options(manager="kube-controller-manager", user="system:kube-controller-manager")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of a workload.
+
+    Attributes:
+        state: Failed Jobs and Pods stay so; other kinds are waited for.
+        seconds: After which it is so.
+    """
+
+    state: State = "healthy"
+    seconds: float = 1.0
+
+
+def _always_healthy(obj: JsonObject) -> Outcome:
+    del obj
+    return Outcome()
+
+
+def _condition(kind: str, reason: str = "") -> JsonObject:
+    return {"type": kind, "status": "True"} | ({"reason": reason} if reason else {})
+
+
+def _replicated(obj: JsonObject, state: State) -> JsonObject:
+    wanted = (obj.get("spec") or {}).get("replicas", 1)
+    ready = wanted if state == "healthy" else 0
+    return {
+        "observedGeneration": obj["metadata"]["generation"],
+        "replicas": wanted,
+        "updatedReplicas": wanted,
+        "readyReplicas": ready,
+        "availableReplicas": ready,
+    }
+
+
+def _stateful(obj: JsonObject, state: State) -> JsonObject:
+    revision = f"{obj['metadata']['name']}-{obj['metadata']['generation']}"
+    return _replicated(obj, state) | {"currentRevision": revision, "updateRevision": revision}
+
+
+def _on_each_node(obj: JsonObject, state: State) -> JsonObject:
+    available = 1 if state == "healthy" else 0
+    return {
+        "observedGeneration": obj["metadata"]["generation"],
+        "desiredNumberScheduled": 1,
+        "updatedNumberScheduled": 1,
+        "numberAvailable": available,
+        "numberReady": available,
+    }
+
+
+def _job(obj: JsonObject, state: State) -> JsonObject:
+    del obj
+    if state == "healthy":
+        return {"succeeded": 1, "conditions": [_condition("Complete")]}
+    if state == "failed":
+        return {"failed": 1, "conditions": [_condition("Failed", "BackoffLimitExceeded")]}
+    return {"active": 1}
+
+
+def _pod(obj: JsonObject, state: State) -> JsonObject:
+    del obj
+    if state == "healthy":
+        return {"phase": "Running", "conditions": [_condition("Ready")]}
+    return {"phase": "Failed" if state == "failed" else "Pending"}
+
+
+_STATUSES: dict[StorageName, Callable[[JsonObject, State], JsonObject]] = {
+    DEPLOYMENT.storage: _replicated,
+    REPLICA_SET.storage: _replicated,
+    STATEFUL_SET.storage: _stateful,
+    DAEMON_SET.storage: _on_each_node,
+    JOB.storage: _job,
+    POD.storage: _pod,
+}
+
+
+@dataclass(slots=True)
+class Workloads:
+    """Follows the workloads and writes their status.
+
+    Attributes:
+        outcome: Says what becomes of a workload in its present generation.
+    """
+
+    writer: Writer
+    registry: Registry
+    outcome: Callable[[JsonObject], Outcome] = _always_healthy
+    _begun: dict[str, int] = field(default_factory=dict)
+    _all_healthy: bool = False
+
+    def start(self) -> None:
+        """Follow the changes from now on."""
+        self.writer.storage.listeners.append(self._seen)
+
+    def make_healthy(self) -> None:
+        """Have every workload become healthy, also those that are stuck; what failed stays so."""
+        self.outcome = _always_healthy
+        self._all_healthy = True
+        for name in _STATUSES:
+            for obj in tuple(self.writer.storage.table(name).objects.values()):
+                if not (obj.get("status") or {}).get("failed"):
+                    self._become(name, obj, "healthy")
+
+    def _seen(self, name: StorageName, change: Change) -> None:
+        if name not in _STATUSES or "deletionTimestamp" in change.new["metadata"]:
+            return
+        uid, generation = _generation(change.new)
+        if change.deleted or self._begun.get(uid) == generation:
+            return
+        self._begun[uid] = generation
+        outcome = self.outcome(change.new)
+        asyncio.get_running_loop().call_later(
+            outcome.seconds, self._become, name, change.new, outcome.state
+        )
+
+    def _become(self, name: StorageName, seen: JsonObject, state: State) -> None:
+        obj = self.writer.storage.table(name).objects.get(key_of(seen))
+        if obj is None or _generation(obj) != _generation(seen):
+            return
+        if state == "stuck" and self._all_healthy:
+            return
+        target = Target(self.registry.of(name), *key_of(obj), "status")
+        self.writer.replace(target, {**obj, "status": _STATUSES[name](obj, state)}, _OPTIONS)
+
+
+def _generation(obj: JsonObject) -> tuple[str, int]:
+    metadata = obj["metadata"]
+    return metadata["uid"], metadata.get("generation", 0)

@@ -1,0 +1,238 @@
+"""The renderer: inline what is small, in real worker processes what is not, nothing twice."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kudo.jobs.render import Request, Wanted
+from kudo.objects.dependency_hash import content_digest
+from kudo.parameters import RawParameter
+from kudo.pipe import EnvFileError
+from kudo.rendering import Variables
+from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.execution.rendering import Renderer
+from workers import Limits, Observation, Pool
+
+LACKING = Path(__file__).parents[3] / "support" / "handlers"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+# Needs more steps than an event loop affords, and fewer than a worker does.
+LONG = CONFIG_MAP + "data: {x: '{{ range 20000 }}{{ end }}'}\n"
+
+
+@dataclass
+class Bench:
+    """A renderer with real worker processes, and the jobs that they got."""
+
+    pool: Pool
+    jobs: list[Observation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.renderer = Renderer(self.pool)
+
+    async def objects(self, asked: Request) -> list[Any]:
+        return [one.object for one in await self.renderer.objects(asked, "ns")]
+
+    async def failure(self, asked: Request) -> FatalTaskError:
+        with pytest.raises(FatalTaskError) as caught:
+            await self.objects(asked)
+        return caught.value
+
+
+@contextlib.asynccontextmanager
+async def bench(
+    limits: Limits | None = None,
+    *,
+    on_job: Callable[[], None] = lambda: None,
+    handlers: str = "kudo.jobs",
+) -> AsyncIterator[Bench]:
+    jobs: list[Observation] = []
+
+    def observe(job: Observation) -> None:
+        jobs.append(job)
+        on_job()
+
+    pool = Pool(handlers, limits=limits, observe=observe, path=[LACKING])
+    task = asyncio.create_task(pool.run())
+    try:
+        yield Bench(pool, jobs)
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def request(
+    *texts: str, wanted: Wanted = "objects", **parameters: tuple[str, str | None]
+) -> Request:
+    templates = {f"t{number}.yaml": text for number, text in enumerate(texts)}
+    raw = tuple(RawParameter(name, kind, text) for name, (kind, text) in parameters.items())
+    return Request(wanted, tuple(templates), templates, Variables({"Name": "i"}, raw))
+
+
+async def test_what_is_small_is_rendered_inline() -> None:
+    async with bench() as found:
+        (obj,) = await found.objects(request(CONFIG_MAP, P=("array", "[1]")))
+        assert obj["metadata"] == {"name": "a"}
+        assert found.jobs == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        request(LONG),
+        request(CONFIG_MAP + "# " + "x" * 70_000),
+        request(CONFIG_MAP, P=("array", "[" + "0," * 5_000 + "]")),
+        request(CONFIG_MAP, P=("map", "{a: &a [" + "0," * 500 + "], b: [" + "*a," * 9 + "]}")),
+        request(CONFIG_MAP + "data: [" + "0," * 3_000 + "]"),
+        request(*[CONFIG_MAP] * 21),
+        request(CONFIG_MAP + 'data: {x: {{ regexFind "[^x]{900}" "a" | quote }}}'),
+        request(CONFIG_MAP + "data: {x: {{ encryptAES `a` `b` }}}"),
+        request(CONFIG_MAP + "data: {x: {{ htpasswd `a` `b` | quote }}}"),
+        request(CONFIG_MAP + "data: {x: {{ len (genPrivateKey `ecdsa`) }}}"),
+        request(CONFIG_MAP + "# {{ range 3000 }}{{ end }}{{ dateInZone `MST` 0 `Asia/Tokyo` }}"),
+        request(CONFIG_MAP + "# {{ range 3000 }}{{ end }}{{ semverCompare `>1` `2.0.0` }}"),
+    ],
+    ids=lambda asked: asked.templates["t0.yaml"][-40:],
+)
+async def test_what_is_larger_is_rendered_by_a_worker(asked: Request) -> None:
+    async with bench() as found:
+        objects = await found.objects(asked)
+        assert [obj["metadata"] for obj in objects] == [{"name": "a"}] * len(asked.resources)
+        assert [job.outcome for job in found.jobs] == ["ok"]
+
+
+async def test_what_needed_a_worker_goes_straight_there() -> None:
+    asked = request(LONG)
+    async with bench() as found:
+        first = await found.objects(asked)
+        assert await found.objects(asked) == first
+        assert [job.handler for job in found.jobs] == ["render", "render"]
+
+
+async def test_an_error_that_is_no_limit_is_final_inline() -> None:
+    async with bench() as found:
+        error = await found.failure(request("{{ .Nowhere }}"))
+        assert "map has no entry" in str(error)
+        assert found.jobs == []
+
+
+async def test_what_was_too_much_for_a_worker_is_refused_at_once_with_the_same_text() -> None:
+    asked = request("{{ range 100000000 }}{{ end }}")
+    async with bench() as found:
+        first = await found.failure(asked)
+        second = await found.failure(asked)
+        assert (first.reason, first.limit) == ("TaskRenderingError", "steps")
+        assert str(second) == str(first)
+        assert second.limit == "steps"
+        assert len(found.jobs) == 1
+        # Something else is judged by itself.
+        assert await found.objects(request(LONG))
+
+
+async def test_a_limit_of_the_process_ends_the_step_and_is_remembered() -> None:
+    asked = request(CONFIG_MAP + "# {{ range 30 }}{{ repeat 100000 `x` }}{{ end }}")
+    async with bench(Limits(answer=16)) as found:
+        first = await found.failure(asked)
+        assert first.reason == "TaskRenderingError"
+        assert first.limit == "answer"
+        assert str(first).startswith("rendering t0.yaml: its result has more than")
+        assert str(first).endswith("make the templates, or the parameters they use, smaller")
+        await found.failure(asked)
+        assert [job.outcome for job in found.jobs] == ["answer"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "at"),
+    [
+        (request(LONG, CONFIG_MAP + "# LARGE"), 'template "t1.yaml"'),
+        (request(LONG, CONFIG_MAP, P=("map", "{a: b}"), Q=("map", "# LARGE")), 'parameter "Q"'),
+    ],
+)
+async def test_the_template_or_parameter_at_which_a_limit_was_exceeded_is_named(
+    asked: Request, at: str
+) -> None:
+    async with bench(handlers="lacking") as found:
+        error = await found.failure(asked)
+    assert str(error) == (
+        "rendering t0.yaml, t1.yaml: it needed more than the 192 MiB of memory of a worker at "
+        f"{at}; make the templates, or the parameters they use, smaller"
+    )
+
+
+async def test_what_is_our_fault_is_tried_again() -> None:
+    async with bench() as found:
+        renderer = found.renderer
+        await renderer.objects(request(LONG), "ns")
+    # The pool has been stopped.
+    for _ in range(2):
+        with pytest.raises(TransientTaskError, match="the worker processes are stopping"):
+            await renderer.objects(request(LONG), "ns")
+    assert [job.outcome for job in found.jobs] == ["ok", "busy", "busy"]
+
+
+async def test_known_outcomes_are_bounded() -> None:
+    # More templates than an event loop renders, which cost a worker little.
+    many = [CONFIG_MAP] * 21
+    async with bench(Limits(answer=16)) as found:
+        for number in range(600):
+            await found.failure(request(*many, P=("string", str(number))))
+        # The last one is known, the first one was forgotten.
+        for number, jobs in ((599, 600), (0, 601)):
+            await found.failure(request(*many, P=("string", str(number))))
+            assert len(found.jobs) == jobs
+
+
+async def test_parameter_files_and_pods_are_read_inline_and_by_workers() -> None:
+    pod = "apiVersion: v1\nkind: Pod\n"
+    more = "# {{ range 20000 }}{{ end }}\n"
+    async with bench() as found:
+        for tail in ("", more):
+            file = request("A: [1]\n" + tail, wanted="parameters")
+            assert await found.renderer.document(file, "ns") == {"A": "- 1\n"}
+            made = await found.renderer.document(request(pod + tail, wanted="pod"), "ns")
+            assert made == {"apiVersion": "v1", "kind": "Pod"}
+        assert len(found.jobs) == 2
+
+
+async def test_the_loop_runs_between_the_objects_of_a_large_answer() -> None:
+    text = "{{ range 60 }}\n---\n" + CONFIG_MAP + "data: {x: {{ repeat 60000 `x` }}}{{ end }}"
+    turns: list[None] = []
+
+    async def others() -> None:
+        while True:
+            turns.append(None)
+            await asyncio.sleep(0)
+
+    # The job has ended when it is observed, and its answer has not been decoded.
+    async with bench(on_job=turns.clear) as found:
+        waiting = asyncio.create_task(others())
+        assert len(await found.objects(request(text))) == 60
+        seen = len(turns)
+        waiting.cancel()
+    # Once for each 256 KiB of 3.6 MB.
+    assert seen >= 10
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+async def test_digests_are_the_same_inline_and_in_a_worker(size: int) -> None:
+    obj = {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "x" * size}}
+    async with bench() as found:
+        made = await found.renderer.digest(obj, "ns", live=True)
+        assert made == content_digest(obj)
+        assert len(found.jobs) == (size > 10)
+
+
+@pytest.mark.parametrize("lines", [2, 20_000])
+async def test_env_files_are_read_inline_and_by_workers(lines: int) -> None:
+    content = b"".join(b"KEY_%d=1\n" % number for number in range(lines))
+    async with bench() as found:
+        values = await found.renderer.env_file(content, "ns")
+        assert values == {f"KEY_{number}": "1" for number in range(lines)}
+        with pytest.raises(EnvFileError, match=f"line {lines + 1} has no '='"):
+            await found.renderer.env_file(content + b"PASSWORD\n", "ns")
+        assert len(found.jobs) == (2 if lines > 2 else 0)
