@@ -94,7 +94,10 @@ def test_the_outcomes_of_jobs_are_documented() -> None:
 def test_the_reasons_of_the_webhook_are_documented() -> None:
     files = [
         *(LIBS / "admission").glob("*.py"),
-        *(LIBS / name for name in ("plans.py", "upgrades.py", "parameters/check.py")),
+        *(
+            LIBS / name
+            for name in ("runs/plan_choice.py", "runs/upgrades.py", "parameters/check.py")
+        ),
     ]
     said = {""} | _first_arguments(files, "Problem", 0)
     said |= _first_arguments([*WEBHOOK.glob("*.py"), LIBS / "jobs/review.py"], "failed", 1)

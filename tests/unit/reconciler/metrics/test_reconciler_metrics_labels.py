@@ -11,14 +11,14 @@ RECONCILER = ROOT / "services" / "reconciler" / "src" / "kudo_reconciler"
 KUDO = ROOT / "libs" / "kudo" / "src" / "kudo"
 ENDS_RUNS = [
     *RECONCILER.rglob("*.py"),
-    KUDO / "enrichment.py",
+    KUDO / "objects" / "enrichment.py",
     KUDO / "rendering.py",
     KUDO / "tasks.py",
     *(KUDO / "children").glob("*.py"),
     *(KUDO / "pipe").glob("*.py"),
     *(KUDO / "removed_apis").glob("*.py"),
 ]
-REFUSES_RUNS = [KUDO / "parameters" / "check.py", KUDO / "upgrades.py"]
+REFUSES_RUNS = [KUDO / "parameters" / "check.py", KUDO / "runs" / "upgrades.py"]
 
 
 def calls(files: list[Path], *names: str) -> Iterator[ast.Call]:
@@ -48,7 +48,7 @@ def first_texts(files: list[Path], *names: str) -> set[str]:
 
 def judged() -> set[str]:
     """Return the reasons for which a scheduled run is refused."""
-    tree = ast.parse((KUDO / "stored.py").read_text(encoding="utf-8"))
+    tree = ast.parse((KUDO / "runs" / "revalidation.py").read_text(encoding="utf-8"))
     functions = [
         node
         for node in ast.walk(tree)
@@ -72,7 +72,7 @@ def failed_runs() -> set[str]:
 def test_every_reason_that_can_end_a_run_is_listed_and_no_other() -> None:
     said = first_texts(ENDS_RUNS, "FatalTaskError", "task_error")
     said |= {"DummyTaskError"}  # fatal or transient, by the task's own words
-    said |= first_texts([KUDO / "last_run.py"], "_edited")
+    said |= first_texts([KUDO / "runs" / "last_run.py"], "_edited")
     said |= failed_runs() | judged() | first_texts(REFUSES_RUNS, "Problem")
     own = {words.NO_REASON, words.STOPPED, words.SUPERSEDED, words.OTHER}
     assert said == set(words.RUN_REASONS) - own
