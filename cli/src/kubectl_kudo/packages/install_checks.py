@@ -6,8 +6,9 @@ from difflib import get_close_matches
 from typing import Final
 
 from kubectl_kudo.core.errors import CliError, listed
-from kubectl_kudo.core.naming import LONGEST_LABEL, LONGEST_NAME, name_fault
+from kubectl_kudo.core.naming import name_fault
 from kudo.api import OperatorVersion
+from kudo.dns1123 import MAX_LABEL, MAX_SUBDOMAIN
 from kudo.names import PLAN_DEPLOY
 from kudo.packages import PackageObjects
 from kudo.parameters import check_value, missing_required
@@ -25,7 +26,7 @@ def check_package(objects: PackageObjects) -> None:
         CliError: names are impossible, or the package lacks its version.
     """
     problems = [
-        *_name("operator", objects.operator.metadata.name, "operator.yaml: name", LONGEST_LABEL),
+        *_name("operator", objects.operator.metadata.name, "operator.yaml: name", MAX_LABEL),
         *_package_version(objects.operator_version),
     ]
     if problems:
@@ -49,7 +50,7 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
         names = ",".join(missing)
         raise CliError(f"missing required parameters during installation: {names}")
     problems = [
-        *_name("instance", name, "--instance", LONGEST_LABEL),
+        *_name("instance", name, "--instance", MAX_LABEL),
         *_undeclared(version, values),
         *_invalid(version, values),
         *_without_deploy(version),
@@ -97,7 +98,7 @@ def _package_version(version: OperatorVersion) -> Iterator[Problem]:
         yield Problem("VersionMissing", text, "operator.yaml: operatorVersion")
         return
     where = "operator.yaml: operatorVersion, appVersion"
-    yield from _name("operatorversion", version.metadata.name, where, LONGEST_NAME)
+    yield from _name("operatorversion", version.metadata.name, where, MAX_SUBDOMAIN)
 
 
 def _undeclared(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:

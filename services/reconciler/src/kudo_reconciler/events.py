@@ -13,7 +13,6 @@ import asyncio
 import hashlib
 import logging
 import random
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from kubeio.errors import (
 )
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
+from kudo.dns1123 import MAX_SUBDOMAIN, is_subdomain
 from kudo.identity import InstanceIdentity, identity
 from kudo.runs.recorded import EndedRun, ended_since
 from kudo_reconciler.clock import Clock, timestamp
@@ -54,11 +54,9 @@ _REPEATED = timedelta(minutes=10)
 _REPEATED_AT_ONCE = 20
 _BURST_SECONDS = 60.0
 _RETRIED = (ConnectionLost, TooManyRequests, ServerError, Conflict, TimeoutError)
-_MAX_NAME = 253
 _MAX_MESSAGE = 1024
 _REMEMBERED = 1000
 _SLICE = 256
-_DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 class _Remembered:
@@ -375,10 +373,10 @@ def _namespace_deleted(error: Exception) -> bool:
 def event_name(instance: str, uid: str, what: str) -> str:
     """Return a name that is the same for the same execution, and a valid object name."""
     name = f"{instance}.{uid}.{what}"
-    if len(name) <= _MAX_NAME and _DNS_NAME.fullmatch(name):
+    if is_subdomain(name):
         return name
     digest = hashlib.sha256(uid.encode()).hexdigest()[:16]
-    return f"{instance[: _MAX_NAME - len(what) - 18].rstrip('.-')}.{digest}.{what}"
+    return f"{instance[: MAX_SUBDOMAIN - len(what) - 18].rstrip('.-')}.{digest}.{what}"
 
 
 def _wire(event: Event) -> JsonObject:

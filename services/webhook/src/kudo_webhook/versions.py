@@ -9,7 +9,6 @@ for each resourceVersion, not once for each request.
 
 import asyncio
 import logging
-import re
 from typing import Final, Protocol
 
 import orjson
@@ -23,13 +22,13 @@ from kubeio.resource import Resource
 from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
+from kudo.dns1123 import is_subdomain
 from kudo.names import GROUP, VERSION
 
 log = logging.getLogger(__name__)
 
 OPERATOR_VERSIONS = Resource(GROUP, VERSION, "OperatorVersion", "operatorversions", True)
 
-_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
 _NEEDED = ("operator", "version", "appVersion", "upgradableFrom")
 _UNREAD = frozenset({"description", "displayName"})
 """What no rule looks at in a parameter: most of its text."""
@@ -101,14 +100,14 @@ class InformedVersions:
         cached = self._informer.get(namespace, name)
         if cached is not None:
             return self._from_cache(namespace, name, cached)
-        if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
+        if not is_subdomain(namespace) or not is_subdomain(name):
             return None
         found = await self._read_live(namespace, name)
         return None if found is None else _parse(namespace, name, slim(found))
 
     async def wire(self, namespace: str, name: str) -> bytes | None:
         raw = self._informer.get(namespace, name)
-        if raw is None and _NAME.fullmatch(namespace) and _NAME.fullmatch(name):
+        if raw is None and is_subdomain(namespace) and is_subdomain(name):
             found = await self._read_live(namespace, name)
             raw = None if found is None else slim(found)
         if raw is None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kudo.api import Instance, OperatorVersion, Task
-from kudo.children import Child, child_of, execution_of, is_name, manifest
+from kudo.children import Child, child_of, execution_of, manifest
+from kudo.dns1123 import is_subdomain
 from kudo.tasks import FatalTaskError
 
 PARENT = Instance.from_wire(
@@ -61,7 +62,7 @@ def test_the_version_is_looked_for_beside_that_of_the_parent() -> None:
 
 @pytest.mark.parametrize("name", ["Shop", "a_b", "../x", "-a", "a.", "", "a" * 254])
 def test_a_name_that_no_instance_can_have_is_refused(name: str) -> None:
-    assert not is_name(name)
+    assert not is_subdomain(name)
     if name:
         error = refused(instanceName=name)
         assert error.reason == "TaskEnhancementError"

@@ -13,7 +13,7 @@ from kudo.children.changes import Change, differs, next_change, restart
 from kudo.children.dependencies import check_dependencies, dependencies_of
 from kudo.children.fields import handed_over, owned_parameters
 from kudo.children.kinship import Kin, check_ancestors, kin_of, refusal
-from kudo.children.wanted import Child, VersionKey, child_of, execution_of, is_name, manifest
+from kudo.children.wanted import Child, VersionKey, child_of, execution_of, manifest
 
 __all__ = [
     "Change",
@@ -27,7 +27,6 @@ __all__ = [
     "differs",
     "execution_of",
     "handed_over",
-    "is_name",
     "kin_of",
     "manifest",
     "next_change",

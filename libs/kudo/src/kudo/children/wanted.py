@@ -1,17 +1,15 @@
 """What a KudoOperator task wants to have, and the Instance that is sent for it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kudo import names
 from kudo.api import Instance, JsonObject, OperatorVersion, Task, operator_version_name
+from kudo.dns1123 import is_subdomain
 from kudo.tasks import FatalTaskError
 
 VersionKey = tuple[str, str]
 """Namespace and name of an OperatorVersion."""
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_NAME = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def child_of(
     """
     operator = task.spec.package or ""
     name = task.spec.instance_name or f"{parent.metadata.name}-{operator}"
-    if not is_name(name):
+    if not is_subdomain(name):
         text = f"task {task.name}: '{name}' cannot be the name of an Instance; set instanceName"
         raise FatalTaskError("TaskEnhancementError", text)
     return Child(
@@ -67,11 +65,6 @@ def child_of(
         version=version_of(task, version),
         parameters=parameters,
     )
-
-
-def is_name(name: str) -> bool:
-    """Return whether an object can have this name (DNS-1123 subdomain)."""
-    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
 
 
 def version_of(task: Task, version: OperatorVersion) -> VersionKey:

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kudo.dns1123 import MAX_SUBDOMAIN
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import OperatorVersion, Plan, Task
 
 _DROPPED = re.compile(r"[^a-z0-9]")
-_MAX_NAME = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,10 @@ def _objects(names: PipeNames, task: "Task") -> Iterator[tuple[str, str, str]]:
 def _name_problems(name: str, what: str) -> Iterator[str]:
     if name.endswith("."):
         yield f"{what} has no letter or digit to name its object by"
-    if len(name) > _MAX_NAME:
+    if len(name) > MAX_SUBDOMAIN:
         yield (
             f"{what} would be named {name[:40]}..., which has {len(name)} characters; "
-            f"{_MAX_NAME} are allowed"
+            f"{MAX_SUBDOMAIN} are allowed"
         )
 
 

@@ -1,16 +1,11 @@
 """Checks of what `operator.yaml` says of the package as a whole: name and versions."""
 
-import re
 from collections.abc import Iterator
-from typing import Final
 
+from kudo.dns1123 import MAX_LABEL, is_subdomain
 from kudo.packages import Package
 from kudo.verification.finding import Finding, error, in_operator, warning
 from kudo.verification.semver import Version
-
-_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_NAME: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_LONGEST: Final = 63
 
 
 def versions_are_semantic(package: Package) -> Iterator[Finding]:
@@ -33,10 +28,10 @@ def _version(field: str, text: str, *, required: bool = False) -> Iterator[Findi
 def the_name_can_be_used(package: Package) -> Iterator[Finding]:
     """Objects and labels are named after the operator."""
     name = package.operator.name
-    if len(name) > _LONGEST or not _NAME.fullmatch(name):
+    if len(name) > MAX_LABEL or not is_subdomain(name):
         message = (
-            f'operator name "{name[: 2 * _LONGEST]}" is no DNS-1123 name, so it cannot be '
-            f'installed: use at most {_LONGEST} lower-case letters, digits, "-" and ".", with a '
+            f'operator name "{name[: 2 * MAX_LABEL]}" is no DNS-1123 name, so it cannot be '
+            f'installed: use at most {MAX_LABEL} lower-case letters, digits, "-" and ".", with a '
             "letter or digit at both ends"
         )
         yield warning("InvalidName", message, in_operator("name"))

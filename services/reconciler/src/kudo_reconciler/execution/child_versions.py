@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from kudo.api import OperatorVersion
-from kudo.children import VersionKey, check_dependencies, dependencies_of, is_name
+from kudo.children import VersionKey, check_dependencies, dependencies_of
+from kudo.dns1123 import is_subdomain
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
 
@@ -44,6 +45,6 @@ class ChildVersions:
             KubeError: the API server could not be asked.
         """
         try:
-            return await self.versions.get(key) if is_name(key[1]) else None
+            return await self.versions.get(key) if is_subdomain(key[1]) else None
         except VersionTooLarge as error:
             raise FatalTaskError("InvalidOperatorVersion", str(error)) from error
