@@ -3,9 +3,10 @@
 import math
 import re
 import struct
-from decimal import Decimal
 from typing import Final
 
+_PLAIN_FROM: Final = 1e-4
+_PLAIN_BELOW: Final = 1e6
 _EXPONENT_FROM: Final = 6
 _EXPONENT_BELOW: Final = -4
 _DIGITS_OF_32_BITS: Final = 9
@@ -39,19 +40,25 @@ def parse_float(text: str) -> float | None:
 
 
 def format_float(value: float, *, bits: int = 64) -> str:
-    """Return the shortest text that reads back as `value`.
+    """Return the shortest text that reads back as `value`, as Go's `%v` and `%g` have it.
 
-    Exponents appear from a magnitude of 1e6 on and below 1e-4, with at least two digits, as Go
-    has it; infinities and NaN are `+Inf`, `-Inf` and `NaN`. With `bits=32` the value is rounded to
-    single precision first.
+    Exponents appear from a magnitude of 1e6 on and below 1e-4, with at least two digits; there is
+    no point without a fraction; infinities and NaN are `+Inf`, `-Inf` and `NaN`. With `bits=32` the
+    value is rounded to single precision first.
     """
     if bits == 32:
         value = _single(value)
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    return _layout(_shortest_single(value) if bits == 32 else repr(value))
+    size = abs(value)
+    if size == 0 or (bits == 64 and _PLAIN_FROM <= size < _PLAIN_BELOW):
+        return repr(value).removesuffix(".0")
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    digits, exponent = _significant(_shortest_single(size) if bits == 32 else repr(size))
+    sign = "-" if value < 0 else ""
+    if _EXPONENT_BELOW <= exponent < _EXPONENT_FROM:
+        return sign + _positional(digits, exponent)
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{exponent:+03d}"
 
 
 def _finite(text: str) -> float:
@@ -74,21 +81,18 @@ def _shortest_single(value: float) -> str:
     return next(text for text in texts if _single(float(text)) == value)
 
 
-def _layout(text: str) -> str:
-    sign, digits, scale = Decimal(text).as_tuple()
-    assert isinstance(scale, int)
-    significant = "".join(map(str, digits)).lstrip("0").rstrip("0") or "0"
-    exponent = Decimal(text).adjusted() if significant != "0" else 0
-    prefix = "-" if sign else ""
-    if _EXPONENT_BELOW <= exponent < _EXPONENT_FROM:
-        return prefix + _positional(significant, exponent)
-    fraction = f".{significant[1:]}" if len(significant) > 1 else ""
-    return f"{prefix}{significant[0]}{fraction}e{exponent:+03d}"
+def _significant(text: str) -> tuple[str, int]:
+    """Return the significant digits of a positive number and the exponent of the first of them."""
+    mantissa, _, power = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    zeros = len(whole + fraction) - len(digits)
+    return digits.rstrip("0"), int(power or 0) + len(whole) - 1 - zeros
 
 
-def _positional(significant: str, exponent: int) -> str:
+def _positional(digits: str, exponent: int) -> str:
     if exponent < 0:
-        return "0." + "0" * (-exponent - 1) + significant
-    whole = significant[: exponent + 1].ljust(exponent + 1, "0")
-    fraction = significant[exponent + 1 :]
+        return "0." + "0" * (-exponent - 1) + digits
+    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    fraction = digits[exponent + 1 :]
     return f"{whole}.{fraction}" if fraction else whole

@@ -127,3 +127,10 @@ def _outcome(text: str, data: Mapping[str, object]) -> str:
         return render(text, data, limits=Limits(pattern=4000))
     except TemplateError as error:
         return error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("0x1_0p2", "64"), ("0x1_p2", "0"), ("1_0.5", "10.5"), ("-inf", "-Inf")]
+)
+def test_a_text_is_the_float_that_strconv_reads(text: str, number: str) -> None:
+    assert render(f"{{{{ float64 `{text}` }}}}") == number

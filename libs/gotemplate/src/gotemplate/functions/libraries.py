@@ -13,7 +13,6 @@ _LATE: Final = (
     "gotemplate.types.certificates",
     "gotemplate.types.constraints",
     "gotemplate.types.keys",
-    "goyaml",
     "zoneinfo",
 )
 

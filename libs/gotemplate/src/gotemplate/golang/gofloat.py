@@ -1,50 +1,21 @@
 """Floats as Go prints them."""
 
 import math
-from typing import Final
 
-_PLAIN_FROM: Final = 1e-4
-_PLAIN_BELOW: Final = 1e6
-
-
-def shortest(value: float) -> str:
-    """Write the fewest digits that read back; exponent form from 1e+06 up and below 0.0001.
-
-    This is `%v` and `%g`: at least two exponent digits, no decimal point without a fraction,
-    `+Inf`, `-Inf` and `NaN`.
-    """
-    size = abs(value)
-    if _PLAIN_FROM <= size < _PLAIN_BELOW or size == 0:
-        return repr(value).removesuffix(".0")
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-    digits, exponent = _decimal(size)
-    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[0]}{fraction}e{exponent:+03d}"
-
-
-def _decimal(size: float) -> tuple[str, int]:
-    """Give the shortest digits of a positive float and the exponent of the first of them."""
-    mantissa, _, power = repr(size).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    exponent = int(power or 0) + len(whole) - 1
-    exponent -= len(whole + fraction) - len(digits)
-    return digits.rstrip("0"), exponent
+from goyaml import format_float
 
 
 def with_verb(value: float, verb: str, precision: int | None) -> str:
     """Write a float for one of the verbs e E f F g G x X b; without flags and width."""
     if not math.isfinite(value):
-        return shortest(value)
+        return format_float(value)
     if verb == "b":
         return _binary(value)
     if verb in "xX":
         text = _hexadecimal(value, precision)
         return text.upper() if verb == "X" else text
     if verb in "gG" and precision is None:
-        text = shortest(value)
+        text = format_float(value)
         return text.upper() if verb == "G" else text
     places = 6 if precision is None else precision
     return f"{value:.{places}{verb}}"

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from gotemplate.errors import LimitError
-from gotemplate.golang.gofloat import sharpen, shortest, with_verb
+from gotemplate.golang.gofloat import sharpen, with_verb
 from gotemplate.golang.literals import INT_MAX, INT_MIN
 from gotemplate.golang.quoting import can_backquote, quote, quote_rune
 from gotemplate.golang.values import Kind, Uint8, Uint64, kind_of, own_text, to_bytes, type_name
 from gotemplate.limits import Limits, Run
+from goyaml import format_float
 
 _SHORT: Final = Limits(string=500, steps=500)
 _INTEGER_VERBS: Final = frozenset("vdboOxXcqU")
@@ -314,7 +315,7 @@ def plain_text(run: Run, value: object) -> str:
         case int() if own_text(value) is None:
             return integer_text(run, value)
         case float():
-            return shortest(value)
+            return format_float(value)
         case None:
             return "<nil>"
     printer = Printer(run)

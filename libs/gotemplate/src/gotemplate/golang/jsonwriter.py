@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Protocol, runtime_checkable
 
-from gotemplate.golang.gofloat import shortest
 from gotemplate.golang.values import NilList, NilStringList, to_bytes, type_name
+from goyaml import format_float
 
 _PLAIN_FROM: Final = 1e-6
 _PLAIN_BELOW: Final = 1e21
@@ -120,9 +120,9 @@ def number(value: float) -> str:
         ValueError: it is no number or infinite.
     """
     if not math.isfinite(value):
-        raise ValueError(f"json: unsupported value: {shortest(value)}")
+        raise ValueError(f"json: unsupported value: {format_float(value)}")
     size = abs(value)
     if size == 0 or _PLAIN_FROM <= size < _PLAIN_BELOW:
         digits = f"{Decimal(repr(value)):f}"
         return digits.rstrip("0").removesuffix(".") if "." in digits else digits
-    return shortest(value).replace("e-0", "e-")
+    return format_float(value).replace("e-0", "e-")

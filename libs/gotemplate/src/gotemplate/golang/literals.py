@@ -4,10 +4,10 @@ Escapes that name bytes may build a string that is no UTF-8; see `gotemplate.gol
 are `ValueError` with the text of Go's strconv and template parser.
 """
 
-import math
 import re
 from typing import Final
 
+import goyaml
 from gotemplate.golang.values import from_bytes
 
 INT_MIN: Final = -(1 << 63)
@@ -27,13 +27,6 @@ _INTEGER: Final = re.compile(
     r"|0[oO]?(?P<oct>(?:_?[0-7])+)|(?P<dec>0|[1-9](?:_?[0-9])*))"
 )
 _BASES: Final = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
-_DIGITS: Final = "[0-9](?:_?[0-9])*"
-_FLOAT: Final = re.compile(
-    rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
-)
-_HEX_FLOAT: Final = re.compile(
-    r"[+-]?0[xX](?=[_.]?[0-9a-fA-F])(?:_?[0-9a-fA-F])*\.?(?:[0-9a-fA-F]_?)*[pP][+-]?[0-9]+"
-)
 
 
 def unquote(literal: str) -> str:
@@ -110,16 +103,8 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_float(text: str) -> float | None:
-    """Read a decimal or hexadecimal float; None when it is none or too large."""
-    if len(text) > _LONGEST:
-        return None
-    if _FLOAT.fullmatch(text):
-        value = float(text.replace("_", ""))
-    elif _HEX_FLOAT.fullmatch(text):
-        try:
-            value = float.fromhex(text.replace("_", ""))
-        except OverflowError:
-            return None
-    else:
-        return None
-    return None if math.isinf(value) else value
+    """Read a float as `strconv.ParseFloat` does; None where it reports an error.
+
+    More than 1000 characters are none either: how long reading takes grows with them.
+    """
+    return goyaml.parse_float(text) if len(text) <= _LONGEST else None

@@ -12,7 +12,6 @@ from gotemplate.golang.literals import INT_MAX, INT_MIN, parse_float
 
 _DECIMAL: Final = re.compile(r"[+-]?0*([0-9]{1,20})", re.ASCII)
 _MASK: Final = (1 << 64) - 1
-_NAMED_FLOAT: Final = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
 
 
 def wrap(value: int) -> int:
@@ -58,12 +57,6 @@ def to_float(value: object) -> float:
         case bool() | int() | float():
             return float(value)
         case str():
-            return _float_from_text(value)
+            number = parse_float(value)
+            return 0.0 if number is None else number
     return 0.0
-
-
-def _float_from_text(text: str) -> float:
-    if _NAMED_FLOAT.fullmatch(text):
-        return float(text)
-    value = parse_float(text)
-    return 0.0 if value is None else value

@@ -10,6 +10,7 @@ from gotemplate.errors import FunctionError
 from gotemplate.functions.data.measure import measure
 from gotemplate.limits import Run
 from gotemplate.types.signature import ANY, STRING, Function
+from goyaml import YamlError, dump, load
 
 
 def to_yaml(run: Run, value: object) -> str:
@@ -19,8 +20,6 @@ def to_yaml(run: Run, value: object) -> str:
         LimitError: the value is deeper or larger than the limits allow.
         FunctionError: YAML cannot hold it.
     """
-    from goyaml import dump
-
     measure(run, value)
     try:
         return dump(value)
@@ -34,8 +33,6 @@ def from_yaml(run: Run, text: str) -> object:
     Raises:
         FunctionError: it is no YAML, or larger than the reader's limits.
     """
-    from goyaml import YamlError, load
-
     run.charge(len(text) >> 2)
     try:
         return load(text)

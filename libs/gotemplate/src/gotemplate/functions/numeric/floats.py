@@ -11,10 +11,10 @@ from functools import reduce
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.golang.gofloat import shortest
 from gotemplate.limits import Run
 from gotemplate.types.casts import to_float
 from gotemplate.types.signature import ANY, FLOAT, INT, Function
+from goyaml import format_float
 
 _QUOTIENT_DIGITS: Final = 16
 _HALF: Final = 0.5
@@ -36,7 +36,7 @@ class Decimal:
             FunctionError: it is no number or infinite.
         """
         if not math.isfinite(value):
-            raise FunctionError(f"Cannot create a Decimal from {shortest(value)}")
+            raise FunctionError(f"Cannot create a Decimal from {format_float(value)}")
         mantissa, _, power = repr(value).partition("e")
         whole, _, fraction = mantissa.partition(".")
         return cls(int(whole + fraction), int(power or 0) - len(fraction))
