@@ -12,7 +12,7 @@ from kudo.admission.change import Change
 from kudo.admission.rules import judge
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
 from kudo.problems import Problem
-from kudo.verification.semver import Version
+from kudo.verification.semver import precedence
 
 _COMES_LATER = "PlanBesideChange"
 
@@ -67,7 +67,7 @@ def _order(before: str | None, after: str | None) -> bool | None:
     """Return whether a version goes up; None if it stays. What cannot be compared goes up."""
     if (before or "") == (after or ""):
         return None
-    old, new = Version.parse(before or ""), Version.parse(after or "")
+    old, new = precedence(before or ""), precedence(after or "")
     if old is None or new is None:
         return True
     return None if old == new else old < new

@@ -9,7 +9,7 @@ from kubectl_kudo.core.output import JsonObject
 from kudo.api import OperatorVersion, operator_version_name
 from kudo.packages import Lookup, Wanted
 from kudo.problems import InvalidInput, Problem
-from kudo.verification.semver import Version
+from kudo.verification.semver import precedence
 
 
 def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
@@ -62,7 +62,7 @@ def _rank(version: OperatorVersion) -> tuple[Any, ...]:
 
 def _order(text: str | None) -> tuple[bool, Any]:
     """Order versions as such, and below them, as texts, what is none."""
-    parsed = Version.parse(text or "")
+    parsed = precedence(text or "")
     return parsed is not None, text or "" if parsed is None else parsed
 
 

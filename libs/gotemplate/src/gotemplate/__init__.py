@@ -22,6 +22,7 @@ from gotemplate.parse import nodes
 from gotemplate.parse.parser import parse_tree
 from gotemplate.sources import Sources
 from gotemplate.types.signature import Param
+from gotemplate.types.versions import Precedence, Version, VersionError, parse_version
 
 __all__ = [
     "INLINE",
@@ -33,11 +34,15 @@ __all__ = [
     "MissingKey",
     "Param",
     "Policy",
+    "Precedence",
     "Sources",
     "Template",
     "TemplateError",
+    "Version",
+    "VersionError",
     "nodes",
     "parse_tree",
+    "parse_version",
     "preload",
     "quote",
     "unquote",

@@ -110,7 +110,12 @@ def test_every_example_is_clean(folder: Path) -> None:
         *(
             (field, text, f'unable to parse "{field}": Invalid Semantic Version')
             for field in ("operatorVersion", "kubernetesVersion", "appVersion", "kudoVersion")
-            for text in ("1.2.3.4", "1.x", " 1.2", "one", "1.2.3-", "v")
+            for text in ("1.2.3.4", "1.x", " 1.2", "one", "1.2.3-", "v", "1" + ".0" * 128)
+        ),
+        (
+            "operatorVersion",
+            "1.2.3-01",
+            'unable to parse "operatorVersion": Version segment starts with 0',
         ),
     ],
 )

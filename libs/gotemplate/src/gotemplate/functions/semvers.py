@@ -16,7 +16,7 @@ def semver(run: Run, text: str) -> versions.Version:
     """
     run.check("pattern", len(text))
     try:
-        return versions.parse(text)
+        return versions.parse_version(text)
     except versions.VersionError as error:
         raise FunctionError(str(error)) from error
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from gotemplate.golang.regex import compile_regex
 from gotemplate.golang.values import clean, from_bytes, to_bytes
-from gotemplate.types.versions import Version, VersionError, parse
+from gotemplate.types.versions import Version, VersionError, parse_version
 
 _IDENTIFIERS: Final = r"[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*"
 _NUMBER: Final = r"[0-9|x|X|\*]+"
@@ -187,7 +187,7 @@ def _part(operator: str, text: str) -> Part:
         numbers.append(number.strip("."))
     given = len(numbers)
     try:
-        version = parse(".".join([*numbers, "0", "0", "0"][:3]) + match[4])
+        version = parse_version(".".join([*numbers, "0", "0", "0"][:3]) + match[4])
     except VersionError:
         raise ConstraintError("constraint Parser Error") from None
     return Part(operator, version, given)

@@ -26,6 +26,9 @@ _LABEL: Final = re.compile(r"[0-9A-Za-z\-]*", re.ASCII)
 _LEADING_ZERO: Final = re.compile("0[0-9]+", re.ASCII)
 _NUMBER: Final = re.compile("[0-9]{1,40}", re.ASCII)
 
+_LabelKey = tuple[int, int, str]
+Precedence = tuple[tuple[int, int, int], bool, tuple[_LabelKey, ...]]
+
 
 class VersionError(ValueError):
     """A text that is no version; the text of the error is the one users know."""
@@ -55,10 +58,14 @@ class Version:
 
     def compare(self, other: "Version") -> int:
         """Give -1, 0 or 1 when it comes before, with or after another; metadata does not count."""
-        one, two = (self.major, self.minor, self.patch), (other.major, other.minor, other.patch)
-        if one != two:
-            return -1 if one < two else 1
-        return _compare_prereleases(self.prerelease, other.prerelease)
+        one, two = self.precedence, other.precedence
+        return (one > two) - (one < two)
+
+    @property
+    def precedence(self) -> Precedence:
+        """What sorts versions as semver.org does: a release comes after its prereleases."""
+        numbers = self.major, self.minor, self.patch
+        return numbers, not self.prerelease, _prerelease_key(self.prerelease)
 
     def go_type(self) -> str:
         return "*semver.Version" if self.pointer else "semver.Version"
@@ -79,27 +86,18 @@ class Version:
         return Function(name, lambda *args: call(self, *args), params)
 
 
-def _compare_prereleases(one: str, two: str) -> int:
-    if one == two:
-        return 0
-    if not one or not two:  # a release comes after its prereleases
-        return 1 if not one else -1
-    keys = _prerelease_key(one), _prerelease_key(two)
-    return -1 if keys[0] < keys[1] else int(keys[0] > keys[1])
-
-
-def _prerelease_key(labels: str) -> tuple[tuple[int, int, str], ...]:
+def _prerelease_key(labels: str) -> tuple[_LabelKey, ...]:
     """Give what orders prereleases: labels in turn, numbers before texts."""
     return tuple(_label_key(label) for label in labels.split("."))
 
 
-def _label_key(label: str) -> tuple[int, int, str]:
+def _label_key(label: str) -> _LabelKey:
     if _NUMBER.fullmatch(label) and int(label) <= UINT_MAX:
         return 0, int(label), ""
     return 1, 0, label
 
 
-def parse(text: str) -> Version:
+def parse_version(text: str) -> Version:
     """Read a version; a `v` before it and missing numbers are allowed.
 
     Raises:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from gotemplate import VersionError
 from kudo.dns1123 import MAX_LABEL, is_subdomain
 from kudo.packages import Package
 from kudo.verification.finding import Finding, error, in_operator, warning
-from kudo.verification.semver import Version
+from kudo.verification.semver import read_version
 
 
 def versions_are_semantic(package: Package) -> Iterator[Finding]:
@@ -20,9 +21,12 @@ def _version(field: str, text: str, *, required: bool = False) -> Iterator[Findi
     if not text and required:
         message = f'"{field}" is required and must be semver'
         yield error("VersionMissing", message, in_operator(field))
-    elif text and Version.parse(text) is None:
-        message = f'unable to parse "{field}": Invalid Semantic Version'
-        yield error("VersionInvalid", message, in_operator(field))
+    elif text:
+        try:
+            read_version(text)
+        except VersionError as fault:
+            message = f'unable to parse "{field}": {fault}'
+            yield error("VersionInvalid", message, in_operator(field))
 
 
 def the_name_can_be_used(package: Package) -> Iterator[Finding]:
