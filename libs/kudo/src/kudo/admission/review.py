@@ -17,7 +17,14 @@ from typing import Literal
 from kudo.admission.change import Change
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
 from kudo.admission.rules import judge
-from kudo.api import ExecutionStatus, Instance, JsonObject, OperatorVersion, PlanExecution
+from kudo.api import (
+    ExecutionStatus,
+    Instance,
+    JsonObject,
+    OperatorVersion,
+    PlanExecution,
+    new_run,
+)
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import (
@@ -218,7 +225,7 @@ def _mutate_create(
         return _denied(review, problems)
     patch = _Patch(review.request.object)
     patch.parameters(_with_immutable_defaults(review.new, version), review.new.parameters)
-    patch.plan_execution(_trigger(PLAN_DEPLOY, fresh_uid))
+    patch.plan_execution(new_run(PLAN_DEPLOY, fresh_uid()))
     patch.finalizer(wanted=PLAN_CLEANUP in version.plans)
     undeclared = sorted(review.new.parameters.keys() - version.declared.keys())
     return Decision(
@@ -244,7 +251,7 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
     if change.deleting:
         restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
         if restart:
-            patch.plan_execution(_trigger(restart, fresh_uid))
+            patch.plan_execution(new_run(restart, fresh_uid()))
         elif change.cancel:
             patch.plan_execution(_cancelled(change, review.request.username))
         elif change.direct == PLAN_CLEANUP:
@@ -257,7 +264,7 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
     plan = change.needed or change.direct
     patch.parameters(_kept_parameters(change), change.new.parameters)
     if plan:
-        patch.plan_execution(_trigger(plan, fresh_uid))
+        patch.plan_execution(new_run(plan, fresh_uid()))
     elif change.cancel:
         patch.plan_execution(_cancelled(change, review.request.username))
     else:
@@ -356,10 +363,6 @@ def _triggered(plan: str, scheduled: PlanExecution, used: frozenset[str]) -> tup
             "spec.planExecution",
         ),
     )
-
-
-def _trigger(plan: str, fresh_uid: Callable[[], str]) -> JsonObject:
-    return {"planName": plan, "uid": fresh_uid(), "status": "NEVER_RUN"}
 
 
 def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:

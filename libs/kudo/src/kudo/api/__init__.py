@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PlanStatus,
         StepStatus,
         TaskStatus,
+        new_run,
     )
     from kudo.api.operator import Maintainer, Operator, OperatorSpec
     from kudo.api.operatorversion import (
@@ -70,6 +71,7 @@ __all__ = [
     "TaskSpec",
     "TaskStatus",
     "default_instance_name",
+    "new_run",
     "operator_version_name",
 ]
 

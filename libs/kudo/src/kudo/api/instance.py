@@ -14,6 +14,8 @@ from kudo.api.base import (
     Text,
     validations,
 )
+from kudo.api.states import ExecutionStatus
+from kudo.api.wire import JsonObject
 from kudo.names import API_VERSION
 
 _STATUS_IS_KNOWN: dict[str, JsonValue] = {
@@ -46,6 +48,11 @@ class PlanExecution(ApiModel):
         "and uid cancels it.",
     )
     cancelled_by: Text | None = Field(None, description="Who cancelled the run.")
+
+
+def new_run(plan: str, uid: str) -> JsonObject:
+    """Return the `spec.planExecution` that schedules a run of a plan under a fresh uid."""
+    return {"planName": plan, "uid": uid, "status": ExecutionStatus.NEVER_RUN.value}
 
 
 class InstanceSpec(ApiModel):

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.api import Instance, JsonObject, OperatorVersion, new_run
 from kudo.children.wanted import Child, VersionKey
 from kudo.tasks import FatalTaskError
 
@@ -128,4 +128,4 @@ def restart(existing: JsonObject, plan: str, execution: str) -> JsonObject:
         execution: uid of the run of the parent.
     """
     uid = uuid.uuid5(_RUNS, f"{execution}/{existing['metadata']['uid']}")
-    return {"planName": plan, "uid": str(uid), "status": "NEVER_RUN"}
+    return new_run(plan, str(uid))

@@ -15,7 +15,7 @@ from kubeio.cache.store import Change
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, Invalid, NotFound
 from kubeio.patches import jsonpatch
-from kudo.api import Instance, InstanceStatus, JsonObject
+from kudo.api import Instance, InstanceStatus, JsonObject, new_run
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.resources import INSTANCES
@@ -108,10 +108,8 @@ class InstanceStore:
         Raises:
             Outdated: the Instance changed since it was read, or is gone.
         """
-        run = {"planName": plan, "uid": uid, "status": "NEVER_RUN"}
-        return await self._patch(
-            instance, _same_version(instance), jsonpatch.add("/spec/planExecution", run)
-        )
+        run = jsonpatch.add("/spec/planExecution", new_run(plan, uid))
+        return await self._patch(instance, _same_version(instance), run)
 
     async def set_finalizers(self, instance: Instance, finalizers: list[str]) -> Instance | None:
         """Replace the finalizers; return None if the object went with the last of them.
