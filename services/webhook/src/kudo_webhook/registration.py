@@ -24,8 +24,9 @@ from cryptography import x509
 
 from kubeio.backoff import Backoff
 from kubeio.client import ListResult
-from kubeio.errors import Conflict, Invalid, KubeError, NotFound
+from kubeio.errors import Conflict, KubeError, NotFound
 from kubeio.patches import jsonpatch
+from kubeio.patches.preconditions import unchanged
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.certificates.configurations import MUTATING, VALIDATING, ConfigurationApi
@@ -209,14 +210,8 @@ class Registration:
             jsonpatch.test("/metadata/resourceVersion", version),
             jsonpatch.add("/webhooks", wanted),
         ]
-        try:
+        async with unchanged(version, lambda: self._api.get(resource, name)):
             await self._api.json_patch(resource, name, patch, field_manager=MANAGER)
-        except Invalid as error:
-            # A failed test is answered with 422, and so is a webhook that is not valid.
-            found = await self._api.get(resource, name)
-            if found["metadata"]["resourceVersion"] == version:
-                raise
-            raise Conflict("the configuration changed meanwhile", status=409) from error
         log.info("registered", extra={"kind": resource.kind})
 
     def _complain(self, text: str) -> None:

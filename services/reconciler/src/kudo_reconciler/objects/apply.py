@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
 from kubeio.patches import jsonpatch
+from kubeio.patches.preconditions import ObjectChanged, unchanged
 from kudo import names
 from kudo.api import JsonObject
 from kudo.api_errors import typed_patch
@@ -283,7 +284,7 @@ class Applier:
             self.observer.read(wanted.resource, live)
             if live["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
                 # Whose it is was decided by what the cache had; it may be anybody's by now.
-                raise Conflict("the object changed meanwhile", status=409)
+                raise ObjectChanged
         same = replace(wanted, target=as_applied_last(wanted.target, live))
         applied = await self._send(same, live, context, force=True)
         if not differs(applied, live):
@@ -301,7 +302,7 @@ class Applier:
         """Change an object, if it is still as it was seen."""
         version = known["metadata"]["resourceVersion"]
         check_wanted(context)
-        try:
+        async with unchanged(version, lambda: self._read_again(wanted, context)):
             return await context.client.json_patch(
                 wanted.resource,
                 wanted.name,
@@ -309,20 +310,6 @@ class Applier:
                 namespace=wanted.namespace,
                 field_manager=names.FIELD_MANAGER,
             )
-        except ApiError as error:
-            await self._raise_if_same(wanted, known, error, context)
-            raise Conflict("the object changed meanwhile", status=409) from error
-
-    async def _raise_if_same(
-        self, wanted: Wanted, known: JsonObject, error: ApiError, context: RunContext
-    ) -> None:
-        """Raise the refusal of a patch, unless it says that the object is not as it was."""
-        live = await self._read_again(wanted, context)
-        if (
-            live is not None
-            and live["metadata"]["resourceVersion"] == (known["metadata"]["resourceVersion"])
-        ):
-            raise error
 
     async def _after_conflict(
         self, wanted: Wanted, conflict: Conflict, context: RunContext

@@ -7,8 +7,9 @@ on it. A write names the object as it was read, so that it never lands on one th
 from dataclasses import dataclass
 
 from kubeio.client import Client
-from kubeio.errors import Conflict, Invalid, NotFound
+from kubeio.errors import NotFound
 from kubeio.patches import jsonpatch
+from kubeio.patches.preconditions import ObjectChanged, unchanged
 from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo_reconciler.keys import Key
@@ -39,12 +40,7 @@ class ChildStore:
         Raises:
             KubeError: it could not be read.
         """
-        try:
-            raw = await client.get(INSTANCES, key.name, namespace=key.namespace)
-        except NotFound:
-            self.instances.informer.observe_gone(key.namespace, key.name)
-            return None
-        return self._observed(raw)
+        return await self.instances.read(key, client=client)
 
     async def apply(
         self, target: JsonObject, seen: JsonObject | None, *, client: Client
@@ -52,7 +48,7 @@ class ChildStore:
         """Apply a child as it was seen; by force, since it is ours, or create one.
 
         Raises:
-            Conflict: it is not as it was seen.
+            ObjectChanged: it is not as it was seen.
             KubeError: the API server refused, or could not be asked.
         """
         if seen is not None:
@@ -65,42 +61,28 @@ class ChildStore:
         except NotFound as error:
             if seen is None:
                 raise
-            raise _changed() from error
+            raise ObjectChanged from error
         return self._observed(applied)
 
     async def patch(self, seen: JsonObject, *changes: JsonObject, client: Client) -> JsonObject:
         """Send a JSON Patch to a child as it was seen.
 
         Raises:
-            Conflict: it is not as it was seen.
+            ObjectChanged: it is not as it was seen.
             KubeError: the API server refused, or could not be asked.
         """
         metadata = seen["metadata"]
-        version = jsonpatch.test("/metadata/resourceVersion", metadata["resourceVersion"])
-        try:
+        version, key = metadata["resourceVersion"], Key(metadata["namespace"], metadata["name"])
+        async with unchanged(version, lambda: self.live(key, client=client)):
             patched = await client.json_patch(
                 INSTANCES,
-                metadata["name"],
-                [version, *changes],
-                namespace=metadata["namespace"],
+                key.name,
+                [jsonpatch.test("/metadata/resourceVersion", version), *changes],
+                namespace=key.namespace,
                 field_manager=names.FIELD_MANAGER,
             )
-        except (Invalid, NotFound) as error:
-            # A failed test is answered with 422, and so is a refusal by a policy.
-            live = await self.live(Key(metadata["namespace"], metadata["name"]), client=client)
-            if live is not None and _version(live) == metadata["resourceVersion"]:
-                raise
-            raise _changed() from error
         return self._observed(patched)
 
     def _observed(self, raw: JsonObject) -> JsonObject:
         self.instances.informer.observe(raw)
         return raw
-
-
-def _version(raw: JsonObject) -> str:
-    return str(raw["metadata"]["resourceVersion"])
-
-
-def _changed() -> Conflict:
-    return Conflict("the Instance changed meanwhile", status=409)

@@ -8,13 +8,16 @@
   what was known before.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from kubeio.cache.informer import Informer
 from kubeio.cache.store import Change
 from kubeio.client import Client
-from kubeio.errors import ApiError, Conflict, Invalid, NotFound
+from kubeio.errors import NotFound
 from kubeio.patches import jsonpatch
+from kubeio.patches.preconditions import ObjectChanged, unchanged
 from kudo.api import Instance, InstanceStatus, JsonObject, new_run
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of
@@ -45,13 +48,26 @@ class InstanceStore:
 
     async def live(self, key: Key) -> Instance | None:
         """Read the Instance from the API server and bring the cache up to it."""
+        raw = await self.read(key)
+        return None if raw is None else Instance.from_wire(raw)
+
+    async def read(self, key: Key, *, client: Client | None = None) -> JsonObject | None:
+        """Read an Instance as JSON and bring the cache up to it; None if there is none.
+
+        Args:
+            key: Of the Instance.
+            client: Sends the request, if not as ourselves.
+
+        Raises:
+            KubeError: it could not be read.
+        """
         try:
-            raw = await self.client.get(INSTANCES, key.name, namespace=key.namespace)
+            raw = await (client or self.client).get(INSTANCES, key.name, namespace=key.namespace)
         except NotFound:
             self.informer.observe_gone(key.namespace, key.name)
             return None
         self.informer.observe(raw)
-        return Instance.from_wire(raw)
+        return raw
 
     async def write_status(self, instance: Instance, status: InstanceStatus) -> Instance:
         """Replace the status; a status that is the same is not written.
@@ -74,11 +90,8 @@ class InstanceStore:
             "status": status.to_wire(),
         }
         with self.own.writing(key_of(instance)):
-            try:
+            async with self._as_read(instance):
                 answer = await self.client.replace(INSTANCES, body, subresource="status")
-            except (Conflict, NotFound) as error:
-                await self._read_again(instance, error)
-                raise Outdated from error
             return self._observed(answer, own=True)
 
     async def clear_run(self, instance: Instance, uid: str) -> Instance:
@@ -152,23 +165,24 @@ class InstanceStore:
 
     async def _send(self, instance: Instance, *operations: JsonObject) -> JsonObject:
         metadata = instance.metadata
-        try:
+        async with self._as_read(instance):
             return await self.client.json_patch(
                 INSTANCES, metadata.name, list(operations), namespace=metadata.namespace
             )
-        except (Conflict, Invalid, NotFound) as error:
-            # A failed test is answered with 422, and so is a refusal by a policy.
-            await self._read_again(instance, error)
-            raise Outdated from error
 
-    async def _read_again(self, instance: Instance, error: ApiError) -> None:
-        """Bring the cache up to date; raise the error if it was not about another state."""
-        live = await self.live(key_of(instance))
-        if (
-            live is not None
-            and live.metadata.resource_version == instance.metadata.resource_version
-        ):
-            raise error
+    @asynccontextmanager
+    async def _as_read(self, instance: Instance) -> AsyncIterator[None]:
+        """Bring the cache up to date after a write in here that failed.
+
+        Raises:
+            Outdated: the Instance changed since it was read, or is gone.
+        """
+        version, key = instance.metadata.resource_version, key_of(instance)
+        try:
+            async with unchanged(version, lambda: self.read(key)):
+                yield
+        except ObjectChanged as error:
+            raise Outdated from error
 
     def _forget(self, instance: Instance) -> None:
         """Take an Instance that is gone out of the cache, but none that was made anew."""
