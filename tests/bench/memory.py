@@ -21,8 +21,8 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo import bounds, names
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Service
-from kudo_cluster.ports import free_ports
 from kudo_reconciler.objects.cached_objects import reduced
 from kudo_webhook.app import MUTATE_PATH
 from tests.bench import load, reviews

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kudo_cluster import Cluster
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.installation import Service
-from kudo_cluster.ports import free_ports
+from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.progress import Progress
-from kudo_cluster.supervision import Supervision
 
 _CRDS = Path(__file__).resolve().parents[2] / "crds"
 _AT_ONCE = 8

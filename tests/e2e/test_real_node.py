@@ -7,7 +7,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kudo_cluster import Cluster, images
+from kudo_cluster import Cluster
+from kudo_cluster.programs import images
 from tests.e2e.objects import container, job, pod, server, service
 from tests.integration.cluster.kubectl import Kubectl
 

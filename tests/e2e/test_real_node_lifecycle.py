@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from kudo_cluster import Cluster, ClusterError, cgroups, state
-from kudo_cluster.processes import Process, wait_until_gone
+from kudo_cluster import Cluster, ClusterError, state
+from kudo_cluster.node import cgroups
+from kudo_cluster.processes.process import Process, wait_until_gone
 from kudo_cluster.progress import silent
 from kudo_cluster.state import State
 from tests.e2e.objects import pod

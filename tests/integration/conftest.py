@@ -12,7 +12,7 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
-from kudo_cluster.supervision import Supervision
+from kudo_cluster.processes.supervision import Supervision
 from tests.integration.support import World, client_of, new_namespace
 from tests.support.prefork import Prefork
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo_cluster import binaries
+from kudo_cluster.programs import binaries
 from tools.images.plugin import PROGRAM
 from tools.images.version import ROOT
 

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kudo_cluster.processes import Process
-from kudo_cluster.supervision import Supervision
-from kudo_cluster.supervisor import die_with_parent
+from kudo_cluster.processes.process import Process
+from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.supervisor import die_with_parent
 
 PROGRAMS = {
     "kudo-reconciler": "kudo_reconciler",

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import yaml
 
-from kudo_cluster.ports import free_ports
-from kudo_cluster.processes import wait_until_gone
+from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.processes.process import wait_until_gone
 from tests.chart.site import Site, wait_until
 from tests.integration.support import Json
 from tools.chart.helm import render

@@ -7,9 +7,9 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.installation import Installation, Service
-from kudo_cluster.ports import free_ports
 
 CALL_TIMEOUT = 1.0
 WATCH_SILENCE = 10.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kudo_cluster.kubeconfig import Role
+from kudo_cluster.control_plane.kubeconfig import Role
 
 if TYPE_CHECKING:
     from tests.integration.cluster.kubectl import Kubectl

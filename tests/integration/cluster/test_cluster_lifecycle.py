@@ -1,7 +1,7 @@
 """Starting, stopping, attaching, and what happens when something dies.
 
 They run beside the session's cluster. Whatever a signal does is shown on the supervisor, with
-programs that start faster: tests/unit/cluster/test_cluster_supervisor.py.
+programs that start faster: tests/unit/cluster/processes/test_cluster_supervisor.py.
 """
 
 import dataclasses
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kudo_cluster import Cluster, ClusterError, StartError, components, state
-from kudo_cluster.components import Component, Ports
+from kudo_cluster import Cluster, ClusterError, StartError, state
+from kudo_cluster.control_plane import components
+from kudo_cluster.control_plane.components import Component, Ports
+from kudo_cluster.control_plane.network import Network
 from kudo_cluster.layout import Layout
-from kudo_cluster.network import Network
-from kudo_cluster.processes import wait_until_gone
+from kudo_cluster.processes.process import wait_until_gone
 from kudo_cluster.progress import silent
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 
 from kubeio.connection.config import load_config
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Service
-from kudo_cluster.ports import free_ports
 from tests.faults.injection.faults import Rules
 from tests.faults.injection.proxy import Proxy
 from tests.faults.injection.reconcilers import Reconcilers, kubeconfig_of

@@ -18,13 +18,14 @@ from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.types import JsonObject
-from kudo_cluster import binaries, components, health, kubeconfig, startup
-from kudo_cluster.binaries import Binaries
-from kudo_cluster.components import Component, Ports
+from kudo_cluster.control_plane import components, health, kubeconfig, startup
+from kudo_cluster.control_plane.components import Component, Ports
+from kudo_cluster.control_plane.network import LoopbackNetwork
 from kudo_cluster.layout import Layout
-from kudo_cluster.network import LoopbackNetwork
-from kudo_cluster.processes import Process
-from kudo_cluster.supervision import Supervision
+from kudo_cluster.processes.process import Process
+from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.programs import binaries
+from kudo_cluster.programs.binaries import Binaries
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
 pytestmark = pytest.mark.cluster

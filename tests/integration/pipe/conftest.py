@@ -15,8 +15,8 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kudo_cluster import Cluster
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.layout import Layout
-from kudo_cluster.ports import free_ports
 from tests.integration.pipe.pipes import Kubelet, Pipes, serve_from
 from tests.integration.support import World
 

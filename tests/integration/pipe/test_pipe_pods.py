@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kudo_cluster.ports import free_ports
+from kudo_cluster.control_plane.ports import free_ports
 from tests.integration.lifecycle.helpers import (
     delete,
     dummy,

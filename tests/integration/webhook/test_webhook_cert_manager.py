@@ -17,8 +17,8 @@ import pytest
 from cryptography import x509
 
 from kubeio.client import Client
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Service
-from kudo_cluster.ports import free_ports
 from tests.integration.conftest import ROOT
 from tests.integration.support import (
     World,

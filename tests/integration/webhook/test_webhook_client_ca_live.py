@@ -11,8 +11,8 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import KubeError
 from kudo_cluster import Cluster
-from kudo_cluster.binaries import ASSETS_VARIABLE, obtain
 from kudo_cluster.installation import Installation
+from kudo_cluster.programs.binaries import ASSETS_VARIABLE, obtain
 from tests.integration.conftest import ROOT
 from tests.integration.support import (
     INSTANCES,

@@ -14,8 +14,8 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Installation
-from kudo_cluster.ports import free_ports
 from tests.bench import reviews
 from tests.bench.renewal import renew_under_load
 from tests.integration.support import (

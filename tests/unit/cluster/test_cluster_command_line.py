@@ -8,11 +8,18 @@ import pytest
 
 from kudo_cluster import __main__ as command_line
 from kudo_cluster.cluster import Cluster
-from kudo_cluster.components import Ports, apiserver, controller_manager, kwok, scheduler, storage
+from kudo_cluster.control_plane.components import (
+    Ports,
+    apiserver,
+    controller_manager,
+    kwok,
+    scheduler,
+    storage,
+)
+from kudo_cluster.control_plane.network import LoopbackNetwork
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
-from kudo_cluster.network import LoopbackNetwork
-from kudo_cluster.processes import Process
+from kudo_cluster.processes.process import Process
 from kudo_cluster.state import Running, State
 
 

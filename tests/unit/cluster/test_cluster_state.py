@@ -9,7 +9,7 @@ import pytest
 
 from kudo_cluster import state
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.processes import Process
+from kudo_cluster.processes.process import Process
 from kudo_cluster.state import Running, State
 
 _FILE = "cluster.json"

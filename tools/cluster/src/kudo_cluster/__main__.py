@@ -10,11 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kudo_cluster import binaries, health, kubeconfig, progress, startup, state
+from kudo_cluster import progress, state
 from kudo_cluster.cluster import PROFILES, Cluster, kill
+from kudo_cluster.control_plane import health, kubeconfig, startup
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
-from kudo_cluster.processes import Process
+from kudo_cluster.processes.process import Process
+from kudo_cluster.programs import binaries
 from kudo_cluster.state import Running
 
 _DESCRIPTION = """\

@@ -4,8 +4,8 @@ etcd, kube-apiserver, kube-controller-manager and kube-scheduler run as plain pr
 caller, on free ports. The nodes come in two profiles:
 
 * ``control-plane``, without root: kwok simulates them. Pods are scheduled and become ready, but no
-  container runs (stages.py says how to make them slow, or fail).
-* ``node``, with root: one real node, on which containers run (realnode.py).
+  container runs (node/stages.py says how to make them slow, or fail).
+* ``node``, with root: one real node, on which containers run (node/real.py).
 
 A cluster started here dies with the process that started it, unless it was detached; then
 ``attach`` finds it again.
@@ -19,30 +19,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, get_args
 
-from kudo_cluster import (
-    binaries,
-    cgroups,
-    images,
-    kubeconfig,
-    needs,
-    realnode,
-    simulated,
-    startup,
-    state,
-)
-from kudo_cluster.components import Ports
+from kudo_cluster import state
+from kudo_cluster.control_plane import kubeconfig, startup
+from kudo_cluster.control_plane.components import Ports
+from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.pki import Authority
+from kudo_cluster.control_plane.startup import Nodes, Startup
 from kudo_cluster.errors import ClusterError, PortTakenError
-from kudo_cluster.kubeconfig import Role
 from kudo_cluster.layout import Layout
-from kudo_cluster.pki import Authority
-from kudo_cluster.processes import wait_until_gone
+from kudo_cluster.node import cgroups, needs, real, simulated
+from kudo_cluster.node.real import RealNode
+from kudo_cluster.node.simulated import SimulatedNodes
+from kudo_cluster.processes.process import wait_until_gone
+from kudo_cluster.processes.sandbox import Sandbox
+from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.programs import binaries, images
 from kudo_cluster.progress import Progress, announce
-from kudo_cluster.realnode import RealNode
-from kudo_cluster.sandbox import Sandbox
-from kudo_cluster.simulated import SimulatedNodes
-from kudo_cluster.startup import Nodes, Startup
 from kudo_cluster.state import State
-from kudo_cluster.supervision import Supervision
 
 Profile = Literal["control-plane", "node"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
@@ -81,7 +74,7 @@ class Cluster:
                 in a temporary directory that disappears with the cluster.
             name: appears in the kubeconfigs, as ``kudo-NAME``.
             profile: what the nodes are: simulated, or one real node, which needs root and the
-                packages that needs.py lists.
+                packages that node/needs.py lists.
             progress: receives a line for each step, by default on standard error. The first build
                 of the programs takes minutes.
 
@@ -264,7 +257,7 @@ def obtain(profile: Profile, progress: Progress) -> binaries.Binaries:
     if profile == "control-plane":
         return binaries.obtain(progress)
     needs.check()
-    return binaries.obtain(progress, node=True).with_paths(realnode.installed())
+    return binaries.obtain(progress, node=True).with_paths(real.installed())
 
 
 def kill(found: State) -> None:

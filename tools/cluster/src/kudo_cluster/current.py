@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.pki import Authority, write_private
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.kubeconfig import Role
-from kudo_cluster.pki import Authority, write_private
 from kudo_cluster.progress import Progress
 
 SYSTEM_NAMESPACE: Final = "kudo-system"

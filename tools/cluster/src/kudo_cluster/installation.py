@@ -19,12 +19,12 @@ from string import Template
 from types import TracebackType
 from typing import Protocol, Self
 
+from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.kubeconfig import Role
-from kudo_cluster.ports import free_ports
-from kudo_cluster.processes import Process, wait_until_gone
+from kudo_cluster.processes.process import Process, wait_until_gone
+from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.progress import Progress, silent
-from kudo_cluster.supervision import Supervision
 
 _WEBHOOKS = Path(__file__).with_name("webhooks.yaml")
 # The chart lets the reconciler write its Lease there and nowhere else.

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kudo_cluster import binaries, progress
+from kudo_cluster import progress
 from kudo_cluster.cluster import Cluster
+from kudo_cluster.programs import binaries
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.processes import Process
+from kudo_cluster.processes.process import Process
 
 _FILE = "cluster.json"
 _VERSION = 1

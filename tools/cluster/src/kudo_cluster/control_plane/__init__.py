@@ -1,0 +1,1 @@
+"""etcd and the components of Kubernetes: addresses, certificates, arguments, start."""

@@ -1,0 +1,82 @@
+"""The identities of a cluster and the kubeconfig file of each.
+
+Four fixed identities, each with a client certificate: ``admin`` belongs to ``system:masters`` and
+is for setting up only; ``user`` holds what rbac.yaml grants, ``webhook`` and ``reconciler`` what
+chart-rbac.yaml grants, which are the rights that the chart gives them. A kubeconfig holds its keys
+inside, so it can be copied; only its owner may read it.
+"""
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from kudo_cluster.control_plane.pki import Authority, Pair, write_private
+
+Role = Literal["admin", "user", "webhook", "reconciler"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A Kubernetes user name and its groups."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+
+IDENTITIES: dict[Role, Identity] = {
+    "admin": Identity("kudo-admin", ("system:masters",)),
+    "user": Identity("kudo-user"),
+    "webhook": Identity("kudo-webhook"),
+    "reconciler": Identity("kudo-reconciler"),
+}
+
+
+def path_of(directory: Path, role: Role) -> Path:
+    """Say where a role's kubeconfig lies in a cluster's directory."""
+    return directory / "kubeconfigs" / f"{role}.kubeconfig"
+
+
+def write_all(directory: Path, *, cluster: str, server: str, authority: Authority) -> None:
+    """Sign a client certificate for every role and write its kubeconfig."""
+    for role in ROLES:
+        identity = IDENTITIES[role]
+        pair = authority.client(identity.user, *identity.groups)
+        document = _document(cluster, server, authority.pair.certificate, identity.user, pair)
+        path = path_of(directory, role)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # JSON is YAML, and every reader of a kubeconfig takes it.
+        write_private(path, json.dumps(document, indent=2).encode())
+
+
+def _document(cluster: str, server: str, ca: bytes, user: str, pair: Pair) -> dict[str, object]:
+    name = f"kudo-{cluster}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": name,
+                "cluster": {"server": server, "certificate-authority-data": _base64(ca)},
+            }
+        ],
+        "users": [
+            {
+                "name": user,
+                "user": {
+                    "client-certificate-data": _base64(pair.certificate),
+                    "client-key-data": _base64(pair.key),
+                },
+            }
+        ],
+        "contexts": [
+            {"name": name, "context": {"cluster": name, "user": user, "namespace": "default"}}
+        ],
+        "current-context": name,
+    }
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")

@@ -1,0 +1,221 @@
+"""The way from an empty directory to a ready cluster.
+
+Every wait is for a condition, has a deadline, and ends at once when a component dies; then the
+error carries the end of that component's log.
+"""
+
+import functools
+import http.client
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+import yaml
+
+from kudo_cluster.control_plane import components, health, kubeconfig
+from kudo_cluster.control_plane.api import Api
+from kudo_cluster.control_plane.components import Component, Ports
+from kudo_cluster.control_plane.network import Network
+from kudo_cluster.control_plane.pki import Authority, signing_key, write_private
+from kudo_cluster.errors import ApiError, ClusterError, PortTakenError, StartError
+from kudo_cluster.layout import Layout
+from kudo_cluster.processes.process import Process
+from kudo_cluster.processes.sandbox import PATH
+from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.programs.binaries import Binaries
+from kudo_cluster.progress import Progress
+from kudo_cluster.state import Running, State
+
+READY_TIMEOUT = 90.0
+NODE = "node-1"
+"""The name of the node that every cluster has from the start."""
+CA = "ca"
+WEBHOOK_CA = "webhook-ca"
+_POLL = 0.05
+_TAIL = 20
+_TEMPORARY = {http.HTTPStatus.TOO_MANY_REQUESTS, http.HTTPStatus.CONFLICT}
+_RBAC = tuple(Path(__file__).parents[1] / name for name in ("rbac.yaml", "chart-rbac.yaml"))
+
+
+class Nodes(Protocol):
+    """Where the pods of a cluster go; each profile has its own."""
+
+    @property
+    def programs(self) -> str:
+        """Name the programs that play the node, for whoever watches."""
+
+    @property
+    def sandbox(self) -> Process | None:
+        """The process that everything on the node dies with, if there is one."""
+
+    def prepare(self, layout: Layout, supervision: Supervision) -> Network:
+        """Write what the programs read, and say how the API server is reached."""
+
+    def server_arguments(self, layout: Layout) -> tuple[str, ...]:
+        """Return what the API server must be told."""
+
+    def start(self, startup: "Startup", api: Api) -> None:
+        """Start the programs and see to it that the node gets registered."""
+
+
+def prepare(layout: Layout, ports: Ports, network: Network, *, name: str) -> str:
+    """Write everything the control plane reads, and return the API server's URL."""
+    layout.pki.mkdir(mode=0o700)
+    authority = Authority.create("kudo-cluster")
+    authority.pair.write(layout.pki, CA)
+    Authority.create("kudo-cluster-webhooks").pair.write(layout.pki, WEBHOOK_CA)
+    authority.server("kube-apiserver", components.server_hosts(network)).write(layout.pki, "server")
+    authority.client("kudo-cluster-setup", "system:masters").write(layout.pki, "setup")
+    private, public = signing_key()
+    write_private(layout.pki / "service-account.key", private)
+    (layout.pki / "service-account.pub").write_bytes(public)
+    server = f"https://{network.server}:{ports.apiserver}"
+    kubeconfig.write_all(layout.root, cluster=name, server=server, authority=authority)
+    return server
+
+
+def setup_api(layout: Layout, server: str) -> Api:
+    """Return the API server as the set-up sees it: with every right."""
+    pki = layout.pki
+    return Api(server, ca=pki / f"{CA}.crt", certificate=pki / "setup.crt", key=pki / "setup.key")
+
+
+class Startup:
+    """One attempt to start a cluster with given ports."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        ports: Ports,
+        binaries: Binaries,
+        supervision: Supervision,
+        nodes: Nodes,
+    ) -> None:
+        self.layout = layout
+        self.ports = ports
+        self._binaries = binaries
+        self._supervision = supervision
+        self._nodes = nodes
+        self._running: list[Running] = []
+        self._deadline = time.monotonic() + READY_TIMEOUT
+
+    def run(self, name: str, progress: Progress) -> State:
+        """Start every component and wait until pods can be created, scheduled and made ready."""
+        layout, ports, nodes = self.layout, self.ports, self._nodes
+        network = nodes.prepare(layout, self._supervision)
+        server = prepare(layout, ports, network, name=name)
+        progress("starting etcd and kube-apiserver")
+        self.start(components.storage(layout, ports))
+        extra = nodes.server_arguments(layout)
+        self.start(components.apiserver(layout, ports, network, extra))
+        self.wait_until_healthy()
+        progress(f"starting kube-controller-manager, kube-scheduler and {nodes.programs}")
+        self.start(components.controller_manager(layout, ports))
+        self.start(components.scheduler(layout, ports))
+        api = setup_api(layout, server)
+        for file in _RBAC:
+            self.apply(api, "the access rules", _manifests(file))
+        nodes.start(self, api)
+        self.wait_until_healthy()
+        self._wait("the first node", lambda: node_problem(api, NODE))
+        self._wait("a service account", lambda: _service_account_problem(api))
+        # A foreign program on one of our ports may have answered in place of ours.
+        self._check_alive()
+        started = State(
+            name=name,
+            server=server,
+            supervisor=self._supervision.process,
+            components=tuple(self._running),
+            binaries={program: str(path) for program, path in self._binaries.paths.items()},
+            sandbox=nodes.sandbox,
+        )
+        started.write(layout.root)
+        return started
+
+    def start(self, component: Component) -> None:
+        """Start a component without waiting."""
+        program = self._binaries.path(component.name)
+        process = self._supervision.start(
+            [*component.entrance, str(program), *component.arguments],
+            self.layout.log(component.name),
+            # HOME, because kwok looks there for settings that are none of this cluster's business.
+            # GOGC, because a short life has more use for CPU than for memory: half the collections.
+            {"PATH": PATH, "HOME": str(self.layout.root), "GOGC": "200"},
+        )
+        self._running.append(
+            Running(component.name, port=component.port, health=component.health, process=process)
+        )
+
+    def apply(self, api: Api, what: str, manifests: Iterable[dict[str, Any]]) -> None:
+        """Write objects, as soon as the API server takes them; `what` names them in errors."""
+        for manifest in manifests:
+            self._wait(what, functools.partial(api.apply, manifest))
+
+    def wait_until_healthy(self) -> None:
+        """Wait until every component that was started says that it is well."""
+        ca = self.layout.pki / f"{CA}.crt"
+        for running in self._running:
+            self._wait(running.name, functools.partial(health.problem, running.health, ca))
+
+    def _wait(self, what: str, attempt: Callable[[], str | None]) -> None:
+        """Repeat the attempt until it returns no problem."""
+        while (problem := _problem(attempt)) is not None:
+            self._check_alive()
+            if time.monotonic() > self._deadline:
+                raise self._late(what, problem)
+            time.sleep(_POLL)
+
+    def _check_alive(self) -> None:
+        for running in self._running:
+            if not running.process.alive:
+                log = self.layout.log(running.name)
+                tail = _tail(log)
+                kind = PortTakenError if "address already in use" in tail else StartError
+                raise kind(running.name, log, "died while starting", tail)
+
+    def _late(self, what: str, problem: str) -> ClusterError:
+        reason = f"is not ready after {READY_TIMEOUT:.0f} s ({problem})"
+        log = self.layout.log(what)
+        if not log.exists():
+            return ClusterError(f"{what} {reason}")
+        return StartError(what, log, reason, _tail(log))
+
+
+def _problem(attempt: Callable[[], str | None]) -> str | None:
+    """Count as a problem, not as the end, what a busy or starting server may cause."""
+    try:
+        return attempt()
+    except (OSError, http.client.HTTPException) as error:
+        return str(error) or type(error).__name__
+    except ApiError as error:
+        if error.status not in _TEMPORARY and error.status < http.HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise
+        return str(error)
+
+
+def node_problem(api: Api, name: str) -> str | None:
+    """Return why no pod can be scheduled to the node yet; None if one can."""
+    found = api.get(f"/api/v1/nodes/{name}")
+    if found is None:
+        return "it does not exist"
+    conditions = {c["type"]: c["status"] for c in found["status"].get("conditions", ())}
+    if conditions.get("Ready") != "True":
+        return "it is not Ready"
+    taints = [taint["key"] for taint in found["spec"].get("taints", ())]
+    return f"it is tainted with {', '.join(taints)}" if taints else None
+
+
+def _service_account_problem(api: Api) -> str | None:
+    # Without it no pod can be created in the namespace.
+    found = api.get("/api/v1/namespaces/default/serviceaccounts/default")
+    return None if found is not None else "the namespace default has none"
+
+
+def _manifests(path: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    return "\n".join(lines[-_TAIL:]) or "(empty)"

@@ -1,0 +1,202 @@
+"""A real node: containerd, kubelet and kube-proxy, in namespaces of their own.
+
+The control plane stays outside, on this machine. A cable joins both, so the machine reaches pods
+and ClusterIPs, and pods reach the API server; pods reach nothing beyond this machine.
+"""
+
+import json
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from kudo_cluster.control_plane import network
+from kudo_cluster.control_plane.api import Api
+from kudo_cluster.control_plane.components import Component
+from kudo_cluster.control_plane.kubeconfig import path_of
+from kudo_cluster.control_plane.network import NodeNetwork
+from kudo_cluster.control_plane.startup import CA, NODE, Startup
+from kudo_cluster.layout import Layout
+from kudo_cluster.node import cgroups, needs
+from kudo_cluster.processes.process import Process
+from kudo_cluster.processes.sandbox import Sandbox
+from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.programs import images
+from kudo_cluster.programs.binaries import Binaries
+
+_CONTAINERD = Path(__file__).with_name("containerd.toml")
+_SOCKET = "/run/containerd/containerd.sock"
+# They are alone on the node's address: no need to look for free ones.
+_CONTAINERD_PORT = 1338
+_KUBELET_PORT = 10248
+_PROXY_PORT = 10256
+
+
+class RealNode:
+    """The node of the profile `node`."""
+
+    programs = "a real node"
+
+    def __init__(self, binaries: Binaries) -> None:
+        self._kubelet = binaries.path("kubelet")
+        self._sandbox: Sandbox | None = None
+        self._network: NodeNetwork | None = None
+
+    @property
+    def sandbox(self) -> Process | None:
+        """The first process of the node's namespaces."""
+        return None if self._sandbox is None else self._sandbox.process
+
+    def prepare(self, layout: Layout, supervision: Supervision) -> NodeNetwork:
+        """Make the namespaces, lay the cable and write what the programs read."""
+        cgroups.sweep()
+        self._sandbox = Sandbox.start(layout, supervision, self._kubelet.parent)
+        self._network = network.connect(self._sandbox.process.pid)
+        write_settings(layout, self._network, self._sandbox.snapshotter)
+        return self._network
+
+    def server_arguments(self, layout: Layout) -> tuple[str, ...]:
+        """Let the API server reach the kubelet, and let pods reach the API server."""
+        return (
+            "--endpoint-reconciler-type=lease",
+            "--kubelet-preferred-address-types=InternalIP",
+            f"--kubelet-client-certificate={layout.pki / 'setup.crt'}",
+            f"--kubelet-client-key={layout.pki / 'setup.key'}",
+        )
+
+    def start(self, startup: Startup, api: Api) -> None:  # noqa: ARG002 - the kubelet registers its node
+        """Start containerd, give it the first image, then start the others."""
+        assert self._sandbox is not None
+        assert self._network is not None
+        layout, inside = startup.layout, self._sandbox.entrance
+        startup.start(containerd(layout, self._network, inside))
+        startup.wait_until_healthy()
+        busybox = needs.program("busybox")
+        assert busybox is not None
+        archive = layout.node / "busybox.tar"
+        images.write_busybox(busybox, archive)
+        images.load(archive, entrance=inside, snapshotter=self._sandbox.snapshotter)
+        startup.start(kubelet(layout, self._network, inside))
+        startup.start(kube_proxy(layout, self._network, inside))
+
+
+def installed() -> dict[str, Path]:
+    """Return the programs of a real node that the machine brings."""
+    found = needs.program("containerd")
+    return {} if found is None else {"containerd": found}
+
+
+def containerd(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> Component:
+    """Describe containerd."""
+    return Component(
+        name="containerd",
+        arguments=(f"--config={layout.node / 'containerd.toml'}",),
+        port=_CONTAINERD_PORT,
+        health=f"http://{net.node}:{_CONTAINERD_PORT}/v1/metrics",
+        entrance=entrance,
+    )
+
+
+def kubelet(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> Component:
+    """Describe the kubelet."""
+    return Component(
+        name="kubelet",
+        arguments=(
+            f"--config={layout.node / 'kubelet.json'}",
+            f"--kubeconfig={path_of(layout.root, 'admin')}",
+            f"--hostname-override={NODE}",
+            f"--node-ip={net.node}",
+        ),
+        port=_KUBELET_PORT,
+        health=f"http://{net.node}:{_KUBELET_PORT}/healthz",
+        entrance=entrance,
+    )
+
+
+def kube_proxy(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> Component:
+    """Describe kube-proxy."""
+    return Component(
+        name="kube-proxy",
+        arguments=(
+            f"--kubeconfig={path_of(layout.root, 'admin')}",
+            f"--hostname-override={NODE}",
+            "--proxy-mode=iptables",
+            f"--cluster-cidr={net.pods}",
+            # The kernel lets nobody but the machine itself change this.
+            "--conntrack-max-per-core=0",
+            f"--healthz-bind-address={net.node}:{_PROXY_PORT}",
+        ),
+        port=_PROXY_PORT,
+        health=f"http://{net.node}:{_PROXY_PORT}/healthz",
+        entrance=entrance,
+    )
+
+
+def write_settings(layout: Layout, net: NodeNetwork, snapshotter: str) -> None:
+    """Write the settings of containerd, of the pod network and of the kubelet."""
+    node = layout.node
+    cni_settings = node / "cni"
+    cni_settings.mkdir()
+    text = Template(_CONTAINERD.read_text(encoding="utf-8")).substitute(
+        ROOT=node / "containerd",
+        SOCKET=_SOCKET,
+        HEALTH=f"{net.node}:{_CONTAINERD_PORT}",
+        SANDBOX_IMAGE=images.SANDBOX,
+        SNAPSHOTTER=snapshotter,
+        CNI=needs.cni_directory(),
+        CNI_SETTINGS=cni_settings,
+    )
+    (node / "containerd.toml").write_text(text, encoding="utf-8")
+    _write_json(cni_settings / "10-pods.conflist", _pod_network(net))
+    _write_json(node / "kubelet.json", _kubelet_settings(layout, net))
+
+
+def _pod_network(net: NodeNetwork) -> dict[str, Any]:
+    addresses = {
+        "type": "host-local",
+        "ranges": [[{"subnet": net.pods}]],
+        "routes": [{"dst": "0.0.0.0/0"}],
+    }
+    # A cable for each pod, not a bridge: all that pods say passes the node, and so kube-proxy's
+    # rules, without the kernel module that bridges need for that.
+    cable = {"type": "ptp", "ipam": addresses}
+    ports = {"type": "portmap", "capabilities": {"portMappings": True}}
+    return {"cniVersion": "0.4.0", "name": "pods", "plugins": [cable, ports]}
+
+
+def _kubelet_settings(layout: Layout, net: NodeNetwork) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "address": net.node,
+        "healthzBindAddress": net.node,
+        "healthzPort": _KUBELET_PORT,
+        "containerRuntimeEndpoint": f"unix://{_SOCKET}",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": False},
+            "x509": {"clientCAFile": str(layout.pki / f"{CA}.crt")},
+        },
+        "authorization": {"mode": "AlwaysAllow"},
+        # Nothing answers there: a name is unknown at once, not after a long wait.
+        "clusterDNS": ["127.0.0.1"],
+        "clusterDomain": "cluster.local",
+        "podCIDR": net.pods,
+        "podLogsDir": str(layout.logs / "pods"),
+        # A volume follows its ConfigMap within this time.
+        "syncFrequency": "5s",
+        # A machine that is full, or has swap, serves a test as well.
+        "evictionHard": {"nodefs.available": "0%", "imagefs.available": "0%"},
+        "imageGCHighThresholdPercent": 100,
+        "failSwapOn": False,
+        # The machine may have either version of control groups, and no systemd.
+        "failCgroupV1": False,
+        "cgroupDriver": "cgroupfs",
+        "cgroupsPerQOS": False,
+        "enforceNodeAllocatable": [],
+        "localStorageCapacityIsolation": False,
+        "oomScoreAdj": 0,
+    }
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2), encoding="utf-8")

@@ -1,0 +1,209 @@
+"""The programs of a cluster: found, or built once and cached.
+
+Where ``KUBEBUILDER_ASSETS`` names a directory with kube-apiserver, etcd and kubectl, the programs
+in it win. Everything else is built from the pinned Go modules into
+``${XDG_CACHE_HOME:-~/.cache}/kudo/bin/KEY``. KEY is a hash of all that decides what comes out, so
+a changed pin leads to a new directory and never to a mixture. What only a real node needs has a
+module and a directory of its own: nobody builds it who runs the control plane alone.
+
+A file in the cache is always whole: it is built under another name and renamed. One process builds
+at a time; the others wait for it and then find its work. An interrupted build goes on where it was.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kudo_cluster.errors import BuildError
+from kudo_cluster.programs import golang
+from kudo_cluster.programs.golang import Program
+from kudo_cluster.progress import Progress, silent
+
+_STAGES = "kwok-stages"
+_STAGE_SOURCES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Programs that one module pins and one directory holds.
+
+    Attributes:
+        programs: in the order in which they are built.
+        module: the folder of the module, below golang.MODULE.
+        stages: the stages of kwok to copy beside them, as folders in kwok's module.
+    """
+
+    programs: tuple[Program, ...]
+    module: str = ""
+    stages: tuple[str, ...] = ()
+
+
+PROGRAMS = (
+    Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
+    Program("etcd", "go.etcd.io/etcd/server/v3"),
+    Program("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
+    Program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
+    Program("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
+    Program("kwok", "sigs.k8s.io/kwok/cmd/kwok"),
+)
+NODE_PROGRAMS = (
+    Program("kubelet", "k8s.io/kubernetes/cmd/kubelet", "node"),
+    Program("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", "node"),
+)
+CONTROL_PLANE = Suite(PROGRAMS, stages=_STAGE_SOURCES)
+NODE = Suite(NODE_PROGRAMS, module="node")
+ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
+_ASSETS_NEEDED = ("kube-apiserver", "etcd", "kubectl")
+_KWOK = "sigs.k8s.io/kwok"
+
+
+@dataclass(frozen=True, slots=True)
+class Binaries:
+    """Where each program and the stock stages of kwok are."""
+
+    paths: Mapping[str, Path]
+    stock_stages: Path
+
+    def with_paths(self, more: Mapping[str, Path]) -> "Binaries":
+        """Return these and more, such as programs that the machine has installed."""
+        return Binaries({**self.paths, **more}, self.stock_stages)
+
+    def path(self, name: str) -> Path:
+        """Return the path of a program; raises KeyError for one that does not exist here."""
+        return self.paths[name]
+
+
+def obtain(progress: Progress = silent, *, node: bool = False) -> Binaries:
+    """Find every program, building those that are missing.
+
+    Args:
+        progress: receives a line for each step.
+        node: also the programs of a real node.
+
+    Raises:
+        BuildError: a program could not be built.
+    """
+    paths = ready_made(progress)
+    for suite in (CONTROL_PLANE, NODE) if node else (CONTROL_PLANE,):
+        cache = cache_directory(suite)
+        needed = tuple(program for program in suite.programs if program.name not in paths)
+        if not _complete(cache, suite, needed):
+            _fill(cache, suite, needed, progress)
+        paths |= {program.name: cache / program.name for program in needed}
+    return Binaries(paths, stock_stages=cache_directory() / _STAGES)
+
+
+def cache_key(suite: Suite = CONTROL_PLANE) -> str:
+    """Hash all that decides what the programs are: pins, flags, packages and platform."""
+    digest = hashlib.sha256()
+    for name in ("go.mod", "go.sum"):
+        digest.update((golang.MODULE / suite.module / name).read_bytes())
+    decisive = [golang.compiler_flags(), golang.linker_flags(), *golang.target(), *suite.stages]
+    decisive += [f"{program.name}={program.package}" for program in suite.programs]
+    digest.update("\0".join(decisive).encode())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory(suite: Suite = CONTROL_PLANE) -> Path:
+    """Say where the programs of this version of a module are cached."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "kudo" / "bin" / cache_key(suite)
+
+
+def ready_made(progress: Progress = silent) -> dict[str, Path]:
+    """Return the programs in $KUBEBUILDER_ASSETS; none if the directory is incomplete."""
+    value = os.environ.get(ASSETS_VARIABLE)
+    if not value:
+        return {}
+    directory = Path(value).absolute()
+    found = {p.name: directory / p.name for p in PROGRAMS if _is_program(directory / p.name)}
+    missing = [name for name in _ASSETS_NEEDED if name not in found]
+    if missing:
+        progress(f"{ASSETS_VARIABLE}={value} is not used: it holds no {', '.join(missing)}")
+        return {}
+    return found
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _missing(cache: Path, programs: Iterable[Program]) -> list[Program]:
+    return [program for program in programs if not _is_program(cache / program.name)]
+
+
+def _complete(cache: Path, suite: Suite, programs: Iterable[Program]) -> bool:
+    return not _missing(cache, programs) and _has_stages(cache, suite)
+
+
+def _has_stages(cache: Path, suite: Suite) -> bool:
+    return not suite.stages or (cache / _STAGES).is_dir()
+
+
+def _fill(cache: Path, suite: Suite, programs: Iterable[Program], progress: Progress) -> None:
+    cache.mkdir(parents=True, exist_ok=True)
+    with _locked(cache.with_suffix(".lock"), progress), _scratch(cache) as scratch:
+        golang.check_go()
+        missing = _missing(cache, programs)
+        if missing:
+            progress(f"building {len(missing)} programs into {cache}; the first time takes minutes")
+            _build(missing, scratch, cache, progress)
+        if not _has_stages(cache, suite):
+            _copy_stages(scratch / _STAGES)
+            (scratch / _STAGES).rename(cache / _STAGES)
+
+
+def _build(programs: list[Program], scratch: Path, cache: Path, progress: Progress) -> None:
+    """Build programs and put those that are whole into the cache, also if others failed."""
+    try:
+        golang.build(programs, scratch, cache / "build.log", progress=progress)
+    finally:
+        for program in programs:
+            if _is_program(scratch / program.name):
+                (scratch / program.name).rename(cache / program.name)
+
+
+def _copy_stages(destination: Path) -> None:
+    """Copy kwok's own stages, with their license, in the order in which they are to be read."""
+    module = golang.module_directory(_KWOK)
+    destination.mkdir()
+    shutil.copyfile(module / "LICENSE", destination / "LICENSE")
+    sources = [
+        path
+        for source in _STAGE_SOURCES
+        for path in sorted((module / "kustomize" / "stage" / source).glob("*.yaml"))
+        if path.name != "kustomization.yaml"
+    ]
+    if not sources:
+        raise BuildError(f"{module} holds no stages")
+    for path in sources:
+        # Not copy(): files in Go's module cache are read-only, and ours have to be removable.
+        shutil.copyfile(path, destination / path.name)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, progress: Progress) -> Iterator[None]:
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("another process is building the same programs: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _scratch(cache: Path) -> Iterator[Path]:
+    """Give a directory to build in; only the holder of the lock may be here."""
+    scratch = cache / "unfinished"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
