@@ -6,8 +6,8 @@ Each script has a namespace of its own. What it does is what KUDO does, or what 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from kubeio import jsonpatch
 from kubeio.discovery import Discovery
-from kubeio.patches import jsonpatch
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder

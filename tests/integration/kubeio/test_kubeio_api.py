@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from kubeio import errors
+from kubeio import errors, jsonpatch
 from kubeio.client import Client
 from kubeio.connection.auth import StaticAuth
 from kubeio.connection.config import load_config
 from kubeio.connection.tls import Pem, client_context
-from kubeio.patches import jsonpatch
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster

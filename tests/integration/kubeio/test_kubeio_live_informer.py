@@ -18,6 +18,7 @@ from kubeio.resource import Resource
 from kubeio.types import JsonObject, resource_version
 from kudo_cluster import Cluster
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
+from tests.support.informers import reached
 
 pytestmark = pytest.mark.cluster
 
@@ -79,7 +80,7 @@ async def test_own_writes_are_read_back_at_once(client: Client, namespace: str) 
             cached = informer.get(namespace, "mine")
             assert cached is not None
             assert (resource_version(cached) or 0) >= (resource_version(answer) or 0)
-        await until(lambda: informer.highest_version >= (resource_version(answer) or 0))
+        await until(lambda: reached(informer) >= (resource_version(answer) or 0))
         assert versions == sorted(set(versions))
         assert len(versions) == 50
         last = await client.delete(CONFIG_MAP, "mine", namespace=namespace)

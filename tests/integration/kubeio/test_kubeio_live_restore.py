@@ -27,6 +27,7 @@ from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.programs import binaries
 from kudo_cluster.programs.binaries import Binaries
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
+from tests.support.informers import reached
 
 pytestmark = pytest.mark.cluster
 
@@ -120,7 +121,7 @@ async def test_after_a_restore_of_etcd_an_informer_shows_what_is_there_again(
             for number in range(LOST):
                 await client.create(CONFIG_MAP, config_map(f"lost-{number}"))
             await until(lambda: len(informer) == LOST + 1)
-            before = informer.highest_version
+            before = reached(informer)
 
             await control_plane.stop()
             await asyncio.to_thread(shutil.rmtree, database)
@@ -129,7 +130,7 @@ async def test_after_a_restore_of_etcd_an_informer_shows_what_is_there_again(
             await until(lambda: texts(informer) == {"kept": "first"})
             await client.create(CONFIG_MAP, config_map("new", "second"))
             await until(lambda: texts(informer) == {"kept": "first", "new": "second"})
-            assert informer.highest_version < before
+            assert reached(informer) < before
             task.cancel()
     await control_plane.stop()
 

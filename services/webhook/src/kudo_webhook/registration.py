@@ -22,11 +22,11 @@ from typing import Protocol, Self
 
 from cryptography import x509
 
+from kubeio import jsonpatch
 from kubeio.backoff import Backoff
 from kubeio.client import ListResult
 from kubeio.errors import Conflict, KubeError, NotFound
-from kubeio.patches import jsonpatch
-from kubeio.patches.preconditions import unchanged
+from kubeio.preconditions import unchanged
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.certificates.configurations import MUTATING, VALIDATING, ConfigurationApi

@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902) as the API server applies it."""
+"""JSON patches (RFC 6902) and JSON merge patches (RFC 7386) as the API server applies them."""
 
 from collections.abc import Sequence
 
@@ -24,6 +24,19 @@ def apply_json_patch(obj: JsonObject, operations: Sequence[Json]) -> Json:
     for operation in operations:
         document = _applied(document, operation)
     return document
+
+
+def apply_merge_patch(target: Json, patch: Json) -> Json:
+    """Return `target` with the patch applied; neither argument is changed."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = apply_merge_patch(result.get(key), value)
+    return result
 
 
 def _applied(document: Json, operation: Json) -> Json:

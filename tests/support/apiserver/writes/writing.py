@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kubeio.patches.merge import merge_apply
 from kubeio.types import Json, JsonObject
 from tests.support.apiserver import status
 from tests.support.apiserver.status import Cause, StatusError
@@ -15,7 +14,12 @@ from tests.support.apiserver.types.kinds import CRD, EVENT, NAMESPACE, POD, Kind
 from tests.support.apiserver.writes import managed, metadata
 from tests.support.apiserver.writes.admission import Admission, Review
 from tests.support.apiserver.writes.managed import Manager, Write
-from tests.support.apiserver.writes.patches import PatchFailed, PatchUnreadable, apply_json_patch
+from tests.support.apiserver.writes.patches import (
+    PatchFailed,
+    PatchUnreadable,
+    apply_json_patch,
+    apply_merge_patch,
+)
 
 _TERMINATING = "NamespaceTerminating"
 
@@ -194,7 +198,7 @@ class Writer:
         old = self.find(target)
         if not isinstance(patch, dict):
             raise status.bad_request("the merge patch is no object")
-        return self._update(target, old, merge_apply(old, patch), options)
+        return self._update(target, old, apply_merge_patch(old, patch), options)
 
     def json_patch(
         self, target: Target, operations: Sequence[JsonObject], options: Options

@@ -1,6 +1,7 @@
 """Ports: free when picked, distinct, and outside the range of outgoing connections."""
 
 import socket
+from dataclasses import asdict
 
 import pytest
 
@@ -35,5 +36,5 @@ def test_picking_fails_when_no_port_is_free(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_cluster_has_a_port_of_its_own_for_each_listener() -> None:
-    picked = Ports.pick().as_dict()
+    picked = asdict(Ports.pick())
     assert len(set(picked.values())) == len(picked) == 6

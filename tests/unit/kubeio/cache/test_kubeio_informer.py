@@ -17,6 +17,7 @@ from kubeio.cache.store import Change
 from kubeio.client import Client
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, NotFound, ServerError
 from kubeio.types import JsonObject
+from tests.support.informers import reached
 from tests.unit.kubeio.cache.watched import Watched, running, truth
 from tests.unit.kubeio.fake_api import (
     WIDGET,
@@ -41,7 +42,7 @@ async def test_it_lists_then_watches(api: FakeApi, client: Client) -> None:
         assert len(seen.informer) == 1
     assert seen.told == [("added", "a"), ("added", "b"), ("updated", "a"), ("deleted", "b")]
     assert len(api.lists) == 1
-    assert seen.informer.highest_version == api.version
+    assert reached(seen.informer) == api.version
 
 
 async def test_lists_are_consistent_paged_reads(api: FakeApi, client: Client) -> None:
@@ -91,7 +92,7 @@ async def test_a_bookmark_moves_the_point_to_go_on_from(api: FakeApi, client: Cl
         await until(lambda: api.watchers)
         api.version = 500
         api.bookmark()
-        await until(lambda: seen.informer.highest_version == 500)
+        await until(lambda: reached(seen.informer) == 500)
         api.end_watches()
         await until(lambda: len(api.watches) == 2)
     assert api.watches[1].query["resourceVersion"] == "500"
@@ -372,7 +373,7 @@ async def test_a_list_older_than_what_was_seen_is_not_believed_at_first(
         api.log.clear()
         api.watch_faults.append(refuse(410, "Expired"))
         api.end_watches()
-        await until(lambda: seen.informer.highest_version == 50)
+        await until(lambda: reached(seen.informer) == 50)
         assert seen.versions() == {"a": "40"}
     assert seen.errors == [Gone, StaleList, StaleList]
 
@@ -409,7 +410,7 @@ async def test_after_a_restore_of_etcd_a_watch_that_ends_shows_the_truth_again(
         api.put("a", note="new")
         api.put("b")
         await until(lambda: seen.versions() == truth(api))
-        assert seen.informer.highest_version == api.version
+        assert reached(seen.informer) == api.version
         assert seen.informer.observe(api.put("a", note="mine"))
 
 
@@ -546,7 +547,7 @@ async def test_an_own_write_is_there_before_its_event(api: FakeApi, client: Clie
         api.silent = False
         api._send(api.log[-1][1])
         api.bookmark()
-        await until(lambda: seen.informer.highest_version == api.version)
+        await until(lambda: reached(seen.informer) == api.version)
         assert not seen.informer.observe(answer)
     assert seen.told == [("added", "a"), ("updated", "a")]
 

@@ -14,6 +14,7 @@ from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
+from tests.support.informers import reached
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, refuse, stream, until
 
 OURS = {"heritage": "kudo", "kudo.dev/instance": "i"}
@@ -287,7 +288,7 @@ async def test_the_event_of_a_write_that_comes_before_its_answer_wakes_nobody(
         assert woken == []
         with seen.writing(WIDGET, "ns", "a", ME) as sent:
             theirs = api.put("a", labels=OURS, note="of somebody")
-            await until(lambda: seen.informers()[0].highest_version == api.version)
+            await until(lambda: reached(seen.informers()[0]) == api.version)
             sent.answered(written(api.put("a", labels=OURS), api.version), after=theirs)
     assert {*woken} == {ME}
 

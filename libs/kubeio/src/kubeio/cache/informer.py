@@ -127,11 +127,6 @@ class Informer:
         """
         return self._reflector.last_contact
 
-    @property
-    def highest_version(self) -> int:
-        """Return the resourceVersion that the stream from the server has reached."""
-        return self._store.highest
-
     def add_handler(self, handler: Handler) -> None:
         """Call ``handler`` with every change from now on, and at once with what is there.
 

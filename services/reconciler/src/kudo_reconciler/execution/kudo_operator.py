@@ -11,8 +11,8 @@ change of this execution is left alone until it has finished.
 
 from dataclasses import dataclass
 
+from kubeio import jsonpatch
 from kubeio.errors import ApiError, Conflict, ConnectionLost
-from kubeio.patches import jsonpatch
 from kudo import children
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.children import Change, Child, Kin

@@ -12,10 +12,10 @@ share our field manager, the API server would let the second take what the first
 import logging
 from dataclasses import dataclass, field, replace
 
+from kubeio import jsonpatch
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
-from kubeio.patches import jsonpatch
-from kubeio.patches.preconditions import ObjectChanged, unchanged
+from kubeio.preconditions import ObjectChanged, unchanged
 from kudo import names
 from kudo.api import JsonObject
 from kudo.api_errors import typed_patch

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from kubeio import jsonpatch
 from kubeio.client import Client
-from kubeio.patches import jsonpatch
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject

@@ -6,10 +6,10 @@ on it. A write names the object as it was read, so that it never lands on one th
 
 from dataclasses import dataclass
 
+from kubeio import jsonpatch
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.patches import jsonpatch
-from kubeio.patches.preconditions import ObjectChanged, unchanged
+from kubeio.preconditions import ObjectChanged, unchanged
 from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo_reconciler.keys import Key

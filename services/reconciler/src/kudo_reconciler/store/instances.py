@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from kubeio import jsonpatch
 from kubeio.cache.informer import Informer
 from kubeio.cache.store import Change
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.patches import jsonpatch
-from kubeio.patches.preconditions import ObjectChanged, unchanged
+from kubeio.preconditions import ObjectChanged, unchanged
 from kudo.api import Instance, InstanceStatus, JsonObject, new_run
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from kubeio import jsonpatch
 from kubeio.errors import Conflict, Invalid, NotFound
-from kubeio.patches import jsonpatch
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_webhook.certificates.store import MANAGER, LostRace

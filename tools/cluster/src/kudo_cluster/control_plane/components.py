@@ -5,7 +5,7 @@ cable to it instead. The settings suit a cluster that is thrown away: etcd does 
 disk, nobody elects a leader, and clients are hardly throttled.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from kudo_cluster.control_plane.kubeconfig import path_of
@@ -29,10 +29,6 @@ class Ports:
     def pick(cls) -> "Ports":
         """Pick free ports."""
         return cls(*free_ports(len(fields(cls))))
-
-    def as_dict(self) -> dict[str, int]:
-        """Return the ports by name."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from kubeio.errors import ApiError, Conflict, Forbidden, Invalid, NotFound
-from kubeio.patches.preconditions import ObjectChanged, unchanged
+from kubeio.preconditions import ObjectChanged, unchanged
 from kubeio.types import JsonObject
 
 READ = "7"
