@@ -10,7 +10,7 @@ import time
 
 from kubeio.client import Client
 from kubeio.connection.config import load_config
-from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
+from kubeio.leader_election.elector import LeaderElector, LeaseTimes, NotLeading
 from kubeio.resource import Resource
 
 CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
@@ -43,16 +43,16 @@ async def work(client: Client, namespace: str, identity: str) -> None:
 async def main(kubeconfig: str, namespace: str, identity: str, *times: str) -> None:
     config = load_config(kubeconfig)
     async with Client(config) as client:
-        leadership = Leadership(
+        elector = LeaderElector(
             lambda: Client(load_config(kubeconfig)),
             namespace=namespace,
             name="lease",
             identity=identity,
             times=LeaseTimes(*map(float, times)),
         )
-        client.before_write = leadership.check
+        client.before_write = elector.check
         say("started")
-        await leadership.run(lambda: work(client, namespace, identity))
+        await elector.run(lambda: work(client, namespace, identity))
 
 
 if __name__ == "__main__":

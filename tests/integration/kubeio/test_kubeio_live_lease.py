@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import Conflict, NotFound
-from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
+from kubeio.leader_election.elector import LeaderElector, LeaseTimes, NotLeading
 from kubeio.leader_election.record import LEASES
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
@@ -44,7 +44,7 @@ class Candidate:
         self, client: Client, namespace: str, identity: str, times: LeaseTimes = SHORT
     ) -> None:
         self.works = self.ended = 0
-        self.lease = Leadership(
+        self.lease = LeaderElector(
             lambda: Client(client.config),
             namespace=namespace,
             name="lease",

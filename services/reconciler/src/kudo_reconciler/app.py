@@ -19,7 +19,7 @@ from kubeio.cache.store import Change, Indexer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
 from kubeio.discovery import Discovery
-from kubeio.leader_election.elector import Leadership
+from kubeio.leader_election.elector import LeaderElector
 from kubeio.resource import Resource
 from kubeio.types import Transform
 from kudo.api import Json, JsonObject
@@ -123,7 +123,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
 
 def _leadership(
     settings: Settings, config: ClusterConfig, namespace: str, metrics: Metrics
-) -> Leadership:
+) -> LeaderElector:
     def connect() -> Client:
         """Return a client for the thread of the Lease, which waits for nothing of the work."""
         timeout = min(settings.call_timeout, settings.lease_times.call)
@@ -132,7 +132,7 @@ def _leadership(
         client.on_request = metrics.request_seen
         return client
 
-    return Leadership(
+    return LeaderElector(
         connect,
         namespace=settings.lease_namespace or namespace,
         name=settings.lease_name,

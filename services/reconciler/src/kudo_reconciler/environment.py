@@ -15,7 +15,7 @@ from kudo_reconciler.metrics.metrics import Metrics
 class Leading(Protocol):
     """Says whether this replica is the one that works.
 
-    See `kubeio.leader_election.elector.Leadership`.
+    See `kubeio.leader_election.elector.LeaderElector`.
     """
 
     def check(self) -> None:

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kubeio.errors import ApiError
-from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
+from kubeio.leader_election.elector import LeaderElector, LeaseTimes, NotLeading
 from kubeio.leader_election.record import LEASES
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, copy_json
@@ -157,7 +157,7 @@ class Candidate:
         self.changes: list[tuple[float, bool]] = []
         self.works = 0
         self.working = 0
-        self.lease = Leadership(
+        self.lease = LeaderElector(
             self._connect,
             namespace="ns",
             name="l",

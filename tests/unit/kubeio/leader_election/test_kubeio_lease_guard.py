@@ -10,7 +10,7 @@ from aiohttp import web
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, KubeError
-from kubeio.leader_election.elector import Leadership, LeaseTimes, NotLeading
+from kubeio.leader_election.elector import LeaderElector, LeaseTimes, NotLeading
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, until
 from tests.unit.kubeio.leader_election.lease_server import Server
@@ -33,7 +33,7 @@ WRITES: dict[str, Callable[[Client], Awaitable[object]]] = {
 
 
 @asynccontextmanager
-async def elected(api: FakeApi, times: LeaseTimes) -> AsyncIterator[tuple[Leadership, Client]]:
+async def elected(api: FakeApi, times: LeaseTimes) -> AsyncIterator[tuple[LeaderElector, Client]]:
     """Yield the only candidate and its work client; it runs until the block is left."""
     server = Server()
 
@@ -48,25 +48,25 @@ async def elected(api: FakeApi, times: LeaseTimes) -> AsyncIterator[tuple[Leader
 
     api.handlers[COLLECTION] = api.handlers[f"{COLLECTION}/l"] = answer
     async with Client(api.config, timeout=5) as client:
-        leadership = Leadership(
+        elector = LeaderElector(
             lambda: Client(api.config, timeout=5),
             namespace="ns",
             name="l",
             identity="me",
             times=times,
         )
-        client.before_write = leadership.check
+        client.before_write = elector.check
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(leadership.run(asyncio.Event().wait))  # type: ignore[arg-type]
-            yield leadership, client
+            running = group.create_task(elector.run(asyncio.Event().wait))  # type: ignore[arg-type]
+            yield elector, client
             running.cancel()
 
 
 @pytest.mark.parametrize("verb", WRITES)
 async def test_no_write_is_sent_by_who_does_not_lead(api: FakeApi, verb: str) -> None:
     async with Client(api.config) as client:
-        leadership = Leadership(lambda: Client(api.config), namespace="ns", name="l", identity="me")
-        client.before_write = leadership.check
+        elector = LeaderElector(lambda: Client(api.config), namespace="ns", name="l", identity="me")
+        client.before_write = elector.check
         with pytest.raises(NotLeading, match="lease ns/l is not held by me"):
             await WRITES[verb](client)
     assert api.seen == []
@@ -74,8 +74,8 @@ async def test_no_write_is_sent_by_who_does_not_lead(api: FakeApi, verb: str) ->
 
 async def test_reads_need_no_lease(api: FakeApi, client: Client) -> None:
     api.put("a")
-    leadership = Leadership(lambda: Client(api.config), namespace="ns", name="l", identity="me")
-    client.before_write = leadership.check
+    elector = LeaderElector(lambda: Client(api.config), namespace="ns", name="l", identity="me")
+    client.before_write = elector.check
     assert len((await client.list(WIDGET)).items) == 1
     api.put("b")
     api.end_watches()
@@ -90,8 +90,8 @@ async def test_reads_need_no_lease(api: FakeApi, client: Client) -> None:
 
 async def test_a_leader_writes_until_it_ends(api: FakeApi) -> None:
     times = LeaseTimes(duration=3.0, renew_deadline=2.0, retry=0.05)
-    async with elected(api, times) as (leadership, client):
-        await until(lambda: leadership.leading)
+    async with elected(api, times) as (elector, client):
+        await until(lambda: elector.leading)
         for verb, write in WRITES.items():
             with contextlib.suppress(ApiError):
                 await write(client)
@@ -99,7 +99,7 @@ async def test_a_leader_writes_until_it_ends(api: FakeApi) -> None:
         written = [one for one in api.seen if one.path.startswith("/apis/example.dev")]
         assert len(written) == len(WRITES)
     with pytest.raises(NotLeading):
-        leadership.check()
+        elector.check()
 
 
 async def test_a_write_that_waited_for_a_connection_past_the_deadline_is_not_sent(
@@ -120,17 +120,17 @@ async def test_a_write_that_waited_for_a_connection_past_the_deadline_is_not_sen
     api.handlers[COLLECTION] = api.handlers[f"{COLLECTION}/l"] = lease
     api.handlers[f"{PATH}/slow"] = slow
     async with Client(api.config, max_connections=1) as client:
-        leadership = Leadership(
+        elector = LeaderElector(
             lambda: Client(api.config),
             namespace="ns",
             name="l",
             identity="me",
             clock=lambda: now[0],
         )
-        client.before_write = leadership.check
+        client.before_write = elector.check
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(leadership.run(asyncio.Event().wait))  # type: ignore[arg-type]
-            await until(lambda: leadership.leading)
+            running = group.create_task(elector.run(asyncio.Event().wait))  # type: ignore[arg-type]
+            await until(lambda: elector.leading)
             reading = group.create_task(client.raw("GET", f"{PATH}/slow"))
             await until(lambda: any(one.path.endswith("/slow") for one in api.seen))
             writing = asyncio.ensure_future(client.create(WIDGET, OBJECT))

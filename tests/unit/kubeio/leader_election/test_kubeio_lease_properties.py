@@ -1,6 +1,6 @@
 """Whatever happens to the candidates, the network and the Lease: never two leaders, and one soon.
 
-``World`` asserts after each event that no two candidates pass ``Leadership.check``, and that no
+``World`` asserts after each event that no two candidates pass ``LeaderElector.check``, and that no
 candidate has two works; the cases here are what may happen to them.
 """
 

@@ -21,12 +21,12 @@ that work that holds the loop of the leader for a while does not cost the Lease.
 shows by heartbeats that it runs. The thread renews only while the last one is younger than
 ``renew_deadline``, and the term of a loop that stood still for so long is over, whoever notices
 first: another candidate follows ``duration`` seconds after the last renewal. A slow loop keeps the
-Lease: with timers alone its turns may take nearly half of ``renew_deadline``, since a timer waits
-for the turn under way and for what is due before it; where each turn ends with ``Leadership.beat``,
-nearly all of it.
+Lease: with timers alone one iteration may take nearly half of ``renew_deadline``, since a timer
+waits for the iteration under way and for what is due before it; where each iteration ends with
+``LeaderElector.beat``, it may take nearly all of it.
 
 Timers only make things happen in time. Whether we lead is asked of the clock with each write
-(``Leadership.check``), so a process that was frozen past its deadline writes nothing when it
+(``LeaderElector.check``), so a process that was frozen past its deadline writes nothing when it
 goes on.
 
 What is left open: a candidate that finds no Lease at its very start creates it and leads. If a
@@ -53,7 +53,7 @@ from kubeio.leader_election.term import LeaseTimes, Term, elapsed
 
 __all__ = [
     "Connect",
-    "Leadership",
+    "LeaderElector",
     "LeaseApi",
     "LeaseTimes",
     "NotLeading",
@@ -78,7 +78,7 @@ class NotLeading(KubeError):
     """A write was asked for by who does not hold the lease, or no longer; nothing was sent."""
 
 
-class Leadership:
+class LeaderElector:
     """One candidate for one Lease.
 
     Args:
