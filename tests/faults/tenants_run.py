@@ -14,7 +14,7 @@ from tests.support.hostile import inputs
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TenantsReport:
     """What came of all inputs."""
 
     rows: list[Row]
@@ -33,7 +33,7 @@ class Run:
 
 async def run_tenants(
     installation: Installation, progress: Progress, chosen: Sequence[str] = ()
-) -> Run:
+) -> TenantsReport:
     """Send inputs to an installation whose services run, and tell what they cost.
 
     Args:
@@ -52,4 +52,4 @@ async def run_tenants(
     for line in (*table(rows), *profile(rows, rows)):
         progress(line)
     progress(f"hostile tenants: {time.monotonic() - began:.0f} s")
-    return Run(rows, [*figures(rows), *port_figures(port)])
+    return TenantsReport(rows, [*figures(rows), *port_figures(port)])

@@ -110,7 +110,7 @@ def entry_of(version: Json, name: str, status: str, uid: str, *steps: str) -> Js
     return common if status == "NEVER_RUN" else {**common, "uid": uid}
 
 
-Run = tuple[str, ...]
+Entry = tuple[str, ...]
 """uid, status and, where they differ, the states of the steps."""
 
 
@@ -132,7 +132,7 @@ class Start:
     """
 
     scheduled: tuple[str, ...] = ()
-    runs: Mapping[str, Run] | None = field(default_factory=dict)
+    runs: Mapping[str, Entry] | None = field(default_factory=dict)
     ready: str = "ResourcesReady"
     cleanup: str = ""
     deleting: bool = False

@@ -36,11 +36,11 @@ class Ran:
     err: str
 
 
-Run = Callable[..., Ran]
+Cli = Callable[..., Ran]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     """Return a function that runs a command line in this process, with no cluster in reach."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
@@ -62,7 +62,7 @@ def api() -> Iterator[FakeApi]:
 
 
 @pytest.fixture
-def kudo(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def kudo(run: Cli, api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     """Return a function that runs a command line against that server, in namespace kitchen."""
     path = tmp_path / "kubeconfig"
     path.write_text(KUBECONFIG.format(url=api.url))
@@ -82,7 +82,7 @@ def package(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pot(kudo: Run, api: FakeApi, package: Path) -> FakeApi:
+def pot(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
     """Return a server with an idle instance `tea`, after which the package was made newer."""
     operator = OPERATOR.replace("plans:\n", "plans:\n  brew: {}\n  cleanup: {}\n")
     (package / "operator.yaml").write_text(operator)

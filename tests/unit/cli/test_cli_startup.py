@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo import __version__
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.imports import imported
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -44,7 +44,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert importlib.metadata.version("kubectl-kudo") == __version__
 
 
-def test_the_version_is_printed_as_text_or_data(run: Run) -> None:
+def test_the_version_is_printed_as_text_or_data(run: Cli) -> None:
     text = run("version")
     assert text.out.startswith(f'KUDO Version: version.Info{{GitVersion:"{__version__}", ')
     assert json.loads(run("version", "-o", "json").out)["clientVersion"]["gitVersion"] == (

@@ -13,7 +13,7 @@ from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.literals import unquote
 from gotemplate.golang.quoting import quote
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from tests.support.properties import examples
 
 ENVIRONMENT = Environment(limits=Limits(steps=20_000, items=500, string=20_000), cache_chars=0)
@@ -149,7 +149,7 @@ def test_quoting_and_unquoting_are_inverse_for_any_bytes(raw: bytes) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_printed_float_reads_back_exactly(number: float) -> None:
-    assert float(plain_text(Run(Limits()), number)) == number
+    assert float(plain_text(Rendering(Limits()), number)) == number
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

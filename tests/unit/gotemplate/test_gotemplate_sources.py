@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gotemplate import Environment, Function, Limits, Sources, TemplateError
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 
 LOOP = "{{ range until 5000 }}{{ . }}{{ end }}"
 
@@ -55,13 +55,13 @@ def test_many_small_calls_are_stopped_by_the_clock_too() -> None:
     assert error_of(text, environment).limit == "seconds"
 
 
-def _slow(run: Run) -> str:
+def _slow(run: Rendering) -> str:
     run.spend()
     return "key"
 
 
 def test_expensive_calls_are_counted() -> None:
-    functions = {"slow": Function("slow", _slow, uses_run=True)}
+    functions = {"slow": Function("slow", _slow, uses_rendering=True)}
     environment = Environment(functions=functions, limits=Limits(expensive=2))
 
     assert environment.parse("t", "{{ slow }}{{ slow }}").render({}) == "keykey"
@@ -71,7 +71,7 @@ def test_expensive_calls_are_counted() -> None:
 
 
 def test_an_expensive_call_looks_at_the_clock() -> None:
-    functions = {"slow": Function("slow", _slow, uses_run=True)}
+    functions = {"slow": Function("slow", _slow, uses_rendering=True)}
     sources = Sources(elapsed=ticking(2))
     environment = Environment(functions=functions, limits=Limits(seconds=3), sources=sources)
 
@@ -87,12 +87,12 @@ def test_output_counts_bytes() -> None:
 
 
 def test_functions_get_their_sources_from_the_environment() -> None:
-    def show(run: Run) -> str:
+    def show(run: Rendering) -> str:
         return f"{run.sources.now()} {run.sources.random(2).hex()} {run.sources.variables['A']}"
 
     sources = Sources(now=lambda: 7, random=lambda count: b"\x01" * count, variables={"A": "b"})
     environment = Environment(
-        functions={"show": Function("show", show, uses_run=True)}, sources=sources
+        functions={"show": Function("show", show, uses_rendering=True)}, sources=sources
     )
 
     assert environment.parse("t", "{{ show }}").render({}) == "7 0101 b"

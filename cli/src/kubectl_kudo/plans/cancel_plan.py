@@ -9,7 +9,7 @@ from kubectl_kudo.state.outcome import Target, judge_cancelled
 from kubectl_kudo.state.runs import (
     COMPLETE,
     FATAL_ERROR,
-    Run,
+    RunId,
     active,
     entries,
     entry_of,
@@ -35,7 +35,7 @@ async def cancel(session: Session, args: Args) -> None:
         await _wait(session, instance, running, args.wait_time)
 
 
-async def _ask(session: Session, instance: JsonObject, running: Run) -> None:
+async def _ask(session: Session, instance: JsonObject, running: RunId) -> None:
     name = instance["metadata"]["name"]
     try:
         await session.writes.json_patch(INSTANCES, session.namespace, name, _patch(running))
@@ -46,7 +46,7 @@ async def _ask(session: Session, instance: JsonObject, running: Run) -> None:
         raise CliError(_too_late(now, running)) from None
 
 
-def _patch(running: Run) -> list[JsonObject]:
+def _patch(running: RunId) -> list[JsonObject]:
     """Return a JSON Patch that applies to this run alone.
 
     A merge patch would do more than cancel where the run has ended meanwhile: naming its plan asks
@@ -64,7 +64,7 @@ def _patch(running: Run) -> list[JsonObject]:
     ]
 
 
-async def _wait(session: Session, instance: JsonObject, running: Run, limit: int) -> None:
+async def _wait(session: Session, instance: JsonObject, running: RunId, limit: int) -> None:
     target = Target(instance["metadata"]["uid"], _key(instance), running.plan, running.uid)
     end = await wait_and_show(session, target, instance, limit=limit, judge=judge_cancelled)
     found = entry_of(end, running.uid) if end else None
@@ -78,7 +78,7 @@ async def _wait(session: Session, instance: JsonObject, running: Run, limit: int
     say(f"plan {running.plan} of instance {target.key} has ended with {status_of(entry)}{message}")
 
 
-def _too_late(now: JsonObject, seen: Run) -> str:
+def _too_late(now: JsonObject, seen: RunId) -> str:
     newer = active(now)
     text = f"the run of plan {seen.plan} of instance {_key(now)} ended before it was cancelled"
     if newer is None:

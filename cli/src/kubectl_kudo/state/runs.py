@@ -20,17 +20,17 @@ TERMINAL = frozenset({COMPLETE, FATAL_ERROR})
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunId:
     """One execution of a plan; both are empty where nothing is scheduled."""
 
     plan: str = ""
     uid: str = ""
 
 
-def scheduled(instance: JsonObject) -> Run:
+def scheduled(instance: JsonObject) -> RunId:
     """Return what `spec.planExecution` names."""
     execution = (instance.get("spec") or {}).get("planExecution") or {}
-    return Run(execution.get("planName") or "", execution.get("uid") or "")
+    return RunId(execution.get("planName") or "", execution.get("uid") or "")
 
 
 def entries(instance: JsonObject) -> dict[str, JsonObject]:
@@ -54,7 +54,7 @@ def entry_of(instance: JsonObject, uid: str) -> tuple[str, JsonObject] | None:
     return next(found, None) if uid else None
 
 
-def active(instance: JsonObject) -> Run | None:
+def active(instance: JsonObject) -> RunId | None:
     """Return the run in progress: scheduled, and not ended under that same uid."""
     run = scheduled(instance)
     if not run.plan:

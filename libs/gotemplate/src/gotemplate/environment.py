@@ -17,7 +17,7 @@ from gotemplate.errors import LimitError, TemplateError
 from gotemplate.functions import CHANGING, Function, Policy, from_callable, table
 from gotemplate.functions.data.dicts import snapshot
 from gotemplate.golang.values import NO_VALUE, clean
-from gotemplate.limits import Limits, Run
+from gotemplate.limits import Limits, Rendering
 from gotemplate.parse import nodes
 from gotemplate.parse.parser import parse_tree
 from gotemplate.sources import Sources
@@ -63,7 +63,7 @@ class Template:
         Raises:
             TemplateError: the template failed or exceeded a limit; nothing else is raised.
         """
-        run = Run(self._limits, expired, self._sources)
+        run = Rendering(self._limits, expired, self._sources)
         out: list[str] = []
         code = self._codes[self.tree.name]
         slots: list[object] = [NO_VALUE] * code.slots
@@ -85,7 +85,7 @@ class Template:
             reason = f"internal error: {type(error).__name__}: {error}"
             raise TemplateError(self.tree.name, reason) from error
 
-    def _output(self, run: Run, parts: list[str]) -> str:
+    def _output(self, run: Rendering, parts: list[str]) -> str:
         """Join what was written, unless it is too long."""
         run.check("output", sum(map(len, parts)))
         text = clean("".join(parts))

@@ -90,7 +90,7 @@ class Located(Protocol):
     def pos(self) -> int: ...
 
 
-class Run:
+class Rendering:
     """Account for one rendering. Not shared between threads; every rendering has its own.
 
     `stopped_at` is the argument that the last `and` or `or` ended at, which errors name.

@@ -7,7 +7,7 @@ from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core.arguments import Args, seconds
 from kubectl_kudo.core.command import Command, find
 from kubectl_kudo.core.errors import UsageError
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 
 
 def parsed(*argv: str) -> Args:
@@ -110,12 +110,12 @@ def test_other_times_are_refused(text: str) -> None:
         (["plan", "cancel"], 'required flag(s) "instance" not set'),
     ],
 )
-def test_wrong_flags_are_named(run: Run, argv: list[str], text: str) -> None:
+def test_wrong_flags_are_named(run: Cli, argv: list[str], text: str) -> None:
     ran = run(*argv)
     assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
 
 
-def test_an_unknown_command_is_an_error_with_a_hint(run: Run) -> None:
+def test_an_unknown_command_is_an_error_with_a_hint(run: Cli) -> None:
     ran = run("brew")
     assert ran.code == 255
     assert ran.err == (
@@ -123,7 +123,7 @@ def test_an_unknown_command_is_an_error_with_a_hint(run: Run) -> None:
     )
 
 
-def test_an_unknown_command_of_a_group_is_an_error_too(run: Run) -> None:
+def test_an_unknown_command_of_a_group_is_an_error_too(run: Cli) -> None:
     ran = run("plan", "statsu", "--instance", "tea")
     assert ran.code == 255
     assert ran.err == (
@@ -134,7 +134,7 @@ def test_an_unknown_command_of_a_group_is_an_error_too(run: Run) -> None:
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["help"], ["-h"]])
-def test_without_a_command_the_help_is_printed(run: Run, argv: list[str]) -> None:
+def test_without_a_command_the_help_is_printed(run: Cli, argv: list[str]) -> None:
     ran = run(*argv)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("usage: kubectl-kudo <command> [flags]\n")
@@ -142,7 +142,7 @@ def test_without_a_command_the_help_is_printed(run: Run, argv: list[str]) -> Non
 
 
 @pytest.mark.parametrize("argv", [["plan"], ["plan", "--help"], ["help", "plan"]])
-def test_a_group_alone_prints_its_help(run: Run, argv: list[str]) -> None:
+def test_a_group_alone_prints_its_help(run: Cli, argv: list[str]) -> None:
     ran = run(*argv)
     assert ran.code == 0
     assert "\n  trigger " in ran.out
@@ -155,7 +155,7 @@ def test_a_group_alone_prints_its_help(run: Run, argv: list[str]) -> None:
         *("plan status", "plan history", "plan trigger", "plan wait", "plan cancel"),
     ],
 )
-def test_every_command_has_a_sentence_flags_and_an_example(run: Run, words: str) -> None:
+def test_every_command_has_a_sentence_flags_and_an_example(run: Cli, words: str) -> None:
     ran = run(*words.split(), "--help")
     assert ran.code == 0
     assert ran.out == run("help", *words.split()).out
@@ -168,11 +168,11 @@ def test_every_command_has_a_sentence_flags_and_an_example(run: Run, words: str)
     assert "--no-" not in ran.out
 
 
-def test_required_flags_are_not_asked_for_when_help_is_wanted(run: Run) -> None:
+def test_required_flags_are_not_asked_for_when_help_is_wanted(run: Cli) -> None:
     assert run("uninstall", "-h").code == 0
 
 
-def test_the_version_flag_is_short(run: Run) -> None:
+def test_the_version_flag_is_short(run: Cli) -> None:
     assert run("--version").out == f"kubectl-kudo version {__version__}\n"
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "Tea", "tea-"])
-def test_names_that_no_object_can_have_are_not_sent(kudo: Run, api: FakeApi, name: str) -> None:
+def test_names_that_no_object_can_have_are_not_sent(kudo: Cli, api: FakeApi, name: str) -> None:
     ran = kudo("uninstall", "--instance", name)
     assert ran.code == 255
     assert f'the instance name "{name}" is not possible' in ran.err
@@ -15,19 +15,19 @@ def test_names_that_no_object_can_have_are_not_sent(kudo: Run, api: FakeApi, nam
 
 
 def test_the_namespace_is_that_of_the_chosen_context_or_of_the_flag(
-    kudo: Run, api: FakeApi
+    kudo: Cli, api: FakeApi
 ) -> None:
     assert 'namespace "default"' in kudo("get", "all", "--context", "other").out
     assert 'namespace "pantry"' in kudo("-n", "pantry", "get", "all", "--context", "other").out
 
 
-def test_an_unknown_context_is_an_error(kudo: Run, api: FakeApi) -> None:
+def test_an_unknown_context_is_an_error(kudo: Cli, api: FakeApi) -> None:
     ran = kudo("get", "all", "--context", "none")
     assert ran.code == 255
     assert "none" in ran.err
 
 
-def test_missing_crds_are_named_one_by_one(kudo: Run, api: FakeApi) -> None:
+def test_missing_crds_are_named_one_by_one(kudo: Cli, api: FakeApi) -> None:
     api.served = ["instances"]
     ran = kudo("get", "all")
     assert ran.code == 255
@@ -37,18 +37,18 @@ def test_missing_crds_are_named_one_by_one(kudo: Run, api: FakeApi) -> None:
     assert kudo("get", "all", "--validate-install=false").code == 0
 
 
-def test_who_may_not_read_discovery_is_let_through(kudo: Run, api: FakeApi) -> None:
+def test_who_may_not_read_discovery_is_let_through(kudo: Cli, api: FakeApi) -> None:
     api.refusals["GET", "discovery"] = (403, "forbidden")
     assert kudo("get", "all").code == 0
 
 
-def test_what_is_forbidden_is_told_in_the_words_of_the_api_server(kudo: Run, api: FakeApi) -> None:
+def test_what_is_forbidden_is_told_in_the_words_of_the_api_server(kudo: Cli, api: FakeApi) -> None:
     api.refusals["GET", "instances"] = (403, 'instances.kudo.dev is forbidden: User "tea"')
     ran = kudo("get", "instances")
     assert ran.err == 'Error: instances.kudo.dev is forbidden: User "tea"\n'
 
 
-def test_warnings_of_the_api_server_go_to_stderr_once(kudo: Run, api: FakeApi) -> None:
+def test_warnings_of_the_api_server_go_to_stderr_once(kudo: Cli, api: FakeApi) -> None:
     api.warning = "tea is deprecated"
     ran = kudo("get", "all", "-o", "json")
     assert ran.out == "[]\n"
@@ -56,7 +56,7 @@ def test_warnings_of_the_api_server_go_to_stderr_once(kudo: Run, api: FakeApi) -
 
 
 def test_the_warning_about_the_name_of_our_finalizer_is_kept_from_users(
-    kudo: Run, api: FakeApi
+    kudo: Cli, api: FakeApi
 ) -> None:
     api.warning = (
         'metadata.finalizers: "kudo.dev.instance.cleanup": prefer a domain-qualified finalizer name'

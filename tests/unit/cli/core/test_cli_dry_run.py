@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.unit.cli.conftest import Run, running
+from tests.unit.cli.conftest import Cli, running
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
@@ -40,14 +40,14 @@ CLIENT, SERVER = "--dry-run=client", "--dry-run=server"
     ],
 )
 def test_a_dry_run_that_makes_no_sense_is_refused(
-    kudo: Run, pot: FakeApi, argv: list[str], text: str
+    kudo: Cli, pot: FakeApi, argv: list[str], text: str
 ) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", *argv)
     assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
     assert pot.requests == []
 
 
-def test_no_dry_run_is_no_dry_run(kudo: Run, pot: FakeApi) -> None:
+def test_no_dry_run_is_no_dry_run(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "--dry-run=none")
     assert ran.out == "Instance tea was updated.\n"
     assert pot.writes() == ["PATCH instances/tea"]
@@ -57,7 +57,7 @@ def test_no_dry_run_is_no_dry_run(kudo: Run, pot: FakeApi) -> None:
 
 
 def test_an_install_says_what_would_be_created_and_run(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT, "--wait")
     assert (ran.code, ran.err) == (0, "")
@@ -71,7 +71,7 @@ def test_an_install_says_what_would_be_created_and_run(
 
 
 def test_an_install_beside_what_is_there_creates_the_instance_alone(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     kudo("install", str(package), "--skip-instance")
     api.requests.clear()
@@ -84,7 +84,7 @@ def test_an_install_beside_what_is_there_creates_the_instance_alone(
     assert api.writes() == []
 
 
-def test_what_a_new_version_would_renew_is_said(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_what_a_new_version_would_renew_is_said(kudo: Cli, api: FakeApi, package: Path) -> None:
     old = api.add("operators", {"metadata": {"name": "teapot"}, "spec": {"description": "old"}})
     ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
     assert ran.out.endswith("operator kitchen/teapot updated (dry run)\n")
@@ -102,7 +102,7 @@ def test_what_a_new_version_would_renew_is_said(kudo: Run, api: FakeApi, package
     ],
 )
 def test_a_change_says_which_plan_it_would_run(
-    kudo: Run, pot: FakeApi, argv: list[str], said: list[str]
+    kudo: Cli, pot: FakeApi, argv: list[str], said: list[str]
 ) -> None:
     before = copy.deepcopy(pot.objects)
     ran = kudo(*argv, *INSTANCE, CLIENT)
@@ -111,14 +111,14 @@ def test_a_change_says_which_plan_it_would_run(
     assert (pot.writes(), pot.objects) == ([], before)
 
 
-def test_uninstall_names_the_cleanup_that_would_run(kudo: Run, pot: FakeApi) -> None:
+def test_uninstall_names_the_cleanup_that_would_run(kudo: Cli, pot: FakeApi) -> None:
     pot.objects["instances", "tea"]["metadata"]["finalizers"] = ["kudo.dev.instance.cleanup"]
     ran = kudo("uninstall", *INSTANCE, CLIENT, "--wait")
     assert ran.out.splitlines()[-1] == "plan cleanup would run first"
     assert pot.names("instances") == ["tea"]
 
 
-def test_a_cancel_is_judged_for_the_run_in_progress(kudo: Run, pot: FakeApi) -> None:
+def test_a_cancel_is_judged_for_the_run_in_progress(kudo: Cli, pot: FakeApi) -> None:
     running(pot)
     ran = kudo("plan", "cancel", *INSTANCE, CLIENT, "--wait")
     assert (ran.code, ran.out) == (0, "Cancelled deploy plan of kitchen/tea instance (dry run)\n")
@@ -126,7 +126,7 @@ def test_a_cancel_is_judged_for_the_run_in_progress(kudo: Run, pot: FakeApi) -> 
 
 
 def test_an_upgrade_is_judged_by_the_version_that_it_would_bring(
-    kudo: Run, pot: FakeApi, package: Path
+    kudo: Cli, pot: FakeApi, package: Path
 ) -> None:
     ran = kudo("upgrade", str(package), *INSTANCE, "-p", "MILK=soy", CLIENT)
     assert (ran.code, ran.err) == (0, "")
@@ -139,7 +139,7 @@ def test_an_upgrade_is_judged_by_the_version_that_it_would_bring(
 
 
 def test_an_upgrade_says_what_could_not_come_with_it(
-    kudo: Run, pot: FakeApi, package: Path
+    kudo: Cli, pot: FakeApi, package: Path
 ) -> None:
     ran = kudo("upgrade", str(package), *INSTANCE, "-p", "TEA=green", CLIENT, "--wait")
     assert ran.code == 0
@@ -179,7 +179,7 @@ def test_an_upgrade_says_what_could_not_come_with_it(
     ],
 )
 def test_a_denial_has_reason_and_words_of_the_webhook(
-    kudo: Run, pot: FakeApi, argv: list[str], reason: str, words: str
+    kudo: Cli, pot: FakeApi, argv: list[str], reason: str, words: str
 ) -> None:
     pot.objects["instances", "tea"]["spec"]["parameters"]["POT"] = "iron"
     ran = kudo(*argv, *INSTANCE, CLIENT, "-o", "yaml")
@@ -188,13 +188,13 @@ def test_a_denial_has_reason_and_words_of_the_webhook(
     assert pot.writes() == []
 
 
-def test_all_that_is_wrong_is_said(kudo: Run, pot: FakeApi) -> None:
+def test_all_that_is_wrong_is_said(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=two", "-p", "CUP=2", CLIENT)
     assert len(ran.err.splitlines()) == 2
     assert 'parameter "CUPS" has an invalid value "two"' in ran.err
 
 
-def test_a_second_plan_is_denied_while_one_runs(kudo: Run, pot: FakeApi) -> None:
+def test_a_second_plan_is_denied_while_one_runs(kudo: Cli, pot: FakeApi) -> None:
     running(pot)
     ran = kudo("plan", "trigger", *INSTANCE, "--name", "brew", CLIENT)
     assert ran.code == 255
@@ -203,7 +203,7 @@ def test_a_second_plan_is_denied_while_one_runs(kudo: Run, pot: FakeApi) -> None
     assert again.code == 0
 
 
-def test_an_instance_without_its_version_is_denied(kudo: Run, pot: FakeApi) -> None:
+def test_an_instance_without_its_version_is_denied(kudo: Cli, pot: FakeApi) -> None:
     del pot.objects["operatorversions", VERSION]
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", CLIENT)
     assert ran.err == (
@@ -212,14 +212,14 @@ def test_an_instance_without_its_version_is_denied(kudo: Run, pot: FakeApi) -> N
     )
 
 
-def test_warnings_of_the_rules_are_shown(kudo: Run, pot: FakeApi) -> None:
+def test_warnings_of_the_rules_are_shown(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "-p", "TEA=green", CLIENT)
     assert ran.code == 0
     assert ran.err.startswith("Warning: plan 'brew' of TEA runs; nothing else applies the change")
 
 
 def test_an_instance_that_is_there_keeps_another_from_being_installed(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     kudo("install", str(package), "-p", "TEA=mint")
     ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
@@ -231,7 +231,7 @@ def test_an_instance_that_is_there_keeps_another_from_being_installed(
 
 
 def test_the_objects_of_an_install_are_those_that_would_be_sent(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     argv = ["install", str(package), "-p", "TEA=mint"]
     ran = kudo(*argv, CLIENT, "-o", "yaml")
@@ -248,7 +248,7 @@ def test_the_objects_of_an_install_are_those_that_would_be_sent(
 
 
 def test_the_object_of_a_change_is_the_instance_as_it_would_be_sent(
-    kudo: Run, pot: FakeApi
+    kudo: Cli, pot: FakeApi
 ) -> None:
     pot.objects["instances", "tea"]["metadata"]["managedFields"] = [{}]
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", CLIENT, "-o", "json")
@@ -265,7 +265,7 @@ def test_the_object_of_a_change_is_the_instance_as_it_would_be_sent(
 # Without a cluster
 
 
-def test_a_package_can_be_tried_where_there_is_no_cluster(run: Run, package: Path) -> None:
+def test_a_package_can_be_tried_where_there_is_no_cluster(run: Cli, package: Path) -> None:
     ran = run("install", str(package), "-p", "TEA=mint", "-n", "pantry", CLIENT)
     assert ran.code == 0
     assert ran.err.startswith("No cluster could be asked, so only the package is judged: ")
@@ -277,14 +277,14 @@ def test_a_package_can_be_tried_where_there_is_no_cluster(run: Run, package: Pat
     )
 
 
-def test_without_a_cluster_there_is_still_data(run: Run, package: Path) -> None:
+def test_without_a_cluster_there_is_still_data(run: Cli, package: Path) -> None:
     ran = run("install", str(package), "--skip-instance", CLIENT, "-o", "json")
     assert [obj["kind"] for obj in json.loads(ran.out)] == ["Operator", "OperatorVersion"]
     assert json.loads(ran.out)[0]["metadata"]["namespace"] == "default"
 
 
 def test_a_cluster_that_does_not_answer_is_no_cluster(
-    kudo: Run, api: FakeApi, package: Path, tmp_path: Path
+    kudo: Cli, api: FakeApi, package: Path, tmp_path: Path
 ) -> None:
     config = tmp_path / "kubeconfig"
     config.write_text(config.read_text().replace(api.url, "http://127.0.0.1:9"))
@@ -295,7 +295,7 @@ def test_a_cluster_that_does_not_answer_is_no_cluster(
     assert kudo("install", str(package), "-p", "TEA=mint", SERVER).code == 255
 
 
-def test_without_a_cluster_what_is_wrong_is_still_found(run: Run, package: Path) -> None:
+def test_without_a_cluster_what_is_wrong_is_still_found(run: Cli, package: Path) -> None:
     ran = run("install", str(package), CLIENT)
     assert ran.code == 255
     assert "missing required parameters during installation: TEA" in ran.err

@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_kudo.core.dry_run import merged, patched
 from kubectl_kudo.core.errors import CliError
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
@@ -48,7 +48,7 @@ def store(api: FakeApi, parameters: JsonObject, version: JsonObject) -> None:
 
 
 def test_an_instance_that_cannot_be_read_is_denied_as_by_the_webhook(
-    kudo: Run, api: FakeApi
+    kudo: Cli, api: FakeApi
 ) -> None:
     store(api, {"TEA": 1}, {"plans": {"deploy": {}}})
     ran = kudo(*UPDATE)
@@ -59,14 +59,14 @@ def test_an_instance_that_cannot_be_read_is_denied_as_by_the_webhook(
     )
 
 
-def test_a_version_that_cannot_be_read_is_named(kudo: Run, api: FakeApi) -> None:
+def test_a_version_that_cannot_be_read_is_named(kudo: Cli, api: FakeApi) -> None:
     store(api, {}, {"plans": []})
     ran = kudo(*UPDATE)
     assert ran.code == 255
     assert ran.err.startswith("Error: OperatorVersion kitchen/teapot-1 cannot be read: ")
 
 
-def test_what_may_not_be_read_is_no_denial(kudo: Run, api: FakeApi) -> None:
+def test_what_may_not_be_read_is_no_denial(kudo: Cli, api: FakeApi) -> None:
     store(api, {}, {"plans": {"deploy": {}}})
     api.refusals["GET", "operatorversions"] = (403, "operatorversions is forbidden")
     assert kudo(*UPDATE).err == "Error: operatorversions is forbidden\n"

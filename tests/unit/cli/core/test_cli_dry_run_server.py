@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import Run, running
+from tests.unit.cli.conftest import Cli, running
 from tests.unit.cli.fake_api import FakeApi
 
 VERSION = "teapot-2.1.0-0.3.0"
@@ -14,7 +14,7 @@ INSTANCE = ("--instance", "tea")
 SERVER = "--dry-run=server"
 
 
-def test_the_server_is_asked_and_stores_nothing(kudo: Run, pot: FakeApi) -> None:
+def test_the_server_is_asked_and_stores_nothing(kudo: Cli, pot: FakeApi) -> None:
     before = copy.deepcopy(pot.objects)
     pot.plan = "brew"
     ran = kudo("update", *INSTANCE, "-p", "TEA=green", SERVER, "--wait")
@@ -32,7 +32,7 @@ def test_the_server_is_asked_and_stores_nothing(kudo: Run, pot: FakeApi) -> None
         (["uninstall"], "DELETE"),
     ],
 )
-def test_every_write_is_a_dry_run(kudo: Run, pot: FakeApi, argv: list[str], method: str) -> None:
+def test_every_write_is_a_dry_run(kudo: Cli, pot: FakeApi, argv: list[str], method: str) -> None:
     running(pot)
     before = copy.deepcopy(pot.objects)
     ran = kudo(*argv, *INSTANCE, SERVER)
@@ -42,21 +42,21 @@ def test_every_write_is_a_dry_run(kudo: Run, pot: FakeApi, argv: list[str], meth
     assert pot.objects == before
 
 
-def test_without_the_webhook_the_plan_is_not_known(kudo: Run, pot: FakeApi) -> None:
+def test_without_the_webhook_the_plan_is_not_known(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "TEA=green", SERVER)
     assert ran.out.splitlines()[-1] == (
         "the reconciler would choose the plan: no webhook of KUDO answered"
     )
 
 
-def test_the_words_of_the_server_are_shown(kudo: Run, pot: FakeApi) -> None:
+def test_the_words_of_the_server_are_shown(kudo: Cli, pot: FakeApi) -> None:
     pot.refusals["PATCH", "instances"] = (403, "admission webhook denied the request: no tea")
     ran = kudo("update", *INSTANCE, "-p", "TEA=green", SERVER)
     assert (ran.code, ran.err) == (255, "Error: admission webhook denied the request: no tea\n")
 
 
 def test_what_the_server_cannot_judge_is_judged_by_the_same_rules(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     ran = kudo("install", str(package), "-p", "TEA=mint", SERVER)
     assert ran.code == 0
@@ -71,7 +71,7 @@ def test_what_the_server_cannot_judge_is_judged_by_the_same_rules(
     )
 
 
-def test_an_installed_version_lets_the_server_judge(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_an_installed_version_lets_the_server_judge(kudo: Cli, api: FakeApi, package: Path) -> None:
     kudo("install", str(package), "--skip-instance")
     api.requests.clear()
     api.plan = "deploy"
@@ -82,7 +82,7 @@ def test_an_installed_version_lets_the_server_judge(kudo: Run, api: FakeApi, pac
 
 
 def test_an_upgrade_through_the_server_leaves_everything_as_it_is(
-    kudo: Run, pot: FakeApi, package: Path
+    kudo: Cli, pot: FakeApi, package: Path
 ) -> None:
     before = copy.deepcopy(pot.objects)
     ran = kudo("upgrade", str(package), *INSTANCE, SERVER)
@@ -92,7 +92,7 @@ def test_an_upgrade_through_the_server_leaves_everything_as_it_is(
     assert pot.objects == before
 
 
-def test_a_refused_dry_run_takes_nothing_back(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_a_refused_dry_run_takes_nothing_back(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.refusals["POST", "operatorversions"] = (403, "no versions today")
     ran = kudo("install", str(package), "-p", "TEA=mint", SERVER)
     assert ran.err == (

@@ -11,7 +11,7 @@ from kubectl_kudo import __main__ as entry
 from kubectl_kudo.core.errors import CliError, describe, listed
 from kubeio.errors import ConfigError, ConnectionLost, error_from_status
 from kudo.problems import InvalidInput, KudoError, Problem
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 
 NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are accepted"
 
@@ -113,13 +113,13 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
     ],
 )
 def test_wrong_arguments_are_told_in_the_words_of_the_original(
-    run: Run, argv: list[str], text: str
+    run: Cli, argv: list[str], text: str
 ) -> None:
     ran = run(*argv)
     assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
 
 
-def test_a_parameter_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> None:
+def test_a_parameter_file_that_cannot_be_read_is_named(run: Cli, tmp_path: Path) -> None:
     ran = run("update", "--instance", "tea", "-P", str(tmp_path / "none.yaml"), "-p", "A")
     assert ran.err == (
         "Error: could not parse parameters: error reading from parameter file "
@@ -127,13 +127,13 @@ def test_a_parameter_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path)
     )
 
 
-def test_a_parameter_file_with_null_names_file_and_key(run: Run, tmp_path: Path) -> None:
+def test_a_parameter_file_with_null_names_file_and_key(run: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("CUPS: null\n")
     ran = run("update", "--instance", "tea", "-P", str(tmp_path / "p.yaml"))
     assert f"parameter file {tmp_path}/p.yaml: CUPS has a null value" in ran.err
 
 
-def test_a_missing_package_names_the_path(run: Run, tmp_path: Path) -> None:
+def test_a_missing_package_names_the_path(run: Cli, tmp_path: Path) -> None:
     ran = run("install", f"{tmp_path}/none")
     assert ran.code == 255
     assert ran.err == (
@@ -142,7 +142,7 @@ def test_a_missing_package_names_the_path(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_everything_that_is_wrong_with_a_package_is_listed(run: Run, tmp_path: Path) -> None:
+def test_everything_that_is_wrong_with_a_package_is_listed(run: Cli, tmp_path: Path) -> None:
     (tmp_path / "pot").mkdir()
     ran = run("install", f"{tmp_path}/pot")
     assert ran.err == (
@@ -152,25 +152,25 @@ def test_everything_that_is_wrong_with_a_package_is_listed(run: Run, tmp_path: P
     )
 
 
-def test_a_bare_word_is_no_folder(run: Run, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bare_word_is_no_folder(run: Cli, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(package.parent)
     ran = run("install", "teapot")
     assert "repositories are not supported by this version" in ran.err
     assert "for the folder of that name write ./teapot" in ran.err
 
 
-def test_an_address_is_no_package_yet(run: Run) -> None:
+def test_an_address_is_no_package_yet(run: Cli) -> None:
     assert "URLs are not supported" in run("install", "https://example.com/pot.tgz").err
 
 
-def test_no_kubeconfig_is_an_error_with_a_hint(run: Run) -> None:
+def test_no_kubeconfig_is_an_error_with_a_hint(run: Cli) -> None:
     ran = run("get", "all")
     assert ran.code == 255
     assert ran.err.startswith("Error: cannot use the cluster's configuration: no kubeconfig: ")
     assert "--kubeconfig" in ran.err
 
 
-def test_a_cluster_that_does_not_answer_is_named(run: Run, tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_answer_is_named(run: Cli, tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text(
         "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
@@ -182,7 +182,7 @@ def test_a_cluster_that_does_not_answer_is_named(run: Run, tmp_path: Path) -> No
     assert "127.0.0.1" in ran.err
 
 
-def test_a_bug_keeps_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_keeps_its_traceback(run: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
@@ -191,7 +191,7 @@ def test_a_bug_keeps_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         run("version")
 
 
-def test_an_interrupt_ends_quietly_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_quietly_with_130(run: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import KUBECONFIG, Ran, Run
+from tests.unit.cli.conftest import KUBECONFIG, Cli, Ran
 from tests.unit.cli.init.init_api import InitApi
 
 
@@ -17,7 +17,7 @@ def server() -> Iterator[InitApi]:
 
 
 @pytest.fixture
-def init(run: Run, server: InitApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def init(run: Cli, server: InitApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     """Return a function that runs `kubectl kudo init` against that server."""
     path = tmp_path / "kubeconfig"
     path.write_text(KUBECONFIG.format(url=server.url))

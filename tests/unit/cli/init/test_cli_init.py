@@ -8,7 +8,7 @@ import yaml
 from kubectl_kudo.init.kinds import CONFIGURATION
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.init.init_api import (
     BUILT_IN,
     HOOK,
@@ -37,7 +37,7 @@ def patched(server: InitApi) -> list[str]:
 # Installation
 
 
-def test_everything_is_applied_in_the_order_of_the_manifests(init: Run, server: InitApi) -> None:
+def test_everything_is_applied_in_the_order_of_the_manifests(init: Cli, server: InitApi) -> None:
     ran = init(BUILT_IN)
 
     assert (ran.code, ran.err, ran.out.splitlines()) == (0, "", STEPS)
@@ -55,7 +55,7 @@ def test_everything_is_applied_in_the_order_of_the_manifests(init: Run, server: 
     assert sorted(order, key=writes.index) == order
 
 
-def test_waiting_tells_what_keeps_the_pods_from_starting(init: Run, server: InitApi) -> None:
+def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: InitApi) -> None:
     server.unavailable.add("kudo-webhook")
     waiting = {"reason": "ImagePullBackOff", "message": "cannot pull"}
     pod = {
@@ -75,7 +75,7 @@ def test_waiting_tells_what_keeps_the_pods_from_starting(init: Run, server: Init
     )
 
 
-def test_the_command_can_be_repeated(init: Run, server: InitApi) -> None:
+def test_the_command_can_be_repeated(init: Cli, server: InitApi) -> None:
     init(BUILT_IN)
     before = set(server.objects)
 
@@ -85,7 +85,7 @@ def test_the_command_can_be_repeated(init: Run, server: InitApi) -> None:
     assert set(server.objects) == before
 
 
-def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Run, server: InitApi) -> None:
+def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Cli, server: InitApi) -> None:
     ran = init(BUILT_IN, "--wait")
     assert (ran.code, ran.out.splitlines()) == (0, STEPS + WAITED)
 
@@ -102,34 +102,34 @@ def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Run, server: In
     ],
 )
 def test_waiting_tells_why_the_webhook_is_not_asked(
-    init: Run, server: InitApi, judgement: tuple[int, str, str] | None, text: str
+    init: Cli, server: InitApi, judgement: tuple[int, str, str] | None, text: str
 ) -> None:
     server.judgement = judgement
     ran = init(BUILT_IN, "--wait", "--wait-timeout=1")
     assert ran.err == f"Error: watch timed out, readiness uncertain: after 1s, {text}\n"
 
 
-def test_the_crds_alone_need_nothing_else(init: Run, server: InitApi) -> None:
+def test_the_crds_alone_need_nothing_else(init: Cli, server: InitApi) -> None:
     ran = init("--crd-only")
     assert (ran.code, ran.out) == (0, "✅ installed crds\n")
     assert {path.split("/")[-2] for path in server.objects} == {"customresourcedefinitions"}
 
 
-def test_with_output_the_manifests_are_printed_and_installed(init: Run, server: InitApi) -> None:
+def test_with_output_the_manifests_are_printed_and_installed(init: Cli, server: InitApi) -> None:
     ran = init(BUILT_IN, "-o", "yaml")
     printed = [obj for obj in yaml.safe_load_all(ran.out) if obj]
     assert len(printed) == len(server.objects)
     assert ran.err.splitlines() == STEPS
 
 
-def test_with_cert_manager_its_objects_are_applied(init: Run, server: InitApi) -> None:
+def test_with_cert_manager_its_objects_are_applied(init: Cli, server: InitApi) -> None:
     server.cert_manager = True
     assert init().code == 0
     assert server.names("certificates") == {"kudo-webhook", "kudo-webhook-ca"}
 
 
 def test_a_webhook_of_cert_manager_that_does_not_answer_is_told_with_its_object(
-    init: Run, server: InitApi
+    init: Cli, server: InitApi
 ) -> None:
     server.cert_manager = True
     text = (
@@ -144,7 +144,7 @@ def test_a_webhook_of_cert_manager_that_does_not_answer_is_told_with_its_object(
     )
 
 
-def test_an_object_whose_write_is_not_answered_is_named(init: Run, server: InitApi) -> None:
+def test_an_object_whose_write_is_not_answered_is_named(init: Cli, server: InitApi) -> None:
     server.silent = ("deployments/kudo-webhook",)
 
     [line] = init(BUILT_IN, "--request-timeout=1").err.splitlines()
@@ -156,7 +156,7 @@ def test_an_object_whose_write_is_not_answered_is_named(init: Run, server: InitA
 
 @pytest.mark.parametrize(("flags", "seconds"), [((), 75.0), (("--request-timeout=5",), 5.0)])
 def test_a_request_may_take_longer_than_the_api_server_gives_it(
-    init: Run, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], seconds: float
+    init: Cli, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], seconds: float
 ) -> None:
     given: list[float] = []
 
@@ -175,7 +175,7 @@ def test_a_request_may_take_longer_than_the_api_server_gives_it(
 
 
 def test_where_the_certificate_comes_from_is_changed_by_an_upgrade_only(
-    init: Run, server: InitApi
+    init: Cli, server: InitApi
 ) -> None:
     server.cert_manager = True
     init(BUILT_IN)
@@ -190,7 +190,7 @@ def test_where_the_certificate_comes_from_is_changed_by_an_upgrade_only(
     assert server.names("certificates") == server.names("issuers") == set()
 
 
-def test_what_the_api_server_refuses_is_told_with_the_object(init: Run, server: InitApi) -> None:
+def test_what_the_api_server_refuses_is_told_with_the_object(init: Cli, server: InitApi) -> None:
     server.refusals["clusterroles/kudo-reconciler-workloads"] = (403, "attempting to grant secrets")
     ran = init(BUILT_IN)
     assert ran.err == (
@@ -199,7 +199,7 @@ def test_what_the_api_server_refuses_is_told_with_the_object(init: Run, server: 
     )
 
 
-def test_an_upgrade_changes_the_images(init: Run, server: InitApi) -> None:
+def test_an_upgrade_changes_the_images(init: Cli, server: InitApi) -> None:
     init(BUILT_IN)
     assert init(BUILT_IN, "--upgrade", "--version=9").code == 0
     containers = server.find("deployments/kudo-reconciler")["spec"]["template"]["spec"][
@@ -212,7 +212,7 @@ def test_an_upgrade_changes_the_images(init: Run, server: InitApi) -> None:
 
 
 def test_the_old_manager_is_stopped_before_ours_works_and_removed_after(
-    init: Run, server: InitApi
+    init: Cli, server: InitApi
 ) -> None:
     old_manager(server)
     replicas: list[int] = []
@@ -239,7 +239,7 @@ def test_the_old_manager_is_stopped_before_ours_works_and_removed_after(
     assert OLD_CONFIGURATION not in server.objects
 
 
-def test_the_old_manager_goes_on_while_ours_cannot_start(init: Run, server: InitApi) -> None:
+def test_the_old_manager_goes_on_while_ours_cannot_start(init: Cli, server: InitApi) -> None:
     old_manager(server)
     server.unavailable.add("kudo-webhook")
 
@@ -250,7 +250,7 @@ def test_the_old_manager_goes_on_while_ours_cannot_start(init: Run, server: Init
     assert "kudo-reconciler" not in server.names("deployments")
 
 
-def test_the_old_webhook_stays_while_ours_is_not_asked(init: Run, server: InitApi) -> None:
+def test_the_old_webhook_stays_while_ours_is_not_asked(init: Cli, server: InitApi) -> None:
     old_manager(server)
     server.judgement = (500, "InternalError", "failed calling webhook")
 
@@ -260,11 +260,11 @@ def test_the_old_webhook_stays_while_ours_is_not_asked(init: Run, server: InitAp
     assert {OLD_MANAGER, OLD_CONFIGURATION} <= set(server.objects)
 
 
-def test_without_an_old_manager_take_over_installs(init: Run, server: InitApi) -> None:
+def test_without_an_old_manager_take_over_installs(init: Cli, server: InitApi) -> None:
     assert init(BUILT_IN, "--take-over").out.splitlines() == STEPS
 
 
-def test_what_a_former_version_needed_is_removed(init: Run, server: InitApi) -> None:
+def test_what_a_former_version_needed_is_removed(init: Cli, server: InitApi) -> None:
     labels = {
         "app.kubernetes.io/managed-by": "kubectl-kudo",
         "app.kubernetes.io/part-of": "kudo",

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kubectl_kudo import __version__
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.imports import imported
 
 JsonObject = dict[str, Any]
@@ -83,17 +83,17 @@ _TWO = (
     ],
 )
 def test_flags_that_do_not_fit_together_are_refused_in_the_words_of_the_original(
-    run: Run, line: str, text: str
+    run: Cli, line: str, text: str
 ) -> None:
     ran = run("init", *line.split())
     assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
 
 
-def test_client_only_has_nothing_to_do(run: Run) -> None:
+def test_client_only_has_nothing_to_do(run: Cli) -> None:
     assert run("init", "--client-only").out == "nothing to do: this plugin keeps no files\n"
 
 
-def manifests(run: Run, *flags: str) -> list[JsonObject]:
+def manifests(run: Cli, *flags: str) -> list[JsonObject]:
     ran = run("init", "--dry-run", "-o", "yaml", *flags)
     assert (ran.code, ran.err) == (0, "")
     assert "${" not in ran.out
@@ -115,7 +115,7 @@ def images(objects: list[JsonObject]) -> set[tuple[str, str]]:
     return {(container["image"], container["imagePullPolicy"]) for container in containers}
 
 
-def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Run) -> None:
+def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Cli) -> None:
     objects = manifests(run)
 
     kinds = [obj["kind"] for obj in objects]
@@ -135,14 +135,14 @@ def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Run) -> None:
     assert namespaces == {"kudo-system"}
 
 
-def test_the_labels_of_helm_are_replaced(run: Run) -> None:
+def test_the_labels_of_helm_are_replaced(run: Cli) -> None:
     for obj in manifests(run):
         labels = obj["metadata"]["labels"]
         assert labels["app.kubernetes.io/managed-by"] == "kubectl-kudo"
         assert "helm.sh" not in json.dumps(obj)
 
 
-def test_the_webhook_can_make_its_certificate(run: Run) -> None:
+def test_the_webhook_can_make_its_certificate(run: Cli) -> None:
     objects = manifests(run, "--unsafe-self-signed-webhook-ca")
 
     assert not {"Issuer", "Certificate"} & {obj["kind"] for obj in objects}
@@ -153,7 +153,7 @@ def test_the_webhook_can_make_its_certificate(run: Run) -> None:
     assert "annotations" not in mutating["metadata"]
 
 
-def test_another_namespace_is_named_everywhere_and_not_made(run: Run) -> None:
+def test_another_namespace_is_named_everywhere_and_not_made(run: Cli) -> None:
     objects = manifests(run, "-n", "kitchen")
 
     assert "Namespace" not in {obj["kind"] for obj in objects}
@@ -163,7 +163,7 @@ def test_another_namespace_is_named_everywhere_and_not_made(run: Run) -> None:
     assert "system:serviceaccount:kitchen:kudo-reconciler" in json.dumps(objects)
 
 
-def test_an_existing_account_is_bound_and_not_made(run: Run) -> None:
+def test_an_existing_account_is_bound_and_not_made(run: Cli) -> None:
     objects = manifests(run, "--service-account", "cook")
 
     accounts = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "ServiceAccount"}
@@ -197,13 +197,13 @@ def test_an_existing_account_is_bound_and_not_made(run: Run) -> None:
     ],
 )
 def test_images_are_those_that_the_flags_name(
-    run: Run, flags: tuple[str, ...], webhook: str, reconciler: str
+    run: Cli, flags: tuple[str, ...], webhook: str, reconciler: str
 ) -> None:
     objects = manifests(run, "--kudo-image-pull-policy", "Never", *flags)
     assert images(objects) == {(webhook, "Never"), (reconciler, "Never")}
 
 
-def test_the_crds_can_be_had_alone(run: Run) -> None:
+def test_the_crds_can_be_had_alone(run: Cli) -> None:
     objects = manifests(run, "--crd-only")
     assert [obj["metadata"]["name"] for obj in objects] == [
         "instances.kudo.dev",
@@ -212,7 +212,7 @@ def test_the_crds_can_be_had_alone(run: Run) -> None:
     ]
 
 
-def test_a_dry_run_without_output_names_the_objects(run: Run) -> None:
+def test_a_dry_run_without_output_names_the_objects(run: Cli) -> None:
     ran = run("init", "--dry-run")
     assert "deployment.apps/kudo-webhook applied (dry run)\n" in ran.out
     assert ran.err == "with -o yaml or -o json, the manifests are printed\n"

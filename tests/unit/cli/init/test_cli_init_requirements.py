@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo import __version__
-from tests.unit.cli.conftest import KUBECONFIG, Run
+from tests.unit.cli.conftest import KUBECONFIG, Cli
 from tests.unit.cli.init.init_api import BUILT_IN, SYSTEM, InitApi, of_helm, old_manager
 
 Change = Callable[[InitApi], object]
@@ -121,7 +121,7 @@ REQUIREMENTS = [
     ("change", "flags", "text"), REQUIREMENTS, ids=[text[:30] for _, _, text in REQUIREMENTS]
 )
 def test_what_is_in_the_way_is_told_before_anything_is_written(
-    init: Run, server: InitApi, change: Change, flags: str, text: str
+    init: Cli, server: InitApi, change: Change, flags: str, text: str
 ) -> None:
     change(server)
     ran = init(*flags.split())
@@ -130,21 +130,21 @@ def test_what_is_in_the_way_is_told_before_anything_is_written(
     assert (ran.code, ran.out, server.writes) == (255, "", [])
 
 
-def test_all_that_is_in_the_way_is_told_at_once(init: Run, server: InitApi) -> None:
+def test_all_that_is_in_the_way_is_told_at_once(init: Cli, server: InitApi) -> None:
     ran = init("--service-account=cook", "-n", "kitchen")
     headline, *problems = ran.err.splitlines()
     assert headline == "Error: failed to verify installation requirements:"
     assert [problem.split()[0] for problem in problems] == ["Namespace", "Service", "failed"]
 
 
-def test_rights_may_be_limited_to_names(init: Run, server: InitApi) -> None:
+def test_rights_may_be_limited_to_names(init: Cli, server: InitApi) -> None:
     no_right(server)
     server.named_rights = True
     assert init(BUILT_IN).code == 0
 
 
 def test_an_api_server_that_does_not_answer_is_told_in_one_line(
-    init: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    init: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "nowhere"
     path.write_text(KUBECONFIG.format(url="http://127.0.0.1:1"))

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
 
 
-def test_get_prints_names_as_a_tree(kudo: Run, installed: FakeApi) -> None:
+def test_get_prints_names_as_a_tree(kudo: Cli, installed: FakeApi) -> None:
     installed.add("instances", {"metadata": {"name": "milk"}, "spec": {}})
     ran = kudo("get", "instances")
     assert ran.out == (
@@ -17,7 +17,7 @@ def test_get_prints_names_as_a_tree(kudo: Run, installed: FakeApi) -> None:
     )
 
 
-def test_get_all_shows_parents_that_are_missing(kudo: Run, installed: FakeApi) -> None:
+def test_get_all_shows_parents_that_are_missing(kudo: Cli, installed: FakeApi) -> None:
     spec: JsonObject = {"operatorVersion": {"name": "gone-1"}}
     installed.add("instances", {"metadata": {"name": "milk"}, "spec": spec})
     spec = {"operatorVersion": {"name": "gone-2", "namespace": "default"}}
@@ -41,7 +41,7 @@ def test_get_all_shows_parents_that_are_missing(kudo: Run, installed: FakeApi) -
     )
 
 
-def test_get_of_an_empty_namespace(kudo: Run, api: FakeApi) -> None:
+def test_get_of_an_empty_namespace(kudo: Cli, api: FakeApi) -> None:
     title = "List of current installed operators including versions and instances"
     assert kudo("get", "all").out == f'{title} in namespace "kitchen":\n.\n\n'
     assert kudo("get", "all", "-o", "json").out == "[]\n"
@@ -49,7 +49,7 @@ def test_get_of_an_empty_namespace(kudo: Run, api: FakeApi) -> None:
 
 
 def test_get_as_data_holds_the_objects_in_the_order_of_the_kinds(
-    kudo: Run, installed: FakeApi
+    kudo: Cli, installed: FakeApi
 ) -> None:
     installed.objects["instances", "tea"]["metadata"]["managedFields"] = [{}]
     ran = kudo("get", "all", "-o", "json")

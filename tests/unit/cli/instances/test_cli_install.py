@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import VERSION, Run, complete
+from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
 DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
 
 
 def test_install_creates_three_objects_in_the_namespace_of_the_context(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     ran = kudo("install", str(package), "-p", "TEA=mint", "-p", "TEA=green", "-p", "CUPS=3")
     assert (ran.code, ran.err) == (0, "")
@@ -33,7 +33,7 @@ def test_install_creates_three_objects_in_the_namespace_of_the_context(
 
 
 def test_install_takes_an_archive_and_a_parameter_file(
-    kudo: Run, api: FakeApi, package: Path, tmp_path: Path
+    kudo: Cli, api: FakeApi, package: Path, tmp_path: Path
 ) -> None:
     with tarfile.open(tmp_path / "teapot.tgz", "w:gz") as archive:
         for path in package.rglob("*.yaml"):
@@ -46,7 +46,7 @@ def test_install_takes_an_archive_and_a_parameter_file(
 
 
 def test_install_again_says_what_is_there_and_creates_nothing(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     kudo("install", str(package), "-p", "TEA=mint")
     api.requests.clear()
@@ -60,7 +60,7 @@ def test_install_again_says_what_is_there_and_creates_nothing(
     assert api.writes() == []
 
 
-def test_a_second_instance_shares_what_is_installed(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_a_second_instance_shares_what_is_installed(kudo: Cli, api: FakeApi, package: Path) -> None:
     kudo("install", str(package), "--skip-instance")
     assert api.names("instances") == []
     ran = kudo("install", str(package), "-p", "TEA=mint", "--instance", "tea")
@@ -70,7 +70,7 @@ def test_a_second_instance_shares_what_is_installed(kudo: Run, api: FakeApi, pac
 
 
 def test_other_content_under_the_same_version_is_refused(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     kudo("install", str(package), "--skip-instance")
     api.requests.clear()
@@ -92,7 +92,7 @@ def test_other_content_under_the_same_version_is_refused(
     ],
 )
 def test_nothing_is_created_when_something_is_wrong(
-    kudo: Run, api: FakeApi, package: Path, argv: list[str], text: str
+    kudo: Cli, api: FakeApi, package: Path, argv: list[str], text: str
 ) -> None:
     ran = kudo("install", str(package), *argv)
     assert (ran.code, ran.out) == (255, "")
@@ -100,20 +100,20 @@ def test_nothing_is_created_when_something_is_wrong(
     assert api.writes() == []
 
 
-def test_a_cluster_that_is_too_old_is_refused(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_a_cluster_that_is_too_old_is_refused(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.version = "v1.21.9"
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert "expected kubernetes version of 1.22.0 is not supported with version: v1.21.9" in ran.err
     assert api.writes() == []
 
 
-def test_who_may_not_read_namespaces_can_install(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_who_may_not_read_namespaces_can_install(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.refusals["GET", "namespaces"] = (403, "namespaces is forbidden")
     assert kudo("install", str(package), "-p", "TEA=mint").code == 0
 
 
 def test_a_denied_instance_takes_back_what_this_call_created(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     api.refusals["POST", "instances"] = (403, DENIED)
     ran = kudo("install", str(package), "-p", "TEA=mint")
@@ -127,7 +127,7 @@ def test_a_denied_instance_takes_back_what_this_call_created(
     assert all(body and body["preconditions"]["uid"] for body in deletions)
 
 
-def test_what_was_there_before_is_not_taken_back(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_what_was_there_before_is_not_taken_back(kudo: Cli, api: FakeApi, package: Path) -> None:
     kudo("install", str(package), "--skip-instance")
     api.refusals["POST", "instances"] = (403, DENIED)
     ran = kudo("install", str(package), "-p", "TEA=mint")
@@ -136,7 +136,7 @@ def test_what_was_there_before_is_not_taken_back(kudo: Run, api: FakeApi, packag
 
 
 def test_what_somebody_uses_by_now_is_not_taken_back(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     spec = {"operatorVersion": {"name": VERSION}}
     api.add("instances", {"metadata": {"name": "other"}, "spec": spec})
@@ -146,7 +146,7 @@ def test_what_somebody_uses_by_now_is_not_taken_back(
     assert api.names("operatorversions") == [VERSION]
 
 
-def test_what_cannot_be_taken_back_is_said(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_what_cannot_be_taken_back_is_said(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.refusals["POST", "instances"] = (403, DENIED)
     api.refusals["DELETE", "operatorversions"] = (403, "no deleting")
     ran = kudo("install", str(package), "-p", "TEA=mint")
@@ -154,7 +154,7 @@ def test_what_cannot_be_taken_back_is_said(kudo: Run, api: FakeApi, package: Pat
 
 
 def test_a_new_version_renews_the_description_of_the_operator(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     api.add("operators", {"metadata": {"name": "teapot"}, "spec": {"description": "old"}})
     ran = kudo("install", str(package), "-p", "TEA=mint")
@@ -162,7 +162,7 @@ def test_a_new_version_renews_the_description_of_the_operator(
     assert api.objects["operators", "teapot"]["spec"] == {"kubernetesVersion": "1.22.0"}
 
 
-def test_install_waits_for_the_deployment(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_install_waits_for_the_deployment(kudo: Cli, api: FakeApi, package: Path) -> None:
     complete(api)
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait")
     assert ran.code == 0
@@ -180,7 +180,7 @@ def test_install_waits_for_the_deployment(kudo: Run, api: FakeApi, package: Path
 
 
 def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
-    kudo: Run, api: FakeApi, package: Path
+    kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     api.plan, api.script = "deploy", [status("FATAL_ERROR", message="no such kind: Tea")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait")
@@ -191,7 +191,7 @@ def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
     )
 
 
-def test_a_timeout_says_what_was_waited_for(kudo: Run, api: FakeApi, package: Path) -> None:
+def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.plan, api.script = "deploy", [status("IN_PROGRESS", message="1 of 2 ready")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait", "--wait-time", "1")
     assert ran.code == 255

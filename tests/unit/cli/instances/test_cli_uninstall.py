@@ -1,11 +1,11 @@
 """`uninstall` against an API server: what it sends, prints and returns."""
 
-from tests.unit.cli.conftest import VERSION, Run
+from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi, status
 
 
 def test_uninstall_deletes_exactly_the_instance_that_was_seen(
-    kudo: Run, installed: FakeApi
+    kudo: Cli, installed: FakeApi
 ) -> None:
     uid = installed.objects["instances", "tea"]["metadata"]["uid"]
     ran = kudo("uninstall", "--instance", "tea")
@@ -18,12 +18,12 @@ def test_uninstall_deletes_exactly_the_instance_that_was_seen(
     assert installed.names("operatorversions") == [VERSION]
 
 
-def test_uninstall_of_a_missing_instance(kudo: Run, api: FakeApi) -> None:
+def test_uninstall_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
     ran = kudo("uninstall", "--instance", "tea")
     assert ran.err == ("Error: instance tea in namespace kitchen does not exist in the cluster\n")
 
 
-def test_uninstall_waits_until_the_instance_is_gone(kudo: Run, installed: FakeApi) -> None:
+def test_uninstall_waits_until_the_instance_is_gone(kudo: Cli, installed: FakeApi) -> None:
     installed.script = [status("IN_PROGRESS", plan="cleanup"), lambda _: None]
     ran = kudo("uninstall", "--instance", "tea", "--wait")
     assert ran.code == 0

@@ -1,12 +1,12 @@
 """`update` against an API server: what it sends, prints and returns."""
 
-from tests.unit.cli.conftest import Run, complete
+from tests.unit.cli.conftest import Cli, complete
 from tests.unit.cli.fake_api import FakeApi
 
 DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
 
 
-def test_update_sends_the_parameters_alone(kudo: Run, installed: FakeApi) -> None:
+def test_update_sends_the_parameters_alone(kudo: Cli, installed: FakeApi) -> None:
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "-p", "TEA=mint")
     assert (ran.code, ran.out, ran.err) == (0, "Instance tea was updated.\n", "")
     assert installed.requests[-1] == (
@@ -16,32 +16,32 @@ def test_update_sends_the_parameters_alone(kudo: Run, installed: FakeApi) -> Non
     )
 
 
-def test_update_of_a_missing_instance(kudo: Run, api: FakeApi) -> None:
+def test_update_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
     assert ran.err == ("Error: instance tea in namespace kitchen does not exist in the cluster\n")
 
 
-def test_a_denial_is_shown_in_the_words_of_the_api_server(kudo: Run, installed: FakeApi) -> None:
+def test_a_denial_is_shown_in_the_words_of_the_api_server(kudo: Cli, installed: FakeApi) -> None:
     installed.refusals["PATCH", "instances"] = (403, DENIED)
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3")
     assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {DENIED}\n")
 
 
-def test_update_waits_for_the_run_that_it_caused(kudo: Run, installed: FakeApi) -> None:
+def test_update_waits_for_the_run_that_it_caused(kudo: Cli, installed: FakeApi) -> None:
     complete(installed)
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
     assert ran.code == 0
     assert ran.out == "Instance tea was updated.\ninstance kitchen/tea ready\n"
 
 
-def test_an_update_that_triggers_nothing_is_not_waited_for(kudo: Run, installed: FakeApi) -> None:
+def test_an_update_that_triggers_nothing_is_not_waited_for(kudo: Cli, installed: FakeApi) -> None:
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=2", "--wait")
     assert ran.code == 0
     assert ran.out == "Instance tea was updated.\n"
     assert "nothing to wait for" in ran.err
 
 
-def test_an_instance_deleted_while_waiting_is_an_error(kudo: Run, installed: FakeApi) -> None:
+def test_an_instance_deleted_while_waiting_is_an_error(kudo: Cli, installed: FakeApi) -> None:
     installed.plan, installed.script = "deploy", [lambda _: None]
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
     assert ran.code == 255

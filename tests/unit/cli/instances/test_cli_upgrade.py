@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.conftest import PARAMETERS, Run
+from tests.unit.cli.conftest import PARAMETERS, Cli
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
@@ -21,7 +21,7 @@ def edit(folder: Path, file: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def tea(kudo: Run, api: FakeApi, package: Path) -> FakeApi:
+def tea(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
     """Return a server with an instance `tea`, after which the package was made newer."""
     edit(package, "operator.yaml", "plans:\n", "plans:\n  brew: {}\n")
     parameters = PARAMETERS.replace("{name: TEA}", "{name: TEA, trigger: brew}")
@@ -38,7 +38,7 @@ def sent(api: FakeApi) -> list[JsonObject]:
 
 
 def test_upgrade_installs_the_version_and_gives_it_to_the_instance(
-    kudo: Run, tea: FakeApi, package: Path
+    kudo: Cli, tea: FakeApi, package: Path
 ) -> None:
     ran = kudo("upgrade", str(package), *INSTALLED, "-p", "MILK=soy")
     assert (ran.code, ran.err) == (0, "")
@@ -53,7 +53,7 @@ def test_upgrade_installs_the_version_and_gives_it_to_the_instance(
 
 
 def test_a_version_that_is_installed_already_is_used(
-    kudo: Run, tea: FakeApi, package: Path
+    kudo: Cli, tea: FakeApi, package: Path
 ) -> None:
     kudo("install", str(package), "--skip-instance")
     ran = kudo("upgrade", str(package), *INSTALLED)
@@ -62,14 +62,14 @@ def test_a_version_that_is_installed_already_is_used(
     )
 
 
-def test_upgrade_waits_for_its_plan(kudo: Run, tea: FakeApi, package: Path) -> None:
+def test_upgrade_waits_for_its_plan(kudo: Cli, tea: FakeApi, package: Path) -> None:
     tea.plan, tea.script = "deploy", [status("COMPLETE", done=True)]
     ran = kudo("upgrade", str(package), *INSTALLED, "--wait")
     assert ran.code == 0
     assert ran.out.splitlines()[-1] == "instance kitchen/tea ready"
 
 
-def test_a_new_app_version_alone_is_an_upgrade(kudo: Run, tea: FakeApi, package: Path) -> None:
+def test_a_new_app_version_alone_is_an_upgrade(kudo: Cli, tea: FakeApi, package: Path) -> None:
     edit(package, "operator.yaml", "0.4.0", "0.3.0")
     edit(package, "operator.yaml", "2.1.0", "2.2.0")
     ran = kudo("upgrade", str(package), *INSTALLED)
@@ -78,7 +78,7 @@ def test_a_new_app_version_alone_is_an_upgrade(kudo: Run, tea: FakeApi, package:
 
 
 def test_an_instance_whose_version_lies_elsewhere_gets_one_of_its_own_namespace(
-    kudo: Run, tea: FakeApi, package: Path
+    kudo: Cli, tea: FakeApi, package: Path
 ) -> None:
     tea.objects["instances", "tea"]["spec"]["operatorVersion"]["namespace"] = "kitchen"
     kudo("upgrade", str(package), *INSTALLED)
@@ -98,7 +98,7 @@ def test_an_instance_whose_version_lies_elsewhere_gets_one_of_its_own_namespace(
     ],
 )
 def test_nothing_is_changed_when_something_is_wrong(
-    kudo: Run,
+    kudo: Cli,
     tea: FakeApi,
     package: Path,
     file: str,
@@ -114,7 +114,7 @@ def test_nothing_is_changed_when_something_is_wrong(
     assert tea.writes() == []
 
 
-def test_the_instance_and_its_version_must_exist(kudo: Run, tea: FakeApi, package: Path) -> None:
+def test_the_instance_and_its_version_must_exist(kudo: Cli, tea: FakeApi, package: Path) -> None:
     ran = kudo("upgrade", str(package), "--instance", "milk")
     assert ran.err == "Error: instance kitchen/milk does not exist in the cluster\n"
     del tea.objects["operatorversions", OLD]
@@ -122,14 +122,14 @@ def test_the_instance_and_its_version_must_exist(kudo: Run, tea: FakeApi, packag
     assert ran.err == f"Error: OperatorVersion {OLD} from instance kitchen/tea does not exist\n"
 
 
-def test_an_instance_that_cannot_be_read_is_told(kudo: Run, tea: FakeApi, package: Path) -> None:
+def test_an_instance_that_cannot_be_read_is_told(kudo: Cli, tea: FakeApi, package: Path) -> None:
     tea.objects["instances", "tea"]["spec"]["parameters"] = {"CUPS": 3}
     ran = kudo("upgrade", str(package), *INSTALLED)
     assert ran.code == 255
     assert "Error: Instance kitchen/tea cannot be read: " in ran.err
 
 
-def test_a_denied_upgrade_takes_back_the_version(kudo: Run, tea: FakeApi, package: Path) -> None:
+def test_a_denied_upgrade_takes_back_the_version(kudo: Cli, tea: FakeApi, package: Path) -> None:
     tea.refusals["PATCH", "instances"] = (403, DENIED)
     ran = kudo("upgrade", str(package), *INSTALLED)
     assert ran.code == 255
@@ -138,7 +138,7 @@ def test_a_denied_upgrade_takes_back_the_version(kudo: Run, tea: FakeApi, packag
 
 
 def test_parameters_that_run_another_plan_are_left_for_later_without_waiting(
-    kudo: Run, tea: FakeApi, package: Path
+    kudo: Cli, tea: FakeApi, package: Path
 ) -> None:
     argv = ["-p", "TEA=earl grey", "-p", "MILK=soy"]
     ran = kudo("upgrade", str(package), *INSTALLED, *argv)
@@ -153,7 +153,7 @@ def test_parameters_that_run_another_plan_are_left_for_later_without_waiting(
 
 
 def test_with_waiting_they_are_set_after_the_upgrade(
-    kudo: Run, tea: FakeApi, package: Path
+    kudo: Cli, tea: FakeApi, package: Path
 ) -> None:
     tea.runs = [(plan, [status("COMPLETE", plan=plan, done=True)]) for plan in ("deploy", "brew")]
     ran = kudo("upgrade", str(package), *INSTALLED, "-p", "TEA=green", "-p", "MILK=soy", "--wait")
@@ -168,7 +168,7 @@ def test_with_waiting_they_are_set_after_the_upgrade(
     assert [change["parameters"] for change in sent(tea)] == [{"MILK": "soy"}, {"TEA": "green"}]
 
 
-def test_they_are_not_set_when_the_upgrade_fails(kudo: Run, tea: FakeApi, package: Path) -> None:
+def test_they_are_not_set_when_the_upgrade_fails(kudo: Cli, tea: FakeApi, package: Path) -> None:
     tea.plan, tea.script = "deploy", [status("FATAL_ERROR", message="no water")]
     ran = kudo("upgrade", str(package), *INSTALLED, "-p", "TEA=green", "--wait")
     assert ran.code == 255

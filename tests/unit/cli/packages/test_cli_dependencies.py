@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.kudo.packages.package_tree import operator, pack, write
 
@@ -50,7 +50,7 @@ def has(api: FakeApi, operator: str, *, version: str, app: str = "", name: str =
 
 
 def test_dependencies_are_installed_with_the_package_and_get_no_instance(
-    kudo: Run, api: FakeApi, tree: Path
+    kudo: Cli, api: FakeApi, tree: Path
 ) -> None:
     ran = kudo("install", str(tree))
     assert (ran.code, ran.err) == (0, "")
@@ -63,7 +63,7 @@ def test_dependencies_are_installed_with_the_package_and_get_no_instance(
     ]
 
 
-def test_an_archive_brings_its_dependencies(kudo: Run, api: FakeApi, tmp_path: Path) -> None:
+def test_an_archive_brings_its_dependencies(kudo: Cli, api: FakeApi, tmp_path: Path) -> None:
     root = write(tmp_path / "a", operator("a", "./b"))
     write(root / "b", operator("b", more="appVersion: 3.1.4"))
     ran = kudo("install", str(pack(root, tmp_path / "a.tgz")))
@@ -74,7 +74,7 @@ def test_an_archive_brings_its_dependencies(kudo: Run, api: FakeApi, tmp_path: P
 
 
 def test_what_is_installed_already_is_left_alone_and_the_rest_made_good(
-    kudo: Run, api: FakeApi, tree: Path
+    kudo: Cli, api: FakeApi, tree: Path
 ) -> None:
     kudo("install", str(tree), "--skip-instance")
     assert kudo("install", str(tree), "--skip-instance").out == (
@@ -87,7 +87,7 @@ def test_what_is_installed_already_is_left_alone_and_the_rest_made_good(
     )
 
 
-def test_a_dependency_with_other_content_is_refused(kudo: Run, api: FakeApi, tree: Path) -> None:
+def test_a_dependency_with_other_content_is_refused(kudo: Cli, api: FakeApi, tree: Path) -> None:
     kudo("install", str(tree), "--skip-instance")
     write(tree / "b", operator("b", more="description: other"), pot="kind: ConfigMap")
     api.requests.clear()
@@ -98,7 +98,7 @@ def test_a_dependency_with_other_content_is_refused(kudo: Run, api: FakeApi, tre
 
 
 def test_nothing_is_created_when_a_dependency_is_missing_or_unusable(
-    kudo: Run, api: FakeApi, tree: Path
+    kudo: Cli, api: FakeApi, tree: Path
 ) -> None:
     write(tree / "b", operator("B", "./none"))
     ran = kudo("install", str(tree))
@@ -115,7 +115,7 @@ def test_nothing_is_created_when_a_dependency_is_missing_or_unusable(
 
 
 def test_a_failure_half_way_takes_back_dependencies_as_well(
-    kudo: Run, api: FakeApi, tree: Path
+    kudo: Cli, api: FakeApi, tree: Path
 ) -> None:
     api.refusals["POST", "instances"] = (403, "no instances today")
     ran = kudo("install", str(tree))
@@ -125,7 +125,7 @@ def test_a_failure_half_way_takes_back_dependencies_as_well(
 
 
 def test_dependencies_stay_when_somebody_uses_one_by_now(
-    kudo: Run, api: FakeApi, tree: Path
+    kudo: Cli, api: FakeApi, tree: Path
 ) -> None:
     spec = {"operatorVersion": {"name": "d-0.1.0"}}
     api.add("instances", {"metadata": {"name": "other"}, "spec": spec})
@@ -135,7 +135,7 @@ def test_dependencies_stay_when_somebody_uses_one_by_now(
     assert len(api.names("operatorversions")) == 4
 
 
-def test_two_versions_of_one_operator_share_it(kudo: Run, api: FakeApi, tmp_path: Path) -> None:
+def test_two_versions_of_one_operator_share_it(kudo: Cli, api: FakeApi, tmp_path: Path) -> None:
     root = write(tmp_path / "a", operator("a", "./x", "./y"))
     write(root / "x", operator("b"))
     write(root / "y", operator("b", version="0.2.0"))
@@ -146,7 +146,7 @@ def test_two_versions_of_one_operator_share_it(kudo: Run, api: FakeApi, tmp_path
     assert api.writes().count("POST operators") == 2
 
 
-def test_a_dry_run_names_the_dependencies(kudo: Run, api: FakeApi, tree: Path) -> None:
+def test_a_dry_run_names_the_dependencies(kudo: Cli, api: FakeApi, tree: Path) -> None:
     for mode in ("client", "server"):
         ran = kudo("install", str(tree), f"--dry-run={mode}", "-o", "json")
         names = [
@@ -160,7 +160,7 @@ def test_a_dry_run_names_the_dependencies(kudo: Run, api: FakeApi, tree: Path) -
 # Names of operators
 
 
-def test_a_name_means_the_newest_installed_version(kudo: Run, api: FakeApi, tmp_path: Path) -> None:
+def test_a_name_means_the_newest_installed_version(kudo: Cli, api: FakeApi, tmp_path: Path) -> None:
     for app, version in (("", "9.0.0"), ("1.0.0", "0.9.0"), ("1.0.0", "0.10.0"), ("x", "9.0.0")):
         has(api, "b", version=version, app=app)
     has(api, "b", version="99.0.0", app="99.0.0", name="by-hand")
@@ -182,7 +182,7 @@ def test_a_name_means_the_newest_installed_version(kudo: Run, api: FakeApi, tmp_
     ],
 )
 def test_a_name_with_versions_means_those(
-    kudo: Run, api: FakeApi, tmp_path: Path, asked: str, found: dict[str, str]
+    kudo: Cli, api: FakeApi, tmp_path: Path, asked: str, found: dict[str, str]
 ) -> None:
     for app in ("1.0.0", "2.0.0", "3.0.0"):
         has(api, "b", version="1.0.0" if app == "3.0.0" else "0.9.0", app=app)
@@ -192,7 +192,7 @@ def test_a_name_with_versions_means_those(
 
 
 def test_a_name_that_is_not_installed_says_what_can_be_done(
-    kudo: Run, api: FakeApi, tmp_path: Path
+    kudo: Cli, api: FakeApi, tmp_path: Path
 ) -> None:
     has(api, "b", version="0.9.0")
     root = write(tmp_path / "a", operator("a", "b operatorVersion=1.0.0"))
@@ -205,7 +205,7 @@ def test_a_name_that_is_not_installed_says_what_can_be_done(
     ) in ran.err
 
 
-def test_without_a_cluster_a_name_cannot_be_found(run: Run, tmp_path: Path) -> None:
+def test_without_a_cluster_a_name_cannot_be_found(run: Cli, tmp_path: Path) -> None:
     root = write(tmp_path / "a", operator("a", "b"))
     ran = run("install", str(root), "--dry-run=client")
     assert ran.code == 255
@@ -216,7 +216,7 @@ def test_without_a_cluster_a_name_cannot_be_found(run: Run, tmp_path: Path) -> N
 
 
 def test_upgrade_brings_new_versions_of_dependencies_before_its_own(
-    kudo: Run, api: FakeApi, tree: Path
+    kudo: Cli, api: FakeApi, tree: Path
 ) -> None:
     kudo("install", str(tree), "--instance", "i")
     write(tree / "b", operator("b", version="0.2.0"))
@@ -230,7 +230,7 @@ def test_upgrade_brings_new_versions_of_dependencies_before_its_own(
     assert [spec["operatorVersion"] for spec in needs(api, "a-0.2.0")] == ["0.2.0", "0.1.0"]
 
 
-def test_a_new_dependency_alone_is_other_content(kudo: Run, api: FakeApi, tree: Path) -> None:
+def test_a_new_dependency_alone_is_other_content(kudo: Cli, api: FakeApi, tree: Path) -> None:
     kudo("install", str(tree), "--instance", "i")
     write(tree / "b", operator("b", version="0.2.0"))
     ran = kudo("install", str(tree), "--instance", "j")
@@ -241,7 +241,7 @@ def test_a_new_dependency_alone_is_other_content(kudo: Run, api: FakeApi, tree: 
 # package verify
 
 
-def test_verify_looks_at_dependencies(run: Run, tree: Path) -> None:
+def test_verify_looks_at_dependencies(run: Cli, tree: Path) -> None:
     assert run("package", "verify", str(tree)).out == "package is valid\n"
     write(tree / "c", operator("c").replace("0.1.0", "one"))
     ran = run("package", "verify", str(tree))
@@ -252,7 +252,7 @@ def test_verify_looks_at_dependencies(run: Run, tree: Path) -> None:
     )
 
 
-def test_verify_names_what_cannot_be_resolved(run: Run, tree: Path) -> None:
+def test_verify_names_what_cannot_be_resolved(run: Cli, tree: Path) -> None:
     write(tree / "c", operator("c", "../../a"))
     ran = run("package", "verify", str(tree))
     assert ran.out == (
@@ -261,12 +261,12 @@ def test_verify_names_what_cannot_be_resolved(run: Run, tree: Path) -> None:
     )
 
 
-def test_verify_leaves_names_to_the_cluster(run: Run, tmp_path: Path) -> None:
+def test_verify_leaves_names_to_the_cluster(run: Cli, tmp_path: Path) -> None:
     root = write(tmp_path / "a", operator("a", "b operatorVersion=1.0.0"))
     assert run("package", "verify", str(root)).out == "package is valid\n"
 
 
-def test_verify_warns_of_versions_that_choose_nothing(run: Run, tree: Path) -> None:
+def test_verify_warns_of_versions_that_choose_nothing(run: Cli, tree: Path) -> None:
     write(tree, operator("a", "./b operatorVersion=1.0.0 appVersion=2", "./c"))
     ran = run("package", "verify", str(tree))
     assert ran.code == 0

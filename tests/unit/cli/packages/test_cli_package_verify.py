@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 
 POT = """\
 apiVersion: v1
@@ -32,25 +32,25 @@ def faulty(valid: Path) -> Path:
     return valid
 
 
-def test_a_valid_package_is_called_valid(run: Run, valid: Path) -> None:
+def test_a_valid_package_is_called_valid(run: Cli, valid: Path) -> None:
     ran = run("package", "verify", str(valid))
     assert (ran.code, ran.out, ran.err) == (0, "package is valid\n", "")
 
 
-def test_an_archive_is_verified_like_a_folder(run: Run, valid: Path, tmp_path: Path) -> None:
+def test_an_archive_is_verified_like_a_folder(run: Cli, valid: Path, tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "teapot.tgz", "w:gz") as archive:
         archive.add(valid, ".")
     assert run("package", "verify", str(tmp_path / "teapot.tgz")).out == "package is valid\n"
 
 
 def test_a_bare_name_is_a_folder_here(
-    run: Run, valid: Path, monkeypatch: pytest.MonkeyPatch
+    run: Cli, valid: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(valid.parent)
     assert run("package", "verify", valid.name).code == 0
 
 
-def test_warnings_come_first_and_errors_are_counted(run: Run, faulty: Path) -> None:
+def test_warnings_come_first_and_errors_are_counted(run: Cli, faulty: Path) -> None:
     ran = run("package", "verify", str(faulty))
     assert ran.code == 255
     warnings, errors = ran.out.split("Errors\n")
@@ -63,7 +63,7 @@ def test_warnings_come_first_and_errors_are_counted(run: Run, faulty: Path) -> N
     assert ran.err == "Error: found 2 package verification errors\n"
 
 
-def test_warnings_alone_do_not_fail(run: Run, valid: Path) -> None:
+def test_warnings_alone_do_not_fail(run: Cli, valid: Path) -> None:
     (valid / "templates" / "cup.yaml").write_text("")
     ran = run("package", "verify", str(valid))
     assert ran.code == 0
@@ -71,14 +71,14 @@ def test_warnings_alone_do_not_fail(run: Run, valid: Path) -> None:
     assert ran.out.endswith("\npackage is valid\n")
 
 
-def test_data_has_the_shape_of_the_original(run: Run, valid: Path) -> None:
+def test_data_has_the_shape_of_the_original(run: Cli, valid: Path) -> None:
     ran = run("package", "verify", str(valid), "-o", "json")
     assert ran.out == '{\n  "errors": [],\n  "warnings": [],\n  "valid": true\n}\n'
     ran = run("package", "verify", str(valid), "-o", "yaml")
     assert ran.out == "errors: []\nvalid: true\nwarnings: []\n\n"
 
 
-def test_data_is_printed_before_the_error(run: Run, faulty: Path) -> None:
+def test_data_is_printed_before_the_error(run: Cli, faulty: Path) -> None:
     ran = run("package", "verify", str(faulty), "-o", "json")
     assert ran.code == 255
     found = json.loads(ran.out)
@@ -89,7 +89,7 @@ def test_data_is_printed_before_the_error(run: Run, faulty: Path) -> None:
     assert yaml.safe_load(run("package", "verify", str(faulty), "-o", "yaml").out) == found
 
 
-def test_a_path_without_a_package_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_path_without_a_package_is_told(run: Cli, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("")
     missing = run("package", "verify", str(tmp_path / "none"))
     assert missing.err == f"Error: stat {tmp_path}/none: no such file or directory\n"
@@ -100,7 +100,7 @@ def test_a_path_without_a_package_is_told(run: Run, tmp_path: Path) -> None:
     assert f"operator package missing operator.yaml in {tmp_path}" in empty.err
 
 
-def test_a_package_that_cannot_be_read_has_no_other_findings(run: Run, faulty: Path) -> None:
+def test_a_package_that_cannot_be_read_has_no_other_findings(run: Cli, faulty: Path) -> None:
     (faulty / "operator.yaml").write_text("name: [")
     ran = run("package", "verify", str(faulty))
     assert (ran.code, ran.out) == (255, "")

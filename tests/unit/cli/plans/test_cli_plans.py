@@ -8,7 +8,7 @@ import pytest
 from kubectl_kudo.plans.show_history import last_runs
 from kubectl_kudo.state.outcome import State, Target, judge_cancelled
 from kubectl_kudo.state.run_events import lines
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
@@ -85,7 +85,7 @@ def test_a_scheduled_run_is_running_whatever_became_of_the_one_before() -> None:
     ]
 
 
-def test_the_history_is_a_tree_or_data(kudo: Run, tea: FakeApi) -> None:
+def test_the_history_is_a_tree_or_data(kudo: Cli, tea: FakeApi) -> None:
     ended(tea, "COMPLETE")
     ran = kudo("plan", "history", "--instance", "tea")
     assert (ran.code, ran.out) == (0, ".\n└── deploy (COMPLETE)\n\n")
@@ -93,7 +93,7 @@ def test_the_history_is_a_tree_or_data(kudo: Run, tea: FakeApi) -> None:
     assert json.loads(ran.out)["deploy"]["phases"][0]["steps"][0]["name"] == "app"
 
 
-def test_the_history_of_a_missing_instance(kudo: Run, api: FakeApi) -> None:
+def test_the_history_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
     ran = kudo("plan", "history", "--instance", "tea")
     assert ran.err == "Error: instance tea in namespace kitchen does not exist in the cluster\n"
 
@@ -101,21 +101,21 @@ def test_the_history_of_a_missing_instance(kudo: Run, api: FakeApi) -> None:
 # wait
 
 
-def test_wait_ends_with_the_run(kudo: Run, tea: FakeApi) -> None:
+def test_wait_ends_with_the_run(kudo: Cli, tea: FakeApi) -> None:
     tea.script = [status("IN_PROGRESS"), status("COMPLETE"), status("COMPLETE", done=True)]
     ran = kudo("plan", "wait", "--instance", "tea")
     assert (ran.code, ran.out) == (0, "plan deploy of instance kitchen/tea is COMPLETE\n")
     assert "deploy.main.app IN_PROGRESS" in ran.err
 
 
-def test_wait_ends_at_once_when_the_last_run_is_complete(kudo: Run, tea: FakeApi) -> None:
+def test_wait_ends_at_once_when_the_last_run_is_complete(kudo: Cli, tea: FakeApi) -> None:
     ended(tea, "COMPLETE")
     ran = kudo("plan", "wait", "--instance", "tea")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == "plan deploy of instance kitchen/tea is COMPLETE\n"
 
 
-def test_wait_fails_at_once_when_the_last_run_did(kudo: Run, tea: FakeApi) -> None:
+def test_wait_fails_at_once_when_the_last_run_did(kudo: Cli, tea: FakeApi) -> None:
     ended(tea, "FATAL_ERROR", "no water")
     ran = kudo("plan", "wait", "--instance", "tea")
     assert (ran.code, ran.out) == (255, "")
@@ -125,14 +125,14 @@ def test_wait_fails_at_once_when_the_last_run_did(kudo: Run, tea: FakeApi) -> No
     )
 
 
-def test_wait_has_nothing_to_wait_for_before_the_first_run(kudo: Run, tea: FakeApi) -> None:
+def test_wait_has_nothing_to_wait_for_before_the_first_run(kudo: Cli, tea: FakeApi) -> None:
     tea.objects["instances", "tea"]["spec"]["planExecution"] = {}
     ran = kudo("plan", "wait", "--instance", "tea")
     assert ran.code == 0
     assert ran.out.startswith("No plan ever run for instance")
 
 
-def test_wait_gives_up_after_its_time(kudo: Run, tea: FakeApi) -> None:
+def test_wait_gives_up_after_its_time(kudo: Cli, tea: FakeApi) -> None:
     tea.script = [status("IN_PROGRESS")]
     ran = kudo("plan", "wait", "--instance", "tea", "--wait-time", "1")
     assert ran.code == 255
@@ -142,7 +142,7 @@ def test_wait_gives_up_after_its_time(kudo: Run, tea: FakeApi) -> None:
 # cancel
 
 
-def test_cancel_ends_exactly_the_run_that_was_seen(kudo: Run, tea: FakeApi) -> None:
+def test_cancel_ends_exactly_the_run_that_was_seen(kudo: Cli, tea: FakeApi) -> None:
     ran = kudo("plan", "cancel", "--instance", "tea")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == "Cancelled deploy plan of kitchen/tea instance\n"
@@ -159,7 +159,7 @@ def test_cancel_ends_exactly_the_run_that_was_seen(kudo: Run, tea: FakeApi) -> N
     ]
 
 
-def test_where_nothing_runs_there_is_nothing_to_cancel(kudo: Run, tea: FakeApi) -> None:
+def test_where_nothing_runs_there_is_nothing_to_cancel(kudo: Cli, tea: FakeApi) -> None:
     ended(tea, "COMPLETE")
     ran = kudo("plan", "cancel", "--instance", "tea")
     assert ran.code == 255
@@ -179,7 +179,7 @@ def give_way(tea: FakeApi, execution: JsonObject) -> None:
     tea.meanwhile = end
 
 
-def test_a_run_that_has_ended_meanwhile_is_not_started_again(kudo: Run, tea: FakeApi) -> None:
+def test_a_run_that_has_ended_meanwhile_is_not_started_again(kudo: Cli, tea: FakeApi) -> None:
     give_way(tea, {})
     ran = kudo("plan", "cancel", "--instance", "tea")
     assert ran.code == 255
@@ -190,7 +190,7 @@ def test_a_run_that_has_ended_meanwhile_is_not_started_again(kudo: Run, tea: Fak
     assert tea.objects["instances", "tea"]["spec"]["planExecution"] == {}
 
 
-def test_a_newer_run_is_left_alone(kudo: Run, tea: FakeApi) -> None:
+def test_a_newer_run_is_left_alone(kudo: Cli, tea: FakeApi) -> None:
     newer = {"planName": "deploy", "uid": "2"}
     give_way(tea, newer)
     ran = kudo("plan", "cancel", "--instance", "tea")
@@ -199,14 +199,14 @@ def test_a_newer_run_is_left_alone(kudo: Run, tea: FakeApi) -> None:
     assert tea.objects["instances", "tea"]["spec"]["planExecution"] == newer
 
 
-def test_a_refused_cancel_is_told_in_the_words_of_the_api_server(kudo: Run, tea: FakeApi) -> None:
+def test_a_refused_cancel_is_told_in_the_words_of_the_api_server(kudo: Cli, tea: FakeApi) -> None:
     for code in (403, 422):
         tea.refusals["PATCH", "instances"] = (code, "denied the request: no")
         ran = kudo("plan", "cancel", "--instance", "tea")
         assert (ran.code, ran.err) == (255, "Error: denied the request: no\n")
 
 
-def test_cancel_waits_until_the_run_is_closed(kudo: Run, tea: FakeApi) -> None:
+def test_cancel_waits_until_the_run_is_closed(kudo: Cli, tea: FakeApi) -> None:
     by = "cancelled by jane"
 
     def cancelled(obj: JsonObject, *, done: bool) -> JsonObject:
@@ -224,14 +224,14 @@ def test_cancel_waits_until_the_run_is_closed(kudo: Run, tea: FakeApi) -> None:
     )
 
 
-def test_a_run_that_was_complete_before_it_was_cancelled_is_told(kudo: Run, tea: FakeApi) -> None:
+def test_a_run_that_was_complete_before_it_was_cancelled_is_told(kudo: Cli, tea: FakeApi) -> None:
     tea.script = [status("COMPLETE", done=True)]
     ran = kudo("plan", "cancel", "--instance", "tea", "--wait")
     assert ran.code == 255
     assert "Error: plan deploy of instance kitchen/tea was COMPLETE before" in ran.err
 
 
-def test_an_instance_that_goes_away_runs_nothing_any_more(kudo: Run, tea: FakeApi) -> None:
+def test_an_instance_that_goes_away_runs_nothing_any_more(kudo: Cli, tea: FakeApi) -> None:
     tea.script = [lambda _: None]
     ran = kudo("plan", "cancel", "--instance", "tea", "--wait")
     assert ran.code == 0
@@ -253,7 +253,7 @@ def test_a_cancelled_run_is_over_when_nothing_names_it() -> None:
 # The events of a run
 
 
-def test_warnings_of_the_failed_run_are_shown_with_it(kudo: Run, tea: FakeApi) -> None:
+def test_warnings_of_the_failed_run_are_shown_with_it(kudo: Cli, tea: FakeApi) -> None:
     tea.events = [
         event("ApplyFailed", "no such kind: Tea"),
         event("PlanFinished", "Execution of plan deploy finished with status FATAL_ERROR"),
@@ -269,7 +269,7 @@ def test_warnings_of_the_failed_run_are_shown_with_it(kudo: Run, tea: FakeApi) -
     )
 
 
-def test_who_may_not_read_events_is_told_nothing_of_them(kudo: Run, tea: FakeApi) -> None:
+def test_who_may_not_read_events_is_told_nothing_of_them(kudo: Cli, tea: FakeApi) -> None:
     tea.refusals["GET", "events"] = (403, "events is forbidden")
     tea.script = [status("FATAL_ERROR", message="no water")]
     ran = kudo("plan", "wait", "--instance", "tea")

@@ -2,18 +2,18 @@
 
 import json
 
-from tests.unit.cli.conftest import VERSION, Run, complete
+from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
 
-def test_plan_status_of_an_instance_that_never_ran(kudo: Run, installed: FakeApi) -> None:
+def test_plan_status_of_an_instance_that_never_ran(kudo: Cli, installed: FakeApi) -> None:
     text = "No plan ever run for instance - nothing to show for instance tea\n"
     assert kudo("plan", "status", "--instance", "tea").out == text
     ran = kudo("plan", "status", "--instance", "tea", "--wait")
     assert (ran.code, ran.out) == (0, text)
 
 
-def test_plan_status_prints_the_tree(kudo: Run, installed: FakeApi) -> None:
+def test_plan_status_prints_the_tree(kudo: Cli, installed: FakeApi) -> None:
     status("COMPLETE")(installed.objects["instances", "tea"])
     assert kudo("plan", "status", "--instance", "tea").out == (
         'Plan(s) for "tea" in namespace "kitchen":\n'
@@ -26,13 +26,13 @@ def test_plan_status_prints_the_tree(kudo: Run, installed: FakeApi) -> None:
     )
 
 
-def test_plan_status_as_data_is_the_status(kudo: Run, installed: FakeApi) -> None:
+def test_plan_status_as_data_is_the_status(kudo: Cli, installed: FakeApi) -> None:
     status("COMPLETE")(installed.objects["instances", "tea"])
     ran = kudo("plan", "status", "--instance", "tea", "-o", "json")
     assert json.loads(ran.out) == installed.objects["instances", "tea"]["status"]
 
 
-def test_plan_status_needs_the_instance_and_its_version(kudo: Run, installed: FakeApi) -> None:
+def test_plan_status_needs_the_instance_and_its_version(kudo: Cli, installed: FakeApi) -> None:
     assert kudo("plan", "status", "--instance", "milk").err == (
         "Error: instance kitchen/milk does not exist\n"
     )
@@ -45,7 +45,7 @@ def test_plan_status_needs_the_instance_and_its_version(kudo: Run, installed: Fa
 
 
 def test_plan_status_waits_for_the_end_and_prints_the_last_tree(
-    kudo: Run, installed: FakeApi
+    kudo: Cli, installed: FakeApi
 ) -> None:
     tea = installed.objects["instances", "tea"]
     tea["spec"]["planExecution"] = {"planName": "deploy", "uid": "1"}
@@ -57,7 +57,7 @@ def test_plan_status_waits_for_the_end_and_prints_the_last_tree(
     assert "deploy IN_PROGRESS" in ran.err
 
 
-def test_plan_status_fails_when_the_plan_does(kudo: Run, installed: FakeApi) -> None:
+def test_plan_status_fails_when_the_plan_does(kudo: Cli, installed: FakeApi) -> None:
     tea = installed.objects["instances", "tea"]
     tea["spec"]["planExecution"] = {"planName": "deploy", "uid": "1"}
     installed.script = [status("FATAL_ERROR", message="no water")]
@@ -67,7 +67,7 @@ def test_plan_status_fails_when_the_plan_does(kudo: Run, installed: FakeApi) -> 
     assert ran.err.endswith("FATAL_ERROR at deploy.main.app: no water\n")
 
 
-def test_plan_trigger_names_the_plan_under_a_fresh_uid(kudo: Run, installed: FakeApi) -> None:
+def test_plan_trigger_names_the_plan_under_a_fresh_uid(kudo: Cli, installed: FakeApi) -> None:
     ran = kudo("plan", "trigger", "--instance", "tea", "--name", "deploy")
     assert (ran.code, ran.out) == (0, "Triggered deploy plan for kitchen/tea instance\n")
     first = installed.requests[-1][2]
@@ -80,13 +80,13 @@ def test_plan_trigger_names_the_plan_under_a_fresh_uid(kudo: Run, installed: Fak
 
 
 def test_plan_trigger_of_a_missing_instance_says_what_the_server_says(
-    kudo: Run, api: FakeApi
+    kudo: Cli, api: FakeApi
 ) -> None:
     ran = kudo("plan", "trigger", "--instance", "tea", "--name", "deploy")
     assert ran.err == 'Error: instances.kudo.dev "tea" not found\n'
 
 
-def test_plan_trigger_waits_for_its_run(kudo: Run, installed: FakeApi) -> None:
+def test_plan_trigger_waits_for_its_run(kudo: Cli, installed: FakeApi) -> None:
     complete(installed)
     ran = kudo("plan", "trigger", "--instance", "tea", "--name", "deploy", "--wait")
     assert ran.code == 0

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.state.children import Names, family
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
@@ -62,7 +62,7 @@ def ran(api: FakeApi, name: str, state: str = "COMPLETE") -> None:
 # plan status
 
 
-def test_children_stand_below_the_step_of_their_task(kudo: Run, shop: FakeApi) -> None:
+def test_children_stand_below_the_step_of_their_task(kudo: Cli, shop: FakeApi) -> None:
     shop.objects["instances", "shop"]["spec"]["planExecution"] = {"planName": "deploy", "uid": "1"}
     ran(shop, "shop-db", "IN_PROGRESS")
     assert kudo("plan", "status", "--instance", "shop").out == (
@@ -89,7 +89,7 @@ def test_children_stand_below_the_step_of_their_task(kudo: Run, shop: FakeApi) -
     )
 
 
-def test_a_child_whose_version_is_gone_is_still_shown(kudo: Run, shop: FakeApi) -> None:
+def test_a_child_whose_version_is_gone_is_still_shown(kudo: Cli, shop: FakeApi) -> None:
     ran(shop, "shop")
     ran(shop, "cache")
     del shop.objects["operatorversions", "redis-1"]
@@ -98,7 +98,7 @@ def test_a_child_whose_version_is_gone_is_still_shown(kudo: Run, shop: FakeApi) 
     assert "        └── Plan deploy (serial strategy) [COMPLETE]\n" in out
 
 
-def test_as_data_children_are_beside_the_status(kudo: Run, shop: FakeApi) -> None:
+def test_as_data_children_are_beside_the_status(kudo: Cli, shop: FakeApi) -> None:
     ran(shop, "shop")
     ran(shop, "disk", "FATAL_ERROR")
     shown = json.loads(kudo("plan", "status", "--instance", "shop", "-o", "json").out)
@@ -110,13 +110,13 @@ def test_as_data_children_are_beside_the_status(kudo: Run, shop: FakeApi) -> Non
     assert disk["status"] == shop.objects["instances", "disk"]["status"]
 
 
-def test_an_instance_without_children_has_its_status_alone(kudo: Run, shop: FakeApi) -> None:
+def test_an_instance_without_children_has_its_status_alone(kudo: Cli, shop: FakeApi) -> None:
     ran(shop, "stranger")
     shown = json.loads(kudo("plan", "status", "--instance", "stranger", "-o", "json").out)
     assert shown == shop.objects["instances", "stranger"]["status"]
 
 
-def test_who_may_not_list_instances_sees_no_children(kudo: Run, shop: FakeApi) -> None:
+def test_who_may_not_list_instances_sees_no_children(kudo: Cli, shop: FakeApi) -> None:
     ran(shop, "shop")
     shop.refusals["LIST", "instances"] = (403, "instances.kudo.dev is forbidden")
     done = kudo("plan", "status", "--instance", "shop")
@@ -127,7 +127,7 @@ def test_who_may_not_list_instances_sees_no_children(kudo: Run, shop: FakeApi) -
 
 
 @pytest.mark.parametrize("argv", [[], ["--dry-run=client"], ["--dry-run=server"]])
-def test_uninstall_names_what_goes_with_it(kudo: Run, shop: FakeApi, argv: list[str]) -> None:
+def test_uninstall_names_what_goes_with_it(kudo: Cli, shop: FakeApi, argv: list[str]) -> None:
     done = kudo("uninstall", "--instance", "shop", *argv)
     assert done.code == 0
     assert done.out.startswith("instance.kudo.dev/v1beta1/shop deleted")
@@ -135,7 +135,7 @@ def test_uninstall_names_what_goes_with_it(kudo: Run, shop: FakeApi, argv: list[
     assert ("instances", "shop") not in shop.objects or argv
 
 
-def test_uninstall_of_an_instance_without_children_names_none(kudo: Run, shop: FakeApi) -> None:
+def test_uninstall_of_an_instance_without_children_names_none(kudo: Cli, shop: FakeApi) -> None:
     assert kudo("uninstall", "--instance", "disk").err == ""
 
 

@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 
-from tests.unit.cli.conftest import Run, complete
+from tests.unit.cli.conftest import Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
 
@@ -17,7 +17,7 @@ class Terminal(StringIO):
 
 
 def test_on_a_terminal_the_tree_is_drawn_again_and_again_and_stays(
-    kudo: Run, installed: FakeApi, monkeypatch: pytest.MonkeyPatch
+    kudo: Cli, installed: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -29,7 +29,7 @@ def test_on_a_terminal_the_tree_is_drawn_again_and_again_and_stays(
     assert "Plan deploy (serial strategy) [COMPLETE]" in drawn[-1]
 
 
-def test_a_lost_watch_is_told_and_taken_up_again(kudo: Run, installed: FakeApi) -> None:
+def test_a_lost_watch_is_told_and_taken_up_again(kudo: Cli, installed: FakeApi) -> None:
     complete(installed)
     installed.lost_watches = 2
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
@@ -38,7 +38,7 @@ def test_a_lost_watch_is_told_and_taken_up_again(kudo: Run, installed: FakeApi) 
     assert "deploy.main.app COMPLETE" in ran.err
 
 
-def test_who_may_not_watch_is_told_at_once(kudo: Run, installed: FakeApi) -> None:
+def test_who_may_not_watch_is_told_at_once(kudo: Cli, installed: FakeApi) -> None:
     installed.plan = "deploy"
     installed.refusals["GET", "instances"] = (403, "instances.kudo.dev is forbidden")
     ran = kudo("plan", "trigger", "--instance", "tea", "--name", "deploy", "--wait")
@@ -46,7 +46,7 @@ def test_who_may_not_watch_is_told_at_once(kudo: Run, installed: FakeApi) -> Non
     assert ran.err == "Error: instances.kudo.dev is forbidden\n"
 
 
-def test_an_interrupt_while_waiting_ends_quietly_with_130(kudo: Run, installed: FakeApi) -> None:
+def test_an_interrupt_while_waiting_ends_quietly_with_130(kudo: Cli, installed: FakeApi) -> None:
     installed.objects["instances", "tea"]["spec"]["planExecution"] = {
         "planName": "deploy",
         "uid": "1",

@@ -11,7 +11,7 @@ from gotemplate.compile.runtime import Ending, Eval, Frame, Unit
 from gotemplate.errors import FunctionError
 from gotemplate.functions.comparisons import eq, ne
 from gotemplate.golang.values import TYPED_LISTS, StringMap, truth
-from gotemplate.limits import Located, Run
+from gotemplate.limits import Located, Rendering
 from gotemplate.types.signature import Function
 
 _SIZED: Final = frozenset({str, list, dict, tuple, StringMap, *TYPED_LISTS})
@@ -29,7 +29,7 @@ def compile_call(
     """Compile a call whose number of arguments is right."""
     if piped is not None:
         return _piped(unit, node, function, args, *piped)
-    if function.uses_run or len(args) not in (1, 2):
+    if function.uses_rendering or len(args) not in (1, 2):
         return _general(unit, node, function, args)
     return (
         _one(unit, node, function, args[0])
@@ -108,7 +108,7 @@ def _piped(
     return run
 
 
-def invoke(run: Run, function: Function, values: list[object]) -> object:
+def invoke(run: Rendering, function: Function, values: list[object]) -> object:
     """Call a function with checked arguments, charging for their sizes and the result's.
 
     Raises:
@@ -117,7 +117,7 @@ def invoke(run: Run, function: Function, values: list[object]) -> object:
     for value in values:
         if type(value) in _SIZED:
             run.weigh(value)
-    result = function.call(run, *values) if function.uses_run else function.call(*values)
+    result = function.call(run, *values) if function.uses_rendering else function.call(*values)
     if type(result) in _SIZED:
         run.weigh(result)
     return result

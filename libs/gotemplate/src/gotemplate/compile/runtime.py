@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gotemplate.errors import LimitError, TemplateError
-from gotemplate.limits import Located, Run
+from gotemplate.limits import Located, Rendering
 from gotemplate.parse import nodes
 
 
@@ -24,7 +24,7 @@ class Frame:
 
     __slots__ = ("run", "slots", "typed_dot", "typed_slots", "write")
 
-    def __init__(self, run: Run, slots: list[object], write: Callable[[str], None]) -> None:
+    def __init__(self, run: Rendering, slots: list[object], write: Callable[[str], None]) -> None:
         self.run = run
         self.slots = slots
         self.write = write

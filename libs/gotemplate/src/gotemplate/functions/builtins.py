@@ -22,7 +22,7 @@ from gotemplate.golang.values import (
     truth,
     type_name,
 )
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import ANY, STRING, VALUE, Function
 
 _HTML: Final = str.maketrans(
@@ -98,30 +98,30 @@ def _position(key: object, size: int, what: str) -> int:
     return int(key)
 
 
-def _print(run: Run, *args: object) -> str:
+def _print(run: Rendering, *args: object) -> str:
     return sprint(run, args)
 
 
-def _println(run: Run, *args: object) -> str:
+def _println(run: Rendering, *args: object) -> str:
     return sprintln(run, args)
 
 
-def _printf(run: Run, template: str, *args: object) -> str:
+def _printf(run: Rendering, template: str, *args: object) -> str:
     return sprintf(run, template, args)
 
 
-def _joined(run: Run, args: tuple[object, ...]) -> str:
+def _joined(run: Rendering, args: tuple[object, ...]) -> str:
     if len(args) == 1 and isinstance(args[0], str):
         return args[0]
     return sprint(run, ["<no value>" if arg is None else arg for arg in args])
 
 
-def html(run: Run, *args: object) -> str:
+def html(run: Rendering, *args: object) -> str:
     """Escape for HTML as Go does: `&#34;` and `&#39;` for quotes, U+FFFD for NUL."""
     return _joined(run, args).translate(_HTML)
 
 
-def js(run: Run, *args: object) -> str:
+def js(run: Rendering, *args: object) -> str:
     """Escape for a JavaScript string as Go does."""
     text = _joined(run, args)
     run.charge(len(text) >> 3)
@@ -138,7 +138,7 @@ def _escape_js(match: re.Match[str]) -> str:
     return f"\\u{0xFFFD if 0xD800 <= code < 0xE000 else code:04X}"
 
 
-def urlquery(run: Run, *args: object) -> str:
+def urlquery(run: Rendering, *args: object) -> str:
     """Escape for the query part of a URL; a space becomes `+`."""
     return quote_plus(to_bytes(_joined(run, args)))
 
@@ -150,10 +150,10 @@ FUNCTIONS: Final = (
     Function("not", _not, (VALUE,)),
     Function("len", length, (VALUE,)),
     Function("index", index, (VALUE,), VALUE),
-    Function("print", _print, (), ANY, uses_run=True),
-    Function("printf", _printf, (STRING,), ANY, uses_run=True),
-    Function("println", _println, (), ANY, uses_run=True),
-    Function("html", html, (), ANY, uses_run=True),
-    Function("js", js, (), ANY, uses_run=True),
-    Function("urlquery", urlquery, (), ANY, uses_run=True),
+    Function("print", _print, (), ANY, uses_rendering=True),
+    Function("printf", _printf, (STRING,), ANY, uses_rendering=True),
+    Function("println", _println, (), ANY, uses_rendering=True),
+    Function("html", html, (), ANY, uses_rendering=True),
+    Function("js", js, (), ANY, uses_rendering=True),
+    Function("urlquery", urlquery, (), ANY, uses_rendering=True),
 )

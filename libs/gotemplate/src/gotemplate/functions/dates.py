@@ -7,7 +7,7 @@ from gotemplate.errors import FunctionError, LimitError
 from gotemplate.functions.numeric.numbers import atoi
 from gotemplate.golang import durations, layoutreader, zones
 from gotemplate.golang.values import Int64
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.casts import wrap
 from gotemplate.types.signature import ANY, STRING, Function
 from gotemplate.types.times import TIME, ZERO, Time
@@ -16,12 +16,12 @@ _HTML: Final = "2006-01-02"
 _INTEGERS: Final = (int, Int64)
 
 
-def now(run: Run) -> Time:
+def now(run: Rendering) -> Time:
     """Give the time, in UTC."""
     return Time.of_nanoseconds(run.sources.now())
 
 
-def _time(run: Run, value: object) -> Time:
+def _time(run: Rendering, value: object) -> Time:
     """Take a time as it is and an integer as seconds since 1970; anything else is now."""
     if isinstance(value, Time):
         return value
@@ -31,12 +31,12 @@ def _time(run: Run, value: object) -> Time:
     return now(run)
 
 
-def date(run: Run, layout: str, value: object) -> str:
+def date(run: Rendering, layout: str, value: object) -> str:
     """Write a date in UTC."""
     return date_in_zone(run, layout, value, "UTC")
 
 
-def date_in_zone(run: Run, layout: str, value: object, zone: str) -> str:
+def date_in_zone(run: Rendering, layout: str, value: object, zone: str) -> str:
     """Write a date as the clocks of a zone show it; of one that does not exist, in UTC."""
     run.charge(len(layout) >> 1)
     try:
@@ -47,17 +47,17 @@ def date_in_zone(run: Run, layout: str, value: object, zone: str) -> str:
     return Time(time.seconds, time.nanos, found).format(layout)
 
 
-def html_date(run: Run, value: object) -> str:
+def html_date(run: Rendering, value: object) -> str:
     """Write a date as HTML's date fields take it."""
     return date(run, _HTML, value)
 
 
-def html_date_in_zone(run: Run, value: object, zone: str) -> str:
+def html_date_in_zone(run: Rendering, value: object, zone: str) -> str:
     """Write a date as HTML's date fields take it, as the calendars of a zone show it."""
     return date_in_zone(run, _HTML, value, zone)
 
 
-def must_date_modify(run: Run, duration: str, time: Time) -> Time:
+def must_date_modify(run: Rendering, duration: str, time: Time) -> Time:
     """Give a later time, an earlier one of a negative duration.
 
     Raises:
@@ -70,7 +70,7 @@ def must_date_modify(run: Run, duration: str, time: Time) -> Time:
         raise FunctionError(str(error)) from error
 
 
-def date_modify(run: Run, duration: str, time: Time) -> Time:
+def date_modify(run: Rendering, duration: str, time: Time) -> Time:
     """Give a later time; the same when it is no duration."""
     try:
         return must_date_modify(run, duration, time)
@@ -80,7 +80,7 @@ def date_modify(run: Run, duration: str, time: Time) -> Time:
         return time
 
 
-def ago(run: Run, value: object) -> str:
+def ago(run: Rendering, value: object) -> str:
     """Give the time since a date, in whole seconds."""
     return durations.text(durations.rounded(now(run).since(_time(run, value)), durations.SECOND))
 
@@ -95,7 +95,7 @@ def duration(value: object) -> str:
     return durations.text(wrap(seconds * durations.SECOND))
 
 
-def duration_round(run: Run, value: object) -> str:
+def duration_round(run: Rendering, value: object) -> str:
     """Write a duration in its largest unit: of a text, nanoseconds as int64, or since a time."""
     nanoseconds = 0
     if isinstance(value, str):
@@ -111,7 +111,7 @@ def duration_round(run: Run, value: object) -> str:
     return durations.coarse(nanoseconds)
 
 
-def must_to_date(run: Run, layout: str, text: str) -> Time:
+def must_to_date(run: Rendering, layout: str, text: str) -> Time:
     """Read a date.
 
     Raises:
@@ -138,7 +138,7 @@ def _at_offset(found: layoutreader.Reading, offset: int) -> Time:
     return Time.of_clock(found.clock, zones.UTC if local else zones.FixedZone(found.zone, offset))
 
 
-def to_date(run: Run, layout: str, text: str) -> Time:
+def to_date(run: Rendering, layout: str, text: str) -> Time:
     """Read a date; one that is not written as the layout shows is the first day of the year 1."""
     try:
         return must_to_date(run, layout, text)
@@ -154,20 +154,20 @@ def unix_epoch(time: Time) -> str:
 
 
 FUNCTIONS: Final = (
-    Function("now", now, uses_run=True),
-    Function("date", date, (STRING, ANY), uses_run=True),
-    Function("dateInZone", date_in_zone, (STRING, ANY, STRING), uses_run=True),
-    Function("date_in_zone", date_in_zone, (STRING, ANY, STRING), uses_run=True),
-    Function("htmlDate", html_date, (ANY,), uses_run=True),
-    Function("htmlDateInZone", html_date_in_zone, (ANY, STRING), uses_run=True),
-    Function("dateModify", date_modify, (STRING, TIME), uses_run=True),
-    Function("date_modify", date_modify, (STRING, TIME), uses_run=True),
-    Function("mustDateModify", must_date_modify, (STRING, TIME), uses_run=True),
-    Function("must_date_modify", must_date_modify, (STRING, TIME), uses_run=True),
-    Function("ago", ago, (ANY,), uses_run=True),
+    Function("now", now, uses_rendering=True),
+    Function("date", date, (STRING, ANY), uses_rendering=True),
+    Function("dateInZone", date_in_zone, (STRING, ANY, STRING), uses_rendering=True),
+    Function("date_in_zone", date_in_zone, (STRING, ANY, STRING), uses_rendering=True),
+    Function("htmlDate", html_date, (ANY,), uses_rendering=True),
+    Function("htmlDateInZone", html_date_in_zone, (ANY, STRING), uses_rendering=True),
+    Function("dateModify", date_modify, (STRING, TIME), uses_rendering=True),
+    Function("date_modify", date_modify, (STRING, TIME), uses_rendering=True),
+    Function("mustDateModify", must_date_modify, (STRING, TIME), uses_rendering=True),
+    Function("must_date_modify", must_date_modify, (STRING, TIME), uses_rendering=True),
+    Function("ago", ago, (ANY,), uses_rendering=True),
     Function("duration", duration, (ANY,)),
-    Function("durationRound", duration_round, (ANY,), uses_run=True),
-    Function("toDate", to_date, (STRING, STRING), uses_run=True),
-    Function("mustToDate", must_to_date, (STRING, STRING), uses_run=True),
+    Function("durationRound", duration_round, (ANY,), uses_rendering=True),
+    Function("toDate", to_date, (STRING, STRING), uses_rendering=True),
+    Function("mustToDate", must_to_date, (STRING, STRING), uses_rendering=True),
     Function("unixEpoch", unix_epoch, (TIME,)),
 )

@@ -9,7 +9,7 @@ from typing import Final
 
 from gotemplate.errors import FunctionError
 from gotemplate.functions.numeric.randoms import choice
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import STRING, Function
 
 # A name, one special character, either in braces, or a brace that nothing useful follows.
@@ -48,12 +48,12 @@ def is_absolute(path: str) -> bool:
     return path.startswith("/")
 
 
-def env(run: Run, name: str) -> str:
+def env(run: Rendering, name: str) -> str:
     """Give a variable of the environment, "" when it is not set."""
     return run.sources.variables.get(name, "")
 
 
-def host_by_name(run: Run, name: str) -> str:
+def host_by_name(run: Rendering, name: str) -> str:
     """Give one of the addresses of a host.
 
     Raises:
@@ -65,7 +65,7 @@ def host_by_name(run: Run, name: str) -> str:
     return choice(run.sources, addresses)
 
 
-def expandenv(run: Run, text: str) -> str:
+def expandenv(run: Rendering, text: str) -> str:
     """Put variables in the place of `$name` and `${name}`, as Go's os.ExpandEnv does."""
     parts: list[str] = []
     position = size = 0
@@ -103,8 +103,8 @@ _PATHS: Final = tuple(
 )
 
 FUNCTIONS: Final = (
-    Function("env", env, (STRING,), uses_run=True),
-    Function("expandenv", expandenv, (STRING,), uses_run=True),
-    Function("getHostByName", host_by_name, (STRING,), uses_run=True),
+    Function("env", env, (STRING,), uses_rendering=True),
+    Function("expandenv", expandenv, (STRING,), uses_rendering=True),
+    Function("getHostByName", host_by_name, (STRING,), uses_rendering=True),
     *_PATHS,
 )

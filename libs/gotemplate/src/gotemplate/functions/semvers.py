@@ -3,12 +3,12 @@
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types import versions
 from gotemplate.types.signature import STRING, Function
 
 
-def semver(run: Run, text: str) -> versions.Version:
+def semver(run: Rendering, text: str) -> versions.Version:
     """Read a version.
 
     Raises:
@@ -21,7 +21,7 @@ def semver(run: Run, text: str) -> versions.Version:
         raise FunctionError(str(error)) from error
 
 
-def semver_compare(run: Run, constraint: str, text: str) -> bool:
+def semver_compare(run: Rendering, constraint: str, text: str) -> bool:
     """Tell whether a version fits a constraint.
 
     Raises:
@@ -39,6 +39,6 @@ def semver_compare(run: Run, constraint: str, text: str) -> bool:
 
 
 FUNCTIONS: Final = (
-    Function("semver", semver, (STRING,), uses_run=True),
-    Function("semverCompare", semver_compare, (STRING, STRING), uses_run=True),
+    Function("semver", semver, (STRING,), uses_rendering=True),
+    Function("semverCompare", semver_compare, (STRING, STRING), uses_rendering=True),
 )

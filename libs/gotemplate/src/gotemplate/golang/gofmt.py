@@ -16,7 +16,7 @@ from gotemplate.golang.gofloat import sharpen, with_verb
 from gotemplate.golang.literals import INT_MAX, INT_MIN
 from gotemplate.golang.quoting import can_backquote, quote, quote_rune
 from gotemplate.golang.values import Kind, Uint8, Uint64, kind_of, own_text, to_bytes, type_name
-from gotemplate.limits import Limits, Run
+from gotemplate.limits import Limits, Rendering
 from goyaml import format_float
 
 _SHORT: Final = Limits(string=500, steps=500)
@@ -49,7 +49,7 @@ class Spec:
 class Printer:
     """Write values into a list of strings, within the limits."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Rendering) -> None:
         self._run = run
         self._limits = run.limits
         self._room = run.limits.string
@@ -294,7 +294,7 @@ def _type_and_text(item: tuple[object, object]) -> tuple[str, str]:
     return type_name(key), key if isinstance(key, str) else short_text(key)
 
 
-def integer_text(run: Run, value: int, base: str = "d") -> str:
+def integer_text(run: Rendering, value: int, base: str = "d") -> str:
     """Write an integer of any size a template can meet.
 
     Raises:
@@ -305,7 +305,7 @@ def integer_text(run: Run, value: int, base: str = "d") -> str:
     return format(value, base)
 
 
-def plain_text(run: Run, value: object) -> str:
+def plain_text(run: Rendering, value: object) -> str:
     """Write one value as `%v` does; nil is `<nil>`."""
     match value:
         case str():
@@ -323,7 +323,7 @@ def plain_text(run: Run, value: object) -> str:
     return printer.text()
 
 
-def sprint(run: Run, values: Sequence[object]) -> str:
+def sprint(run: Rendering, values: Sequence[object]) -> str:
     """Write values side by side, with a space between two that are no strings (Go's Sprint)."""
     printer = Printer(run)
     before = True
@@ -336,7 +336,7 @@ def sprint(run: Run, values: Sequence[object]) -> str:
     return printer.text()
 
 
-def sprintln(run: Run, values: Sequence[object]) -> str:
+def sprintln(run: Rendering, values: Sequence[object]) -> str:
     """Write values with spaces between them and a newline at the end (Go's Sprintln)."""
     printer = Printer(run)
     for index, value in enumerate(values):
@@ -349,7 +349,7 @@ def sprintln(run: Run, values: Sequence[object]) -> str:
 
 def short_text(value: object, verb: str = "v") -> str:
     """Write a value for an error message: what would be longer than a line or two is cut."""
-    printer = Printer(Run(_SHORT))
+    printer = Printer(Rendering(_SHORT))
     try:
         printer.value(value, verb)
     except LimitError:

@@ -11,7 +11,7 @@ from typing import Final
 
 from gotemplate.golang.gofmt import Printer, Spec
 from gotemplate.golang.values import type_name
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 
 _TOO_LARGE: Final = 1_000_000
 _FLAGS: Final = re.compile(r"[#0+\- ]*")
@@ -20,7 +20,7 @@ _DIGITS: Final = re.compile(r"[0-9]*")
 _INDEX: Final = re.compile(r"\[([^\]]*)\]")
 
 
-def sprintf(run: Run, template: str, args: Sequence[object]) -> str:
+def sprintf(run: Rendering, template: str, args: Sequence[object]) -> str:
     """Write arguments by a format (Go's Sprintf).
 
     Raises:
@@ -42,7 +42,7 @@ def _small(digits: str) -> int | None:
 class _Directives:
     """One pass over one format."""
 
-    def __init__(self, run: Run, template: str, args: Sequence[object]) -> None:
+    def __init__(self, run: Rendering, template: str, args: Sequence[object]) -> None:
         self._format = template
         self._args = args
         self._run = run

@@ -107,14 +107,14 @@ class Function:
         call: the work; raises `FunctionError` with Go's text when it cannot be done.
         params: the parameters that must be given.
         rest: the type of any further arguments, None when there may be none.
-        uses_run: whether `call` takes the account of the rendering (`Run`) first.
+        uses_rendering: whether `call` takes the account of the rendering (`Rendering`) first.
     """
 
     name: str
     call: Callable[..., object]
     params: tuple[Param, ...] = ()
     rest: Param | None = None
-    uses_run: bool = False
+    uses_rendering: bool = False
 
     def param(self, index: int) -> Param:
         """Give the type of the argument at `index`; the arity has been checked before."""

@@ -13,7 +13,7 @@ from gotemplate.errors import FunctionError
 from gotemplate.functions.texts.encoding import decode_base64
 from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.values import from_bytes
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.members import Field
 from gotemplate.types.signature import INT, LIST, STRING, Function, Param
 
@@ -51,7 +51,7 @@ _CERTIFICATE: Final = Param("sprig.certificate", types=(Certificate,))
 _Items = Sequence[object] | None
 
 
-def gen_private_key(run: Run, kind: str) -> str:
+def gen_private_key(run: Rendering, kind: str) -> str:
     """Make a private key: "rsa" (also for ""), "dsa", "ecdsa" or "ed25519"."""
     run.spend()
     from gotemplate.types import keys
@@ -60,19 +60,19 @@ def gen_private_key(run: Run, kind: str) -> str:
     return f"Unknown type {kind}" if key is None else keys.write(key)
 
 
-def gen_ca(run: Run, name: str, days: int) -> Certificate:
+def gen_ca(run: Rendering, name: str, days: int) -> Certificate:
     """Make a certificate that may sign others, and a key of its own."""
     return _self_signed(_subject(run, name, None, None, days), _new_key(run), authority=True)
 
 
-def gen_ca_with_key(run: Run, name: str, days: int, pem: str) -> Certificate:
+def gen_ca_with_key(run: Rendering, name: str, days: int, pem: str) -> Certificate:
     """Make a certificate that may sign others, for a key."""
     key = _key(run, pem)
     return _self_signed(_subject(run, name, None, None, days), key, authority=True)
 
 
 def gen_self_signed(
-    run: Run, name: str, addresses: _Items, hosts: _Items, days: int
+    run: Rendering, name: str, addresses: _Items, hosts: _Items, days: int
 ) -> Certificate:
     """Make a certificate for addresses and hosts that is signed by itself, and its key."""
     subject = _subject(run, name, addresses, hosts, days)
@@ -80,7 +80,7 @@ def gen_self_signed(
 
 
 def gen_self_signed_with_key(
-    run: Run, name: str, addresses: _Items, hosts: _Items, days: int, pem: str
+    run: Rendering, name: str, addresses: _Items, hosts: _Items, days: int, pem: str
 ) -> Certificate:
     """Make a certificate for addresses and hosts that is signed by itself, for a key."""
     key = _key(run, pem)
@@ -89,7 +89,7 @@ def gen_self_signed_with_key(
 
 
 def gen_signed(
-    run: Run, name: str, addresses: _Items, hosts: _Items, days: int, authority: Certificate
+    run: Rendering, name: str, addresses: _Items, hosts: _Items, days: int, authority: Certificate
 ) -> Certificate:
     """Make a certificate for addresses and hosts that an authority signs, and its key."""
     issuer = _issuer(run, authority)
@@ -98,7 +98,7 @@ def gen_signed(
 
 
 def gen_signed_with_key(
-    run: Run,
+    run: Rendering,
     name: str,
     addresses: _Items,
     hosts: _Items,
@@ -112,7 +112,7 @@ def gen_signed_with_key(
     return _signed(_subject(run, name, addresses, hosts, days), key, issuer, authority=False)
 
 
-def build_custom_cert(run: Run, cert: str, key: str) -> Certificate:
+def build_custom_cert(run: Rendering, cert: str, key: str) -> Certificate:
     """Take a certificate and a key, both PEM in base64.
 
     Raises:
@@ -140,14 +140,14 @@ def _decoded(text: str, what: str) -> str:
     return from_bytes(data)
 
 
-def _new_key(run: Run) -> "PrivateKey":
+def _new_key(run: Rendering) -> "PrivateKey":
     run.spend()
     from gotemplate.types import keys
 
     return keys.generate_rsa(_RSA_BITS)
 
 
-def _key(run: Run, pem: str) -> "PrivateKey":
+def _key(run: Rendering, pem: str) -> "PrivateKey":
     run.spend()
     from gotemplate.types import keys
 
@@ -157,7 +157,7 @@ def _key(run: Run, pem: str) -> "PrivateKey":
         raise FunctionError(f"parsing private key: {error}") from error
 
 
-def _issuer(run: Run, authority: Certificate) -> "Issuer":
+def _issuer(run: Rendering, authority: Certificate) -> "Issuer":
     run.spend()
     from gotemplate.types import certificates, keys
 
@@ -172,7 +172,7 @@ def _issuer(run: Run, authority: Certificate) -> "Issuer":
         raise FunctionError(f"error parsing private key: {error}") from error
 
 
-def _subject(run: Run, name: str, addresses: _Items, hosts: _Items, days: int) -> "Subject":
+def _subject(run: Rendering, name: str, addresses: _Items, hosts: _Items, days: int) -> "Subject":
     run.need_library()
     from gotemplate.types.certificates import Subject
 
@@ -182,7 +182,7 @@ def _subject(run: Run, name: str, addresses: _Items, hosts: _Items, days: int) -
     return Subject(name, found, names, days, run.sources.now() // _NANOS, serial or 1)
 
 
-def _address(run: Run, item: object) -> "Address":
+def _address(run: Rendering, item: object) -> "Address":
     if not isinstance(item, str):
         raise FunctionError(f"error parsing ip: {plain_text(run, item)} is not a string")
     try:
@@ -194,7 +194,7 @@ def _address(run: Run, item: object) -> "Address":
     return address
 
 
-def _host(run: Run, item: object) -> str:
+def _host(run: Rendering, item: object) -> str:
     if not isinstance(item, str):
         text = plain_text(run, item)
         raise FunctionError(f"error processing alternate dns name: {text} is not a string")
@@ -220,14 +220,19 @@ def _signed(
 _FOR: Final = (STRING, LIST, LIST, INT)
 
 FUNCTIONS: Final = (
-    Function("genPrivateKey", gen_private_key, (STRING,), uses_run=True),
-    Function("genCA", gen_ca, (STRING, INT), uses_run=True),
-    Function("genCAWithKey", gen_ca_with_key, (STRING, INT, STRING), uses_run=True),
-    Function("genSelfSignedCert", gen_self_signed, _FOR, uses_run=True),
-    Function("genSelfSignedCertWithKey", gen_self_signed_with_key, (*_FOR, STRING), uses_run=True),
-    Function("genSignedCert", gen_signed, (*_FOR, _CERTIFICATE), uses_run=True),
+    Function("genPrivateKey", gen_private_key, (STRING,), uses_rendering=True),
+    Function("genCA", gen_ca, (STRING, INT), uses_rendering=True),
+    Function("genCAWithKey", gen_ca_with_key, (STRING, INT, STRING), uses_rendering=True),
+    Function("genSelfSignedCert", gen_self_signed, _FOR, uses_rendering=True),
     Function(
-        "genSignedCertWithKey", gen_signed_with_key, (*_FOR, _CERTIFICATE, STRING), uses_run=True
+        "genSelfSignedCertWithKey", gen_self_signed_with_key, (*_FOR, STRING), uses_rendering=True
     ),
-    Function("buildCustomCert", build_custom_cert, (STRING, STRING), uses_run=True),
+    Function("genSignedCert", gen_signed, (*_FOR, _CERTIFICATE), uses_rendering=True),
+    Function(
+        "genSignedCertWithKey",
+        gen_signed_with_key,
+        (*_FOR, _CERTIFICATE, STRING),
+        uses_rendering=True,
+    ),
+    Function("buildCustomCert", build_custom_cert, (STRING, STRING), uses_rendering=True),
 )

@@ -9,7 +9,7 @@ from typing import Final
 from gotemplate.errors import FunctionError
 from gotemplate.functions.texts.encoding import base64_problem, decode_base64
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.parse import nodes
 from gotemplate.types.signature import STRING, Function, Param
 
@@ -63,7 +63,7 @@ class _Uint32(Param):
         raise FunctionError(f"expected unsigned integer; found {node}")
 
 
-def bcrypt(run: Run, password: str) -> str:
+def bcrypt(run: Rendering, password: str) -> str:
     """Hash a password with bcrypt; of one longer than 72 bytes, say that it is."""
     data = to_bytes(password)
     if len(data) > _LONGEST_BCRYPT:
@@ -78,14 +78,16 @@ def bcrypt(run: Run, password: str) -> str:
     return library.hashpw(data, f"$2a${_COST}${salt}".encode()).decode()
 
 
-def htpasswd(run: Run, user: str, password: str) -> str:
+def htpasswd(run: Rendering, user: str, password: str) -> str:
     """Write a line of a password file of a web server; a user may have no colon in the name."""
     if ":" in user:
         return f"invalid username: {user}"
     return f"{user}:{bcrypt(run, password)}"
 
 
-def derive_password(run: Run, counter: int, form: str, password: str, user: str, site: str) -> str:
+def derive_password(
+    run: Rendering, counter: int, form: str, password: str, user: str, site: str
+) -> str:
     """Derive a password for a site from one that its user remembers."""
     if form not in _FORMS:
         return f"cannot find password template {form}"
@@ -114,7 +116,7 @@ def _sized(text: str) -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
-def encrypt_aes(run: Run, password: str, text: str) -> str:
+def encrypt_aes(run: Rendering, password: str, text: str) -> str:
     """Encrypt a text with AES-256 in CBC mode; base64 of the random start and the blocks."""
     if not text:
         return ""
@@ -126,7 +128,7 @@ def encrypt_aes(run: Run, password: str, text: str) -> str:
     return base64.b64encode(start + blocks).decode()
 
 
-def decrypt_aes(run: Run, password: str, text: str) -> str:
+def decrypt_aes(run: Rendering, password: str, text: str) -> str:
     """Decrypt what `encryptAES` gave.
 
     Raises:
@@ -171,14 +173,14 @@ def _aes(password: str, start: bytes, data: bytes, *, encrypt: bool) -> bytes:
 _TEXTS: Final = (STRING, STRING)
 
 FUNCTIONS: Final = (
-    Function("bcrypt", bcrypt, (STRING,), uses_run=True),
-    Function("htpasswd", htpasswd, _TEXTS, uses_run=True),
+    Function("bcrypt", bcrypt, (STRING,), uses_rendering=True),
+    Function("htpasswd", htpasswd, _TEXTS, uses_rendering=True),
     Function(
         "derivePassword",
         derive_password,
         (_Uint32("uint32"), *_TEXTS, *_TEXTS),
-        uses_run=True,
+        uses_rendering=True,
     ),
-    Function("encryptAES", encrypt_aes, _TEXTS, uses_run=True),
-    Function("decryptAES", decrypt_aes, _TEXTS, uses_run=True),
+    Function("encryptAES", encrypt_aes, _TEXTS, uses_rendering=True),
+    Function("decryptAES", decrypt_aes, _TEXTS, uses_rendering=True),
 )

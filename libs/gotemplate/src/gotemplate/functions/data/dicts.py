@@ -12,7 +12,7 @@ from gotemplate.functions.data.lists import like
 from gotemplate.functions.data.measure import measure
 from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.values import TYPED_LISTS, StringList, StringMap, to_bytes, type_name
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import ANY, MAP, STRING, Function
 
 Dict = dict[str, object]
@@ -20,7 +20,7 @@ _NIL: Final[Mapping[str, object]] = {}
 _FEWEST_TO_DIG: Final = 3
 
 
-def make_dict(run: Run, *pairs: object) -> Dict:
+def make_dict(run: Rendering, *pairs: object) -> Dict:
     """Make a map of keys and values in turn; a last key without a value gets ""."""
     keys = [plain_text(run, key) for key in pairs[::2]]
     values = [*pairs[1::2], *([""] if len(pairs) % 2 else [])]
@@ -122,7 +122,7 @@ def _conversion(value: object, wanted: str) -> FunctionError:
     return FunctionError(f"interface conversion: interface {{}} is {got}, not {wanted}")
 
 
-def deep_copy(run: Run, value: object) -> object:
+def deep_copy(run: Rendering, value: object) -> object:
     """Copy a value and everything inside it.
 
     Raises:
@@ -135,7 +135,7 @@ def deep_copy(run: Run, value: object) -> object:
     return snapshot(run, value)
 
 
-def snapshot(run: Run, value: object, depth: int = 0) -> object:
+def snapshot(run: Rendering, value: object, depth: int = 0) -> object:
     """Copy the maps and lists of a value, so that what changes them changes the copy.
 
     Raises:
@@ -154,7 +154,7 @@ def snapshot(run: Run, value: object, depth: int = 0) -> object:
 
 
 FUNCTIONS: Final = (
-    Function("dict", make_dict, (), ANY, uses_run=True),
+    Function("dict", make_dict, (), ANY, uses_rendering=True),
     Function("get", get, (MAP, STRING)),
     Function("set", put, (MAP, STRING, ANY)),
     Function("unset", unset, (MAP, STRING)),
@@ -165,6 +165,6 @@ FUNCTIONS: Final = (
     Function("pick", pick, (MAP,), STRING),
     Function("omit", omit, (MAP,), STRING),
     Function("dig", dig, (), ANY),
-    Function("deepCopy", deep_copy, (ANY,), uses_run=True),
-    Function("mustDeepCopy", deep_copy, (ANY,), uses_run=True),
+    Function("deepCopy", deep_copy, (ANY,), uses_rendering=True),
+    Function("mustDeepCopy", deep_copy, (ANY,), uses_rendering=True),
 )

@@ -11,7 +11,7 @@ from gotemplate.errors import FunctionError
 from gotemplate.functions.data.measure import measure
 from gotemplate.golang.jsonreader import JsonError, read
 from gotemplate.golang.jsonwriter import Writer
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import ANY, STRING, Function
 
 _COMPACT: Final = Writer()
@@ -19,8 +19,8 @@ _PRETTY: Final = Writer(indent=True)
 _RAW: Final = Writer(html=False)
 
 
-def _must_write(writer: Writer) -> Callable[[Run, object], str]:
-    def write(run: Run, value: object) -> str:
+def _must_write(writer: Writer) -> Callable[[Rendering, object], str]:
+    def write(run: Rendering, value: object) -> str:
         measure(run, value)
         try:
             return writer.write(value)
@@ -30,8 +30,8 @@ def _must_write(writer: Writer) -> Callable[[Run, object], str]:
     return write
 
 
-def _write(writer: Writer) -> Callable[[Run, object], str]:
-    def write(run: Run, value: object) -> str:
+def _write(writer: Writer) -> Callable[[Rendering, object], str]:
+    def write(run: Rendering, value: object) -> str:
         measure(run, value)
         try:
             return writer.write(value)
@@ -41,7 +41,7 @@ def _write(writer: Writer) -> Callable[[Run, object], str]:
     return write
 
 
-def must_from_json(run: Run, text: str) -> object:
+def must_from_json(run: Rendering, text: str) -> object:
     """Read a JSON text; every number is a float.
 
     Raises:
@@ -54,7 +54,7 @@ def must_from_json(run: Run, text: str) -> object:
         raise FunctionError(str(error)) from error
 
 
-def from_json(run: Run, text: str) -> object:
+def from_json(run: Rendering, text: str) -> object:
     """Read a JSON text; nil when it is none."""
     run.charge(len(text) >> 2)
     try:
@@ -64,12 +64,12 @@ def from_json(run: Run, text: str) -> object:
 
 
 FUNCTIONS: Final = (
-    Function("toJson", _write(_COMPACT), (ANY,), uses_run=True),
-    Function("mustToJson", _must_write(_COMPACT), (ANY,), uses_run=True),
-    Function("toPrettyJson", _write(_PRETTY), (ANY,), uses_run=True),
-    Function("mustToPrettyJson", _must_write(_PRETTY), (ANY,), uses_run=True),
-    Function("toRawJson", _must_write(_RAW), (ANY,), uses_run=True),
-    Function("mustToRawJson", _must_write(_RAW), (ANY,), uses_run=True),
-    Function("fromJson", from_json, (STRING,), uses_run=True),
-    Function("mustFromJson", must_from_json, (STRING,), uses_run=True),
+    Function("toJson", _write(_COMPACT), (ANY,), uses_rendering=True),
+    Function("mustToJson", _must_write(_COMPACT), (ANY,), uses_rendering=True),
+    Function("toPrettyJson", _write(_PRETTY), (ANY,), uses_rendering=True),
+    Function("mustToPrettyJson", _must_write(_PRETTY), (ANY,), uses_rendering=True),
+    Function("toRawJson", _must_write(_RAW), (ANY,), uses_rendering=True),
+    Function("mustToRawJson", _must_write(_RAW), (ANY,), uses_rendering=True),
+    Function("fromJson", from_json, (STRING,), uses_rendering=True),
+    Function("mustFromJson", must_from_json, (STRING,), uses_rendering=True),
 )

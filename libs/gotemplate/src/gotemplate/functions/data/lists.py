@@ -12,7 +12,7 @@ from gotemplate.errors import FunctionError
 from gotemplate.functions.data.reflection import key, kind_name
 from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.values import TYPED_LISTS, ListList, NilList, StringList, to_bytes, truth
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.casts import to_int
 from gotemplate.types.signature import ANY, INT, STRING, Function
 
@@ -92,7 +92,7 @@ def compact(items: object) -> list[object]:
     return list(filter(truth, items_of(items, "Cannot compact on type")))
 
 
-def uniq(run: Run, items: object) -> list[object]:
+def uniq(run: Rendering, items: object) -> list[object]:
     """Give the items without those that occurred before."""
     found: dict[Hashable, object] = {}
     for item in items_of(items, "Cannot find uniq on type"):
@@ -100,14 +100,14 @@ def uniq(run: Run, items: object) -> list[object]:
     return list(found.values())
 
 
-def without(run: Run, items: object, *unwanted: object) -> list[object]:
+def without(run: Rendering, items: object, *unwanted: object) -> list[object]:
     """Give the items that are none of the others."""
     found = items_of(items, "Cannot find without on type")
     keys = {key(run, value) for value in unwanted}
     return [item for item in found if key(run, item) not in keys]
 
 
-def has(run: Run, value: object, items: object) -> bool:
+def has(run: Rendering, value: object, items: object) -> bool:
     """Tell whether a list has an item; nil has none."""
     if items is None:
         return False
@@ -131,7 +131,7 @@ def part(items: object, *bounds: object) -> object:
     return like(found, found[start:stop])
 
 
-def concat(run: Run, *lists: object) -> list[object]:
+def concat(run: Rendering, *lists: object) -> list[object]:
     """Give the items of several lists, one list after the other.
 
     Raises:
@@ -168,7 +168,7 @@ def _rest(count: int, size: int) -> int:
     return int(math.fmod(count, size)) or size
 
 
-def to_strings(run: Run, value: object) -> list[str]:
+def to_strings(run: Rendering, value: object) -> list[str]:
     """Write the items of a list as texts, nil left out; another value is a list of one text."""
     if value is None:
         return StringList()
@@ -178,14 +178,14 @@ def to_strings(run: Run, value: object) -> list[str]:
     return StringList([plain_text(run, item) for item in value if item is not None])
 
 
-def join(run: Run, separator: str, value: object) -> str:
+def join(run: Rendering, separator: str, value: object) -> str:
     """Write the items of a list as texts with a separator between, nil left out."""
     texts = to_strings(run, value)
     run.check("string", sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
 
-def sort_alpha(run: Run, value: object) -> list[str]:
+def sort_alpha(run: Rendering, value: object) -> list[str]:
     """Write the items of a list as texts, in the order of their bytes."""
     if value is None:
         return StringList(["<nil>"])
@@ -195,18 +195,18 @@ def sort_alpha(run: Run, value: object) -> list[str]:
 def _twice(name: str, function: Function) -> tuple[Function, Function]:
     must = f"must{name[0].upper()}{name[1:]}"
     return (
-        Function(name, function.call, function.params, function.rest, function.uses_run),
-        Function(must, function.call, function.params, function.rest, function.uses_run),
+        Function(name, function.call, function.params, function.rest, function.uses_rendering),
+        Function(must, function.call, function.params, function.rest, function.uses_rendering),
     )
 
 
 FUNCTIONS: Final = (
     Function("list", make_list, (), ANY),
     Function("tuple", make_list, (), ANY),
-    Function("concat", concat, (), ANY, uses_run=True),
-    Function("toStrings", to_strings, (ANY,), uses_run=True),
-    Function("join", join, (STRING, ANY), uses_run=True),
-    Function("sortAlpha", sort_alpha, (ANY,), uses_run=True),
+    Function("concat", concat, (), ANY, uses_rendering=True),
+    Function("toStrings", to_strings, (ANY,), uses_rendering=True),
+    Function("join", join, (STRING, ANY), uses_rendering=True),
+    Function("sortAlpha", sort_alpha, (ANY,), uses_rendering=True),
     *_twice("append", Function("", push, (ANY, ANY))),
     *_twice("push", Function("", push, (ANY, ANY))),
     *_twice("prepend", Function("", prepend, (ANY, ANY))),
@@ -216,9 +216,9 @@ FUNCTIONS: Final = (
     *_twice("initial", Function("", initial, (ANY,))),
     *_twice("reverse", Function("", reverse, (ANY,))),
     *_twice("compact", Function("", compact, (ANY,))),
-    *_twice("uniq", Function("", uniq, (ANY,), uses_run=True)),
-    *_twice("without", Function("", without, (ANY,), ANY, uses_run=True)),
-    *_twice("has", Function("", has, (ANY, ANY), uses_run=True)),
+    *_twice("uniq", Function("", uniq, (ANY,), uses_rendering=True)),
+    *_twice("without", Function("", without, (ANY,), ANY, uses_rendering=True)),
+    *_twice("has", Function("", has, (ANY, ANY), uses_rendering=True)),
     *_twice("slice", Function("", part, (ANY,), ANY)),
     *_twice("chunk", Function("", chunk, (INT, ANY))),
 )

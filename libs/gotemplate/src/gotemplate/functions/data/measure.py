@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from gotemplate.errors import LimitError
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 
 
-def measure(run: Run, value: object) -> None:
+def measure(run: Rendering, value: object) -> None:
     """Refuse what would be too deep or too long; a value that occurs twice counts twice.
 
     Raises:

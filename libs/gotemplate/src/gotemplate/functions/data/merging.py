@@ -8,24 +8,24 @@ replaced, by an empty one too.
 from typing import Final
 
 from gotemplate.golang.values import Kind, kind_of, truth
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import MAP, Function
 
 Dict = dict[str, object]
 
 
-def merge(run: Run, target: Dict | None, *sources: Dict | None) -> Dict:
+def merge(run: Rendering, target: Dict | None, *sources: Dict | None) -> Dict:
     """Fill what a map lacks from others, the first ones first."""
     return _merged(run, target, sources, overwrite=False)
 
 
-def merge_overwrite(run: Run, target: Dict | None, *sources: Dict | None) -> Dict:
+def merge_overwrite(run: Rendering, target: Dict | None, *sources: Dict | None) -> Dict:
     """Put the values of others into a map, the last ones win."""
     return _merged(run, target, sources, overwrite=True)
 
 
 def _merged(
-    run: Run, target: Dict | None, sources: tuple[Dict | None, ...], *, overwrite: bool
+    run: Rendering, target: Dict | None, sources: tuple[Dict | None, ...], *, overwrite: bool
 ) -> Dict:
     found = {} if target is None else target
     for source in sources:
@@ -33,7 +33,7 @@ def _merged(
     return found
 
 
-def _merge(run: Run, target: Dict, source: Dict, depth: int, *, overwrite: bool) -> None:
+def _merge(run: Rendering, target: Dict, source: Dict, depth: int, *, overwrite: bool) -> None:
     run.check("value_depth", depth)
     run.charge(len(source))
     for key, value in list(source.items()):
@@ -50,8 +50,8 @@ def _merge(run: Run, target: Dict, source: Dict, depth: int, *, overwrite: bool)
 
 
 FUNCTIONS: Final = (
-    Function("merge", merge, (MAP,), MAP, uses_run=True),
-    Function("mustMerge", merge, (MAP,), MAP, uses_run=True),
-    Function("mergeOverwrite", merge_overwrite, (MAP,), MAP, uses_run=True),
-    Function("mustMergeOverwrite", merge_overwrite, (MAP,), MAP, uses_run=True),
+    Function("merge", merge, (MAP,), MAP, uses_rendering=True),
+    Function("mustMerge", merge, (MAP,), MAP, uses_rendering=True),
+    Function("mergeOverwrite", merge_overwrite, (MAP,), MAP, uses_rendering=True),
+    Function("mustMergeOverwrite", merge_overwrite, (MAP,), MAP, uses_rendering=True),
 )

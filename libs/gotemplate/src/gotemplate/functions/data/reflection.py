@@ -9,7 +9,7 @@ from typing import Final
 
 from gotemplate.golang.gofmt import short_text
 from gotemplate.golang.values import Int64, Kind, MethodValue, kind_of, type_name
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import ANY, STRING, Function
 
 _PLAIN: Final = frozenset({bool, int, Int64, float})
@@ -47,7 +47,7 @@ def kind_is(name: str, value: object) -> bool:
     return name == kind_name(value)
 
 
-def key(run: Run, value: object, depth: int = 0) -> Hashable:
+def key(run: Rendering, value: object, depth: int = 0) -> Hashable:
     """Give something that is equal for deeply equal values alone.
 
     Raises:
@@ -69,7 +69,7 @@ def key(run: Run, value: object, depth: int = 0) -> Hashable:
     return name, short_text(value) if kind_of(value) is Kind.STRUCT else value
 
 
-def deep_equal(run: Run, first: object, second: object) -> bool:
+def deep_equal(run: Rendering, first: object, second: object) -> bool:
     """Tell whether two values have the same type and equal parts."""
     return key(run, first) == key(run, second)
 
@@ -80,5 +80,5 @@ FUNCTIONS: Final = (
     Function("typeIsLike", type_is_like, (STRING, ANY)),
     Function("kindOf", kind_name, (ANY,)),
     Function("kindIs", kind_is, (STRING, ANY)),
-    Function("deepEqual", deep_equal, (ANY, ANY), uses_run=True),
+    Function("deepEqual", deep_equal, (ANY, ANY), uses_rendering=True),
 )

@@ -8,12 +8,12 @@ from typing import Final
 
 from gotemplate.errors import FunctionError
 from gotemplate.functions.data.measure import measure
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import ANY, STRING, Function
 from goyaml import YamlError, dump, load
 
 
-def to_yaml(run: Run, value: object) -> str:
+def to_yaml(run: Rendering, value: object) -> str:
     """Write a value as YAML in block style, with a newline at the end.
 
     Raises:
@@ -27,7 +27,7 @@ def to_yaml(run: Run, value: object) -> str:
         raise FunctionError(str(error)) from error
 
 
-def from_yaml(run: Run, text: str) -> object:
+def from_yaml(run: Rendering, text: str) -> object:
     """Read a YAML document; integers stay integers.
 
     Raises:
@@ -41,6 +41,6 @@ def from_yaml(run: Run, text: str) -> object:
 
 
 FUNCTIONS: Final = (
-    Function("toYaml", to_yaml, (ANY,), uses_run=True),
-    Function("fromYaml", from_yaml, (STRING,), uses_run=True),
+    Function("toYaml", to_yaml, (ANY,), uses_rendering=True),
+    Function("fromYaml", from_yaml, (STRING,), uses_rendering=True),
 )

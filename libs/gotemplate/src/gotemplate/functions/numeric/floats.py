@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.casts import to_float
 from gotemplate.types.signature import ANY, FLOAT, INT, Function
 from goyaml import format_float
@@ -81,7 +81,9 @@ class Decimal:
 _Operation = Callable[[Decimal, Decimal], Decimal]
 
 
-def _calculate(run: Run, operation: _Operation, first: object, others: tuple[object, ...]) -> float:
+def _calculate(
+    run: Rendering, operation: _Operation, first: object, others: tuple[object, ...]
+) -> float:
     def step(value: Decimal, other: object) -> Decimal:
         found = operation(value, Decimal.of(to_float(other)))
         run.charge(abs(found.exponent) >> 6)
@@ -90,27 +92,27 @@ def _calculate(run: Run, operation: _Operation, first: object, others: tuple[obj
     return float(reduce(step, others, Decimal.of(to_float(first))))
 
 
-def addf(run: Run, *values: object) -> float:
+def addf(run: Rendering, *values: object) -> float:
     """Add in decimal; nothing added is 0."""
     return _calculate(run, Decimal.__add__, 0, values)
 
 
-def add1f(run: Run, value: object) -> float:
+def add1f(run: Rendering, value: object) -> float:
     """Add one in decimal."""
     return _calculate(run, Decimal.__add__, value, (1,))
 
 
-def subf(run: Run, first: object, *others: object) -> float:
+def subf(run: Rendering, first: object, *others: object) -> float:
     """Subtract the others in decimal."""
     return _calculate(run, Decimal.__sub__, first, others)
 
 
-def mulf(run: Run, first: object, *others: object) -> float:
+def mulf(run: Rendering, first: object, *others: object) -> float:
     """Multiply in decimal."""
     return _calculate(run, Decimal.__mul__, first, others)
 
 
-def divf(run: Run, first: object, *others: object) -> float:
+def divf(run: Rendering, first: object, *others: object) -> float:
     """Divide by the others in decimal."""
     return _calculate(run, Decimal.__truediv__, first, others)
 
@@ -182,11 +184,11 @@ def _quotient(one: float, two: float) -> float:
 
 
 FUNCTIONS: Final = (
-    Function("addf", addf, (), ANY, uses_run=True),
-    Function("add1f", add1f, (ANY,), uses_run=True),
-    Function("subf", subf, (ANY,), ANY, uses_run=True),
-    Function("mulf", mulf, (ANY,), ANY, uses_run=True),
-    Function("divf", divf, (ANY,), ANY, uses_run=True),
+    Function("addf", addf, (), ANY, uses_rendering=True),
+    Function("add1f", add1f, (ANY,), uses_rendering=True),
+    Function("subf", subf, (ANY,), ANY, uses_rendering=True),
+    Function("mulf", mulf, (ANY,), ANY, uses_rendering=True),
+    Function("divf", divf, (ANY,), ANY, uses_rendering=True),
     Function("maxf", maxf, (ANY,), ANY),
     Function("minf", minf, (ANY,), ANY),
     Function("floor", floor, (ANY,)),

@@ -7,7 +7,7 @@ from gotemplate.errors import FunctionError
 from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.literals import INT_MAX, INT_MIN
 from gotemplate.golang.values import Int64, IntList
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.casts import to_float, to_int, wrap
 from gotemplate.types.signature import ANY, INT, STRING, Function
 
@@ -30,7 +30,7 @@ def int64(value: object) -> int:
     return Int64(to_int(value))
 
 
-def to_decimal(run: Run, value: object) -> int:
+def to_decimal(run: Rendering, value: object) -> int:
     """Read the text of a value as octal digits; 0 when it has others."""
     text = plain_text(run, value)
     number = int(text, 8) if _OCTAL.fullmatch(text) else 0
@@ -96,12 +96,12 @@ def smallest(first: object, *others: object) -> int:
     return Int64(min(map(to_int, (first, *others))))
 
 
-def until(run: Run, count: int) -> list[int]:
+def until(run: Rendering, count: int) -> list[int]:
     """Count from 0 towards `count`, which is not reached; downwards when it is negative."""
     return until_step(run, 0, count, -1 if count < 0 else 1)
 
 
-def until_step(run: Run, start: int, stop: int, step: int) -> list[int]:
+def until_step(run: Rendering, start: int, stop: int, step: int) -> list[int]:
     """Count from `start` towards `stop`, which is not reached; none when `step` leads away."""
     if step == 0:
         return IntList()
@@ -112,7 +112,7 @@ def until_step(run: Run, start: int, stop: int, step: int) -> list[int]:
     return IntList(numbers)
 
 
-def seq(run: Run, *bounds: int) -> str:
+def seq(run: Rendering, *bounds: int) -> str:
     """Count as the shell's `seq` does: to END, START to END, or START, STEP and END.
 
     Returns:
@@ -136,7 +136,7 @@ FUNCTIONS: Final = (
     Function("int", to_int, (ANY,)),
     Function("int64", int64, (ANY,)),
     Function("float64", to_float, (ANY,)),
-    Function("toDecimal", to_decimal, (ANY,), uses_run=True),
+    Function("toDecimal", to_decimal, (ANY,), uses_rendering=True),
     Function("atoi", atoi, (STRING,)),
     Function("add", add, (), ANY),
     Function("add1", add1, (ANY,)),
@@ -147,7 +147,7 @@ FUNCTIONS: Final = (
     Function("max", biggest, (ANY,), ANY),
     Function("biggest", biggest, (ANY,), ANY),
     Function("min", smallest, (ANY,), ANY),
-    Function("until", until, (INT,), uses_run=True),
-    Function("untilStep", until_step, (INT, INT, INT), uses_run=True),
-    Function("seq", seq, (), INT, uses_run=True),
+    Function("until", until, (INT,), uses_rendering=True),
+    Function("untilStep", until_step, (INT, INT, INT), uses_rendering=True),
+    Function("seq", seq, (), INT, uses_rendering=True),
 )

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from gotemplate.errors import FunctionError
 from gotemplate.golang.runes import runes
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.sources import Sources
 from gotemplate.types.signature import INT, STRING, Function
 
@@ -33,15 +33,15 @@ def choice(sources: Sources, items: Sequence[_Item]) -> _Item:
     return items[below(sources, len(items))]
 
 
-def _text_of(characters: str) -> Callable[[Run, int], str]:
-    def make(run: Run, length: int) -> str:
+def _text_of(characters: str) -> Callable[[Rendering, int], str]:
+    def make(run: Rendering, length: int) -> str:
         _afford(run, length)
         return "".join(choice(run.sources, characters) for _ in range(length))
 
     return make
 
 
-def rand_bytes(run: Run, count: int) -> str:
+def rand_bytes(run: Rendering, count: int) -> str:
     """Give so many random bytes in base64.
 
     Raises:
@@ -53,7 +53,7 @@ def rand_bytes(run: Run, count: int) -> str:
     return base64.b64encode(run.sources.random(count)).decode()
 
 
-def rand_int(run: Run, low: int, high: int) -> int:
+def rand_int(run: Rendering, low: int, high: int) -> int:
     """Give a number from the first one up to the second, which is left out.
 
     Raises:
@@ -64,7 +64,7 @@ def rand_int(run: Run, low: int, high: int) -> int:
     return low + below(run.sources, high - low)
 
 
-def shuffle(run: Run, text: str) -> str:
+def shuffle(run: Rendering, text: str) -> str:
     """Put the characters of a text in another order."""
     _afford(run, len(text))
     left = list(runes(text))
@@ -74,23 +74,25 @@ def shuffle(run: Run, text: str) -> str:
     return "".join(left)
 
 
-def uuidv4(run: Run) -> str:
+def uuidv4(run: Rendering) -> str:
     """Give a random UUID."""
     return str(uuid.UUID(bytes=run.sources.random(_UUID_BYTES), version=4))
 
 
-def _afford(run: Run, length: int) -> None:
+def _afford(run: Rendering, length: int) -> None:
     run.check("string", length)
     run.charge(max(length, 0) >> 1)
 
 
 FUNCTIONS: Final = (
-    Function("randAlphaNum", _text_of(string.digits + string.ascii_letters), (INT,), uses_run=True),
-    Function("randAlpha", _text_of(string.ascii_letters), (INT,), uses_run=True),
-    Function("randNumeric", _text_of(string.digits), (INT,), uses_run=True),
-    Function("randAscii", _text_of(_ASCII), (INT,), uses_run=True),
-    Function("randBytes", rand_bytes, (INT,), uses_run=True),
-    Function("randInt", rand_int, (INT, INT), uses_run=True),
-    Function("shuffle", shuffle, (STRING,), uses_run=True),
-    Function("uuidv4", uuidv4, uses_run=True),
+    Function(
+        "randAlphaNum", _text_of(string.digits + string.ascii_letters), (INT,), uses_rendering=True
+    ),
+    Function("randAlpha", _text_of(string.ascii_letters), (INT,), uses_rendering=True),
+    Function("randNumeric", _text_of(string.digits), (INT,), uses_rendering=True),
+    Function("randAscii", _text_of(_ASCII), (INT,), uses_rendering=True),
+    Function("randBytes", rand_bytes, (INT,), uses_rendering=True),
+    Function("randInt", rand_int, (INT, INT), uses_rendering=True),
+    Function("shuffle", shuffle, (STRING,), uses_rendering=True),
+    Function("uuidv4", uuidv4, uses_rendering=True),
 )

@@ -19,7 +19,7 @@ from gotemplate.golang.runes import (
     to_upper,
 )
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import INT, STRING, Function
 
 _ELLIPSIS: Final = "..."
@@ -27,7 +27,7 @@ _LEAST_WIDTH: Final = 4
 _LEAST_WIDTH_BOTH: Final = 7
 
 
-def upper(run: Run, text: str) -> str:
+def upper(run: Rendering, text: str) -> str:
     """Make every letter upper case, one for one: no letter becomes two."""
     changed = text.upper()
     if len(changed) == len(text):
@@ -44,7 +44,7 @@ def lower(text: str) -> str:
     return text.replace("\u0130", "i").replace("\u03a3", "\u03c3").lower()
 
 
-def title(run: Run, text: str) -> str:
+def title(run: Rendering, text: str) -> str:
     """Make the first letter of every word title case."""
     run.charge(len(text) >> 2)
     changed: list[str] = []
@@ -61,7 +61,7 @@ def _separates(rune: str) -> bool:
     return rune.isascii() or is_space(rune)
 
 
-def untitle(run: Run, text: str) -> str:
+def untitle(run: Rendering, text: str) -> str:
     """Make the first letter of every word lower case."""
     run.charge(len(text) >> 2)
     changed: list[str] = []
@@ -72,7 +72,7 @@ def untitle(run: Run, text: str) -> str:
     return "".join(changed)
 
 
-def swapcase(run: Run, text: str) -> str:
+def swapcase(run: Rendering, text: str) -> str:
     """Turn upper case into lower case and the other way, title case where a word begins."""
     run.charge(len(text) >> 2)
     changed: list[str] = []
@@ -90,7 +90,7 @@ def swapcase(run: Run, text: str) -> str:
     return "".join(changed)
 
 
-def initials(run: Run, text: str) -> str:
+def initials(run: Rendering, text: str) -> str:
     """Give the first byte of every word."""
     run.charge(len(text) >> 2)
     found: list[str] = []
@@ -102,7 +102,7 @@ def initials(run: Run, text: str) -> str:
     return "".join(found)
 
 
-def nospace(run: Run, text: str) -> str:
+def nospace(run: Rendering, text: str) -> str:
     """Take all space away; when there is some, every byte becomes a character."""
     run.charge(len(text) >> 2)
     found = [byte for byte in _bytes(text) if not is_space(byte)]
@@ -140,17 +140,17 @@ def abbrevboth(offset: int, width: int, text: str) -> str:
     return _ELLIPSIS + from_bytes(data[len(data) - room :])
 
 
-def wrap_lines(run: Run, width: int, text: str) -> str:
+def wrap_lines(run: Rendering, width: int, text: str) -> str:
     """Break a text into lines at spaces; longer words stay whole."""
     return _wrapped(run, text, width, "\n", cut=False)
 
 
-def wrap_with(run: Run, width: int, separator: str, text: str) -> str:
+def wrap_with(run: Rendering, width: int, separator: str, text: str) -> str:
     """Break a text at spaces with a separator of one's own; longer words are cut."""
     return _wrapped(run, text, width, separator or "\n", cut=True)
 
 
-def _wrapped(run: Run, text: str, width: int, separator: str, *, cut: bool) -> str:
+def _wrapped(run: Rendering, text: str, width: int, separator: str, *, cut: bool) -> str:
     data = to_bytes(text)
     run.charge(len(data) >> 2)
     run.check("string", len(data) + len(data) // max(width, 1) * len(separator))
@@ -180,15 +180,15 @@ def _line(data: bytes, start: int, width: int, *, cut: bool) -> tuple[int, int]:
 
 
 FUNCTIONS: Final = (
-    Function("upper", upper, (STRING,), uses_run=True),
+    Function("upper", upper, (STRING,), uses_rendering=True),
     Function("lower", lower, (STRING,)),
-    Function("title", title, (STRING,), uses_run=True),
-    Function("untitle", untitle, (STRING,), uses_run=True),
-    Function("swapcase", swapcase, (STRING,), uses_run=True),
-    Function("initials", initials, (STRING,), uses_run=True),
-    Function("nospace", nospace, (STRING,), uses_run=True),
+    Function("title", title, (STRING,), uses_rendering=True),
+    Function("untitle", untitle, (STRING,), uses_rendering=True),
+    Function("swapcase", swapcase, (STRING,), uses_rendering=True),
+    Function("initials", initials, (STRING,), uses_rendering=True),
+    Function("nospace", nospace, (STRING,), uses_rendering=True),
     Function("abbrev", abbrev, (INT, STRING)),
     Function("abbrevboth", abbrevboth, (INT, INT, STRING)),
-    Function("wrap", wrap_lines, (INT, STRING), uses_run=True),
-    Function("wrapWith", wrap_with, (INT, STRING, STRING), uses_run=True),
+    Function("wrap", wrap_lines, (INT, STRING), uses_rendering=True),
+    Function("wrapWith", wrap_with, (INT, STRING, STRING), uses_rendering=True),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gotemplate.errors import FunctionError, LimitError
 from gotemplate.golang.quoting import can_backquote, quote
 from gotemplate.golang.values import NilStringList, StringList, from_bytes, to_bytes
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import INT, STRING, Function, Param
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _LATER: Final = 13
 _FAILED: Final = 1_000  # steps of a pattern that does not compile; one too large takes as long
 
 
-def _compiled(run: Run, pattern: str) -> "Regex":
+def _compiled(run: Rendering, pattern: str) -> "Regex":
     """Compile a pattern.
 
     Raises:
@@ -41,7 +41,7 @@ def _compiled(run: Run, pattern: str) -> "Regex":
     return regex
 
 
-def _pay(run: Run) -> Callable[[int, int], None]:
+def _pay(run: Rendering) -> Callable[[int, int], None]:
     """Give what charges for the searches of one call.
 
     How much of the text a search reads is known to RE2 alone. The first one pays for all of it;
@@ -62,7 +62,7 @@ def _quoted(pattern: str) -> str:
 def _panicking(call: Callable[..., object]) -> Callable[..., object]:
     """Word the error of a bad pattern as Go's MustCompile does."""
 
-    def run_it(run: Run, pattern: str, *args: object) -> object:
+    def run_it(run: Rendering, pattern: str, *args: object) -> object:
         try:
             return call(run, pattern, *args)
         except LimitError:
@@ -77,17 +77,17 @@ def _twice(name: str, call: Callable[..., object], *more: Param) -> tuple[Functi
     params = (STRING, STRING, *more)
     must = f"must{name[0].upper()}{name[1:]}"
     return (
-        Function(name, _panicking(call), params, uses_run=True),
-        Function(must, call, params, uses_run=True),
+        Function(name, _panicking(call), params, uses_rendering=True),
+        Function(must, call, params, uses_rendering=True),
     )
 
 
-def must_match(run: Run, pattern: str, text: str) -> bool:
+def must_match(run: Rendering, pattern: str, text: str) -> bool:
     """Tell whether a text has a match."""
     return _compiled(run, pattern).search(to_bytes(text), on_search=_pay(run)) is not None
 
 
-def match(run: Run, pattern: str, text: str) -> bool:
+def match(run: Rendering, pattern: str, text: str) -> bool:
     """Tell whether a text has a match; one that is no pattern matches nothing."""
     try:
         return must_match(run, pattern, text)
@@ -97,14 +97,14 @@ def match(run: Run, pattern: str, text: str) -> bool:
         return False
 
 
-def find(run: Run, pattern: str, text: str) -> str:
+def find(run: Rendering, pattern: str, text: str) -> str:
     """Give the first match, "" when there is none."""
     data = to_bytes(text)
     found = _compiled(run, pattern).search(data, on_search=_pay(run))
     return from_bytes(data[found.start : found.end]) if found else ""
 
 
-def find_all(run: Run, pattern: str, text: str, most: int) -> list[str]:
+def find_all(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
     """Give the matches, at most so many, all when the number is negative."""
     data = to_bytes(text)
     matches = _compiled(run, pattern).matches(data, on_search=_pay(run))
@@ -112,31 +112,31 @@ def find_all(run: Run, pattern: str, text: str, most: int) -> list[str]:
     return _list(run, (data[m.start : m.end] for m in found)) or NilStringList()
 
 
-def split(run: Run, pattern: str, text: str, most: int) -> list[str]:
+def split(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
     """Cut a text at the matches into at most so many pieces, all when the number is negative."""
     pieces = _compiled(run, pattern).split(to_bytes(text), most, on_search=_pay(run))
     return _list(run, pieces) if most else NilStringList()
 
 
-def replace_all(run: Run, pattern: str, text: str, replacement: str) -> str:
+def replace_all(run: Rendering, pattern: str, text: str, replacement: str) -> str:
     """Replace every match; `$1` and `${name}` in the replacement are what groups matched."""
     regex, data = _compiled(run, pattern), to_bytes(text)
     return _replaced(run, regex, data, lambda found: regex.expand(replacement, data, found))
 
 
-def replace_all_literal(run: Run, pattern: str, text: str, replacement: str) -> str:
+def replace_all_literal(run: Rendering, pattern: str, text: str, replacement: str) -> str:
     """Replace every match by a text as it is."""
     literal = to_bytes(replacement)
     return _replaced(run, _compiled(run, pattern), to_bytes(text), lambda _: (literal,))
 
 
 def _replaced(
-    run: Run, regex: "Regex", data: bytes, expand: "Callable[[Match], Iterable[bytes]]"
+    run: Rendering, regex: "Regex", data: bytes, expand: "Callable[[Match], Iterable[bytes]]"
 ) -> str:
     return from_bytes(b"".join(_charged(run, regex.replace(data, expand, on_search=_pay(run)))))
 
 
-def _list(run: Run, pieces: Iterable[bytes]) -> list[str]:
+def _list(run: Rendering, pieces: Iterable[bytes]) -> list[str]:
     found = StringList()
     for piece in _charged(run, pieces):
         found.append(from_bytes(piece))
@@ -144,7 +144,7 @@ def _list(run: Run, pieces: Iterable[bytes]) -> list[str]:
     return found
 
 
-def _charged(run: Run, pieces: Iterable[bytes]) -> Iterable[bytes]:
+def _charged(run: Rendering, pieces: Iterable[bytes]) -> Iterable[bytes]:
     size = 0
     for piece in pieces:
         run.charge(1)
@@ -161,8 +161,8 @@ def quote_meta(text: str) -> str:
 
 
 FUNCTIONS: Final = (
-    Function("regexMatch", match, (STRING, STRING), uses_run=True),
-    Function("mustRegexMatch", must_match, (STRING, STRING), uses_run=True),
+    Function("regexMatch", match, (STRING, STRING), uses_rendering=True),
+    Function("mustRegexMatch", must_match, (STRING, STRING), uses_rendering=True),
     *_twice("regexFind", find),
     *_twice("regexFindAll", find_all, INT),
     *_twice("regexSplit", split, INT),

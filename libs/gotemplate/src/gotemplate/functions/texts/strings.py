@@ -10,7 +10,7 @@ from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.quoting import quote
 from gotemplate.golang.runes import SPACE
 from gotemplate.golang.values import StringList, StringMap, from_bytes, to_bytes
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import ANY, INT, STRING, Function
 
 
@@ -49,7 +49,7 @@ def has_suffix(suffix: str, text: str) -> bool:
     return text.endswith(suffix)
 
 
-def repeat(run: Run, count: int, text: str) -> str:
+def repeat(run: Rendering, count: int, text: str) -> str:
     """Put a text side by side with itself.
 
     Raises:
@@ -61,7 +61,7 @@ def repeat(run: Run, count: int, text: str) -> str:
     return text * count
 
 
-def replace(run: Run, old: str, new: str, text: str) -> str:
+def replace(run: Rendering, old: str, new: str, text: str) -> str:
     """Put a new part in the place of every old one; an empty one is between all characters."""
     run.check("string", len(text) + text.count(old) * (len(new) - len(old)))
     return text.replace(old, new)
@@ -96,7 +96,7 @@ def substr(start: int, end: int, text: str) -> str:
     return from_bytes(data[start:stop])
 
 
-def indent(run: Run, spaces: int, text: str) -> str:
+def indent(run: Rendering, spaces: int, text: str) -> str:
     """Put spaces before every line, the empty ones too.
 
     Raises:
@@ -110,26 +110,26 @@ def indent(run: Run, spaces: int, text: str) -> str:
     return pad + text.replace("\n", "\n" + pad)
 
 
-def nindent(run: Run, spaces: int, text: str) -> str:
+def nindent(run: Rendering, spaces: int, text: str) -> str:
     """Begin a new line, then `indent`."""
     return "\n" + indent(run, spaces, text)
 
 
-def quoted(run: Run, *values: object) -> str:
+def quoted(run: Rendering, *values: object) -> str:
     """Write values as Go literals in double quotes, with spaces between; nil is left out."""
     texts = [plain_text(run, value) for value in values if value is not None]
     run.check("string", sum(map(len, texts)))
     return " ".join(map(quote, texts))
 
 
-def single_quoted(run: Run, *values: object) -> str:
+def single_quoted(run: Rendering, *values: object) -> str:
     """Put values in single quotes as they are, with spaces between; nil is left out."""
     texts = [f"'{plain_text(run, value)}'" for value in values if value is not None]
     run.check("string", sum(map(len, texts)))
     return " ".join(texts)
 
 
-def cat(run: Run, *values: object) -> str:
+def cat(run: Rendering, *values: object) -> str:
     """Put values side by side with spaces between; nil is left out."""
     texts = [plain_text(run, value) for value in values if value is not None]
     run.check("string", sum(map(len, texts)))
@@ -146,7 +146,7 @@ def hello() -> str:
     return "Hello!"
 
 
-def to_string(run: Run, value: object) -> str:
+def to_string(run: Rendering, value: object) -> str:
     """Write a value as a text; nil is `<nil>`."""
     return plain_text(run, value)
 
@@ -168,18 +168,18 @@ def pieces(text: str, separator: str, most: int = -1) -> list[str]:
     return list(text)
 
 
-def split_list(run: Run, separator: str, text: str) -> list[str]:
+def split_list(run: Rendering, separator: str, text: str) -> list[str]:
     """Split a text into a list."""
     run.check("items", _count(separator, text))
     return StringList(pieces(text, separator))
 
 
-def split(run: Run, separator: str, text: str) -> dict[str, str]:
+def split(run: Rendering, separator: str, text: str) -> dict[str, str]:
     """Split a text into a map with the keys `_0`, `_1` and so on."""
     return splitn(run, separator, -1, text)
 
 
-def splitn(run: Run, separator: str, most: int, text: str) -> dict[str, str]:
+def splitn(run: Rendering, separator: str, most: int, text: str) -> dict[str, str]:
     """Split a text into at most so many pieces, as `split` does."""
     run.check("items", _count(separator, text))
     found = enumerate(pieces(text, separator, most))
@@ -199,19 +199,19 @@ FUNCTIONS: Final = (
     Function("contains", contains, (STRING, STRING)),
     Function("hasPrefix", has_prefix, (STRING, STRING)),
     Function("hasSuffix", has_suffix, (STRING, STRING)),
-    Function("repeat", repeat, (INT, STRING), uses_run=True),
-    Function("replace", replace, (STRING, STRING, STRING), uses_run=True),
+    Function("repeat", repeat, (INT, STRING), uses_rendering=True),
+    Function("replace", replace, (STRING, STRING, STRING), uses_rendering=True),
     Function("trunc", trunc, (INT, STRING)),
     Function("substr", substr, (INT, INT, STRING)),
-    Function("indent", indent, (INT, STRING), uses_run=True),
-    Function("nindent", nindent, (INT, STRING), uses_run=True),
-    Function("quote", quoted, (), ANY, uses_run=True),
-    Function("squote", single_quoted, (), ANY, uses_run=True),
-    Function("cat", cat, (), ANY, uses_run=True),
+    Function("indent", indent, (INT, STRING), uses_rendering=True),
+    Function("nindent", nindent, (INT, STRING), uses_rendering=True),
+    Function("quote", quoted, (), ANY, uses_rendering=True),
+    Function("squote", single_quoted, (), ANY, uses_rendering=True),
+    Function("cat", cat, (), ANY, uses_rendering=True),
     Function("plural", plural, (STRING, STRING, INT)),
     Function("hello", hello),
-    Function("toString", to_string, (ANY,), uses_run=True),
-    Function("splitList", split_list, (STRING, STRING), uses_run=True),
-    Function("split", split, (STRING, STRING), uses_run=True),
-    Function("splitn", splitn, (STRING, INT, STRING), uses_run=True),
+    Function("toString", to_string, (ANY,), uses_rendering=True),
+    Function("splitList", split_list, (STRING, STRING), uses_rendering=True),
+    Function("split", split, (STRING, STRING), uses_rendering=True),
+    Function("splitn", splitn, (STRING, INT, STRING), uses_rendering=True),
 )

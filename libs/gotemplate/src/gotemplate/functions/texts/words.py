@@ -19,7 +19,7 @@ from gotemplate.golang.runes import (
     to_lower,
     to_upper,
 )
-from gotemplate.limits import Run
+from gotemplate.limits import Rendering
 from gotemplate.types.signature import STRING, Function
 
 # An upper case run leaves its last letter to the lower case ones that follow: HTTPServer.
@@ -30,12 +30,12 @@ _Word = tuple[str, str]
 _NONE: Final[_Word] = ("", "")
 
 
-def snakecase(run: Run, text: str) -> str:
+def snakecase(run: Rendering, text: str) -> str:
     """Write words in lower case with underscores between."""
     return _joined(run, text, "_")
 
 
-def kebabcase(run: Run, text: str) -> str:
+def kebabcase(run: Rendering, text: str) -> str:
     """Write words in lower case with hyphens between."""
     return _joined(run, text, "-")
 
@@ -133,12 +133,12 @@ class _Joiner:
             self._connect()
 
 
-def _joined(run: Run, text: str, connector: str) -> str:
+def _joined(run: Rendering, text: str, connector: str) -> str:
     run.charge(len(text) >> 1)
     return _Joiner(_words(runes(text)), connector).text()
 
 
-def camelcase(run: Run, text: str) -> str:
+def camelcase(run: Rendering, text: str) -> str:
     """Write words without anything between, the first letter of each in upper case.
 
     Connectors at the beginning stay; of several in a row all but the last stay.
@@ -170,7 +170,7 @@ def _camel(text: str) -> str:
 
 
 FUNCTIONS: Final = (
-    Function("snakecase", snakecase, (STRING,), uses_run=True),
-    Function("kebabcase", kebabcase, (STRING,), uses_run=True),
-    Function("camelcase", camelcase, (STRING,), uses_run=True),
+    Function("snakecase", snakecase, (STRING,), uses_rendering=True),
+    Function("kebabcase", kebabcase, (STRING,), uses_rendering=True),
+    Function("camelcase", camelcase, (STRING,), uses_rendering=True),
 )
