@@ -203,7 +203,7 @@ async def refusal(client: Client, namespace: str, source: Json) -> ApiError | No
     return None
 
 
-def verdict(source: Json, error: ApiError) -> tuple[bool, str]:
+def classified(source: Json, error: ApiError) -> tuple[bool, str]:
     """Return whether a refusal is fatal, and what we advise."""
     causes = [(cause.field, cause.message) for cause in error.causes]
     reasons = [cause.reason for cause in error.causes]

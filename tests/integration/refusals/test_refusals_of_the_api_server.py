@@ -11,6 +11,7 @@ from tests.integration.refusals.kinds import (
     SERVED,
     apply,
     claim,
+    classified,
     config_map,
     deployment,
     found_at,
@@ -22,7 +23,6 @@ from tests.integration.refusals.kinds import (
     service,
     stateful_set,
     thing,
-    verdict,
     with_at,
 )
 from tests.integration.support import Json
@@ -314,7 +314,7 @@ async def test_what_only_the_author_can_mend_is_fatal(
     assert error is not None
     assert error.status == status, error
     assert mended(source, error.message) is None
-    fatal, told = verdict(source, error)
+    fatal, told = classified(source, error)
     assert fatal, error
     assert advised in told
     assert bool(advised) == bool(told)

@@ -11,12 +11,12 @@ from tests.integration.refusals.kinds import (
     SERVED,
     apply,
     claim,
+    classified,
     config_map,
     obj,
     pod,
     refusal,
     service,
-    verdict,
     with_at,
 )
 from tests.integration.support import Json, wait_until
@@ -26,7 +26,7 @@ async def test_a_namespace_that_does_not_exist_is_fatal(admin: Client) -> None:
     error = await refusal(admin, "nope", config_map())
 
     assert error is not None
-    assert verdict(config_map(), error) == (True, "namespace nope has to exist first")
+    assert classified(config_map(), error) == (True, "namespace nope has to exist first")
 
 
 async def test_a_namespace_that_is_being_deleted_is_fatal(admin: Client, namespace: str) -> None:
@@ -38,7 +38,7 @@ async def test_a_namespace_that_is_being_deleted_is_fatal(admin: Client, namespa
     await apply(admin, namespace, with_at(held, "metadata/finalizers", []))
 
     assert error is not None
-    assert verdict(config_map(), error)[0]
+    assert classified(config_map(), error)[0]
 
 
 async def test_a_kind_that_is_not_served_may_be_served_later(admin: Client, namespace: str) -> None:
@@ -48,7 +48,7 @@ async def test_a_kind_that_is_not_served_may_be_served_later(admin: Client, name
         )
 
     assert error.value.status == 404
-    assert not verdict(config_map(), error.value)[0]
+    assert not classified(config_map(), error.value)[0]
 
 
 async def test_a_missing_right_may_be_granted(cluster: Cluster, namespace: str) -> None:
@@ -56,7 +56,7 @@ async def test_a_missing_right_may_be_granted(cluster: Cluster, namespace: str) 
         error = await refusal(user, namespace, config_map())
 
     assert error is not None
-    fatal, told = verdict(config_map(), error)
+    fatal, told = classified(config_map(), error)
     assert not fatal
     assert told.startswith("grant KUDO's reconciler the right to patch configmaps, or all")
 
@@ -70,7 +70,7 @@ async def test_a_full_quota_may_be_freed(admin: Client, namespace: str) -> None:
 
     assert error is not None
     assert error.status == 403
-    fatal, told = verdict(service(), error)
+    fatal, told = classified(service(), error)
     assert not fatal
     assert told.startswith("raise ResourceQuota x or free what it counts;")
 
@@ -86,7 +86,7 @@ async def test_limits_and_pod_security_may_be_changed(admin: Client, namespace: 
     for source, advised in ((claim(), "the LimitRange"), (pod(), "securityContext")):
         error = await refusal(admin, namespace, source)
         assert error is not None
-        fatal, told = verdict(source, error)
+        fatal, told = classified(source, error)
         assert not fatal
         assert advised in told
 
@@ -99,7 +99,7 @@ async def test_what_a_pod_needs_may_come_later(admin: Client, namespace: str) ->
     ):
         error = await refusal(admin, namespace, source)
         assert error is not None
-        fatal, told = verdict(source, error)
+        fatal, told = classified(source, error)
         assert not fatal
         assert told.startswith(advised)
 
@@ -132,7 +132,7 @@ async def test_what_a_policy_denies_is_fatal_whatever_its_reason(
     found = [await refusal(admin, namespace, config_map(**{v["reason"]: "1"})) for v in validations]
 
     assert [error and error.status for error in found] == [403, 422, 413]
-    assert all(error and verdict(config_map(), error)[0] for error in found)
+    assert all(error and classified(config_map(), error)[0] for error in found)
 
 
 async def test_a_webhook_that_cannot_be_reached_may_come_back(
@@ -155,7 +155,7 @@ async def test_a_webhook_that_cannot_be_reached_may_come_back(
     await admin.delete(SERVED["ValidatingWebhookConfiguration"], name)
 
     assert error is not None
-    assert verdict(config_map(), error) == (
+    assert classified(config_map(), error) == (
         False,
         "the plan goes on as soon as webhook away.example.org answers",
     )

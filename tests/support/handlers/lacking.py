@@ -9,7 +9,7 @@ from goyaml import load
 from kudo.jobs import HANDLERS as OF_RECONCILER
 from kudo.jobs import prepare, render, report_to, review
 from kudo.parameters import template
-from kudo.values import checks as verdicts
+from kudo.values import checks
 
 MARK = "LARGE"
 _make = render.make
@@ -28,7 +28,7 @@ def _make_or_fail(request: render.Request, *arguments: Any, **options: Any) -> A
 
 
 for module, name, function in (
-    (verdicts, "load", _load),
+    (checks, "load", _load),
     (template, "load", _load),
     (render, "make", _make_or_fail),
 ):

@@ -9,7 +9,7 @@ import pytest
 from kudo.bounds import too_large
 from kudo.rendering import Engine, render_objects
 from kudo.tasks import FatalTaskError
-from kudo.values.checks import Checker, Verdicts
+from kudo.values.checks import Checker, CheckResults
 from tests.support.hostile import End, Input, inputs
 
 INPUTS = {str(sent): sent for sent in inputs()}
@@ -52,7 +52,7 @@ def test_a_template_ends_by_a_limit_of_the_event_loop(name: str) -> None:
 
 @pytest.mark.parametrize("name", of(*VALUES))
 def test_a_value_is_left_to_a_worker_or_refused(name: str) -> None:
-    check = Checker(Verdicts())
+    check = Checker(CheckResults())
     found = values(INPUTS[name])
     faults = [check(kind, text) for kind, text in found]
     assert found

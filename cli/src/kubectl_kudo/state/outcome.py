@@ -53,14 +53,14 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Outcome:
     """How things stand, and a text: what is waited for, or why it failed."""
 
     state: State
     text: str = ""
 
 
-DONE = Verdict(State.DONE)
+DONE = Outcome(State.DONE)
 
 
 def triggered(before: JsonObject | None, after: JsonObject) -> Target | None:
@@ -140,38 +140,38 @@ def _adopt(target: Target, instance: JsonObject) -> Target:
     return target
 
 
-def judge(target: Target, instance: JsonObject | None) -> Verdict:
+def judge(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether the run is over. Call `advance` with the same Instance first."""
     if instance is None or _uid(instance) != target.instance:
-        return Verdict(State.FAILED, f"instance {target.key} was deleted while waiting for it")
+        return Outcome(State.FAILED, f"instance {target.key} was deleted while waiting for it")
     if not target.uid:
         text = "no run was scheduled yet; are the webhook and the reconciler of KUDO running?"
-        return Verdict(State.WAITING, text)
+        return Outcome(State.WAITING, text)
     found = entry_of(instance, target.uid)
     if found is None:
         return _without_entry(target, instance)
     plan, entry = found
     if status_of(entry) == FATAL_ERROR:
-        return Verdict(State.FAILED, failure(target.key, plan, entry))
+        return Outcome(State.FAILED, failure(target.key, plan, entry))
     if status_of(entry) == COMPLETE:
         return DONE if scheduled(instance).uid != target.uid else _closing(plan)
     if scheduled(instance).uid not in {"", target.uid}:
         return _replaced(target, instance)
-    return Verdict(State.WAITING, progress(plan, entry))
+    return Outcome(State.WAITING, progress(plan, entry))
 
 
-def _without_entry(target: Target, instance: JsonObject) -> Verdict:
+def _without_entry(target: Target, instance: JsonObject) -> Outcome:
     if scheduled(instance).uid == target.uid:
-        return Verdict(State.WAITING, f"plan {target.plan} is scheduled and was not started yet")
+        return Outcome(State.WAITING, f"plan {target.plan} is scheduled and was not started yet")
     return _replaced(target, instance)
 
 
-def _replaced(target: Target, instance: JsonObject) -> Verdict:
+def _replaced(target: Target, instance: JsonObject) -> Outcome:
     plan, text = scheduled(instance).plan, f"instance {target.key}: the run of plan {target.plan}"
     if plan:
-        return Verdict(State.FAILED, f"{text} was replaced by a newer run of plan {plan}")
+        return Outcome(State.FAILED, f"{text} was replaced by a newer run of plan {plan}")
     text = f"{text} is no longer there: a newer one replaced it, or it was refused"
-    return Verdict(State.FAILED, f"{text}{_refusal(instance)}")
+    return Outcome(State.FAILED, f"{text}{_refusal(instance)}")
 
 
 def _refusal(instance: JsonObject) -> str:
@@ -182,40 +182,40 @@ def _refusal(instance: JsonObject) -> str:
     return ""
 
 
-def _closing(plan: str) -> Verdict:
-    return Verdict(State.WAITING, f"plan {plan} is COMPLETE and about to be closed")
+def _closing(plan: str) -> Outcome:
+    return Outcome(State.WAITING, f"plan {plan} is COMPLETE and about to be closed")
 
 
-def judge_present(target: Target, instance: JsonObject | None) -> Verdict:
+def judge_present(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether the run that `present_run` found is over; runs without uid have an end too."""
     if instance is None or target.uid or _uid(instance) != target.instance:
         return judge(target, instance)
     entry = entries(instance).get(target.plan) or {}
     if active(instance) is not None:
-        return Verdict(State.WAITING, progress(target.plan, entry))
+        return Outcome(State.WAITING, progress(target.plan, entry))
     if status_of(entry) == FATAL_ERROR:
-        return Verdict(State.FAILED, failure(target.key, target.plan, entry))
+        return Outcome(State.FAILED, failure(target.key, target.plan, entry))
     return DONE
 
 
-def judge_cancelled(target: Target, instance: JsonObject | None) -> Verdict:
+def judge_cancelled(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether a run is over, however it ended."""
     if instance is None or _uid(instance) != target.instance:
         return DONE
     if scheduled(instance).uid != target.uid:
         return DONE
-    return Verdict(State.WAITING, progress(target.plan, entries(instance).get(target.plan) or {}))
+    return Outcome(State.WAITING, progress(target.plan, entries(instance).get(target.plan) or {}))
 
 
-def judge_removal(target: Target, instance: JsonObject | None) -> Verdict:
+def judge_removal(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether a deleted Instance is gone."""
     if instance is None or _uid(instance) != target.instance:
         return DONE
     run = active(instance)
     if run is not None:
-        return Verdict(State.WAITING, progress(run.plan, entries(instance).get(run.plan) or {}))
+        return Outcome(State.WAITING, progress(run.plan, entries(instance).get(run.plan) or {}))
     held = ", ".join(instance["metadata"].get("finalizers") or []) or "nothing"
-    return Verdict(State.WAITING, f"it is being deleted; finalizers that hold it: {held}")
+    return Outcome(State.WAITING, f"it is being deleted; finalizers that hold it: {held}")
 
 
 def failure(key: str, plan: str, entry: JsonObject) -> str:

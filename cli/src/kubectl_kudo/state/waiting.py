@@ -10,12 +10,12 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.observe import observe
-from kubectl_kudo.state.outcome import State, Target, Verdict, advance, judge
+from kubectl_kudo.state.outcome import Outcome, State, Target, advance, judge
 from kubectl_kudo.state.progress import Lines, Picture, Progress
 from kubectl_kudo.state.run_events import warnings_of
 
-_UNSEEN = Verdict(State.WAITING, "its state could not be read yet")
-Judge = Callable[[Target, JsonObject | None], Verdict]
+_UNSEEN = Outcome(State.WAITING, "its state could not be read yet")
+Judge = Callable[[Target, JsonObject | None], Outcome]
 
 
 class TimedOut(CliError):
@@ -50,11 +50,11 @@ async def wait_for(
             await wait.until_over(session)
             ticker.cancel()
     except TimeoutError:
-        text = f"timed out waiting for the condition after {limit}s: {wait.verdict.text}"
+        text = f"timed out waiting for the condition after {limit}s: {wait.outcome.text}"
         raise TimedOut(text) from None
-    if wait.verdict.state is State.FAILED:
+    if wait.outcome.state is State.FAILED:
         more = await warnings_of(session, wait.instance, wait.target.uid)
-        raise CliError(f"{wait.verdict.text}{more}")
+        raise CliError(f"{wait.outcome.text}{more}")
     return wait.instance
 
 
@@ -63,7 +63,7 @@ class _Wait:
     target: Target
     judge: Judge
     progress: Progress
-    verdict: Verdict = _UNSEEN
+    outcome: Outcome = _UNSEEN
     instance: JsonObject | None = None
 
     async def until_over(self, session: Session) -> None:
@@ -72,8 +72,8 @@ class _Wait:
             async for self.instance in states:
                 self.target = advance(self.target, self.instance)
                 self.progress.show(self.instance)
-                self.verdict = self.judge(self.target, self.instance)
-                if self.verdict.state is not State.WAITING:
+                self.outcome = self.judge(self.target, self.instance)
+                if self.outcome.state is not State.WAITING:
                     return
 
 

@@ -17,7 +17,7 @@ from kudo.api import Json
 from kudo.jobs import check as check_job
 from kudo.jobs import review as review_job
 from kudo.problems import InvalidInput
-from kudo.values.checks import Check, Checker, Verdicts
+from kudo.values.checks import Check, Checker, CheckResults
 from kudo_webhook.versions import VersionSource, VersionTooLarge
 from workers import LimitExceeded, Pool, PoolBusy
 
@@ -53,14 +53,14 @@ class Judge:
         pool: The worker processes, which have the handlers of `kudo.jobs.review`.
         seconds: CPU time and wall clock of one job.
         fresh_uid: Makes the uid of a new run.
-        verdicts: What is known of values.
+        results: What is known of values.
     """
 
     source: VersionSource
     pool: Pool
     seconds: float
     fresh_uid: Callable[[], str]
-    verdicts: Verdicts = field(default_factory=Verdicts)
+    results: CheckResults = field(default_factory=CheckResults)
 
     async def judge(self, route: str, body: bytes, seen: Seen) -> Answer:
         """Return the answer to a body; `seen.review` is what it was, as soon as that is known.
@@ -95,7 +95,7 @@ class Judge:
                 route, subject, versions, fresh_uid=self.fresh_uid, check=check
             )
 
-        checker = Checker(self.verdicts)
+        checker = Checker(self.results)
         decision = decide(checker)
         if checker.pending:
             await self._read_pending(checker, seen, subject.request.namespace)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.state.outcome import (
+    Outcome,
     State,
     Target,
-    Verdict,
     advance,
     judge,
     judge_present,
@@ -37,7 +37,7 @@ def entry(state: str, uid: str = "1", **more: Any) -> JsonObject:
 RUN = Target("I", "kitchen/tea", "deploy", "1")
 
 
-def verdicts(target: Target, *states: JsonObject | None) -> list[State]:
+def states_of(target: Target, *states: JsonObject | None) -> list[State]:
     found = []
     for state in states:
         target = advance(target, state)
@@ -46,7 +46,7 @@ def verdicts(target: Target, *states: JsonObject | None) -> list[State]:
 
 
 def test_a_run_is_done_when_it_is_complete_and_no_longer_scheduled() -> None:
-    assert verdicts(
+    assert states_of(
         RUN,
         instance("deploy", "1"),
         instance("deploy", "1", deploy=entry("IN_PROGRESS")),
@@ -57,24 +57,24 @@ def test_a_run_is_done_when_it_is_complete_and_no_longer_scheduled() -> None:
 
 
 def test_a_complete_run_is_done_when_the_next_one_is_scheduled_already() -> None:
-    assert verdicts(RUN, instance("deploy", "2", deploy=entry("COMPLETE"))) == [State.DONE]
+    assert states_of(RUN, instance("deploy", "2", deploy=entry("COMPLETE"))) == [State.DONE]
 
 
 def test_the_outcome_of_the_run_before_does_not_count() -> None:
     before = entry("FATAL_ERROR", "0")
-    assert verdicts(RUN, instance("deploy", "1", deploy=before)) == [State.WAITING]
+    assert states_of(RUN, instance("deploy", "1", deploy=before)) == [State.WAITING]
 
 
 def test_a_fatal_error_ends_the_waiting_at_once_and_names_step_and_message() -> None:
     failed = status("FATAL_ERROR", message="no such kind")(instance("deploy", "1"))
-    assert judge(RUN, failed) == Verdict(
+    assert judge(RUN, failed) == Outcome(
         State.FAILED,
         "instance kitchen/tea: plan deploy ended with FATAL_ERROR at deploy.main.app: no such kind",
     )
 
 
 def test_an_instance_that_is_gone_cannot_become_ready() -> None:
-    gone = Verdict(State.FAILED, "instance kitchen/tea was deleted while waiting for it")
+    gone = Outcome(State.FAILED, "instance kitchen/tea was deleted while waiting for it")
     assert judge(RUN, None) == gone
 
 
@@ -92,16 +92,16 @@ def test_another_instance_of_the_same_name_is_a_stranger() -> None:
     ],
 )
 def test_a_run_that_a_newer_one_replaced_has_failed(obj: JsonObject) -> None:
-    verdict = judge(RUN, obj)
-    assert verdict.state is State.FAILED
-    assert "the run of plan deploy was replaced by a newer run of plan deploy" in verdict.text
+    outcome = judge(RUN, obj)
+    assert outcome.state is State.FAILED
+    assert "the run of plan deploy was replaced by a newer run of plan deploy" in outcome.text
 
 
 def test_a_run_that_vanished_has_failed_and_the_reason_is_told_where_there_is_one() -> None:
     obj = instance(deploy=entry("COMPLETE", "2"))
-    verdict = judge(RUN, obj)
-    assert verdict.state is State.FAILED
-    assert verdict.text.endswith("a newer one replaced it, or it was refused")
+    outcome = judge(RUN, obj)
+    assert outcome.state is State.FAILED
+    assert outcome.text.endswith("a newer one replaced it, or it was refused")
     condition = {"type": "Ready", "status": "False", "reason": "CleanupNotManual", "message": "no"}
     obj["status"]["conditions"] = [condition]
     assert judge(RUN, obj).text.endswith("or it was refused (CleanupNotManual: no)")
@@ -126,7 +126,7 @@ def test_an_entry_that_nothing_names_is_waited_for_until_it_is_ended() -> None:
     ],
 )
 def test_while_waiting_it_is_known_what_for(obj: JsonObject, text: str) -> None:
-    assert judge(RUN, obj) == Verdict(State.WAITING, text)
+    assert judge(RUN, obj) == Outcome(State.WAITING, text)
 
 
 # Which run a write caused
@@ -160,8 +160,8 @@ def test_without_a_webhook_the_run_is_the_first_one_that_was_not_there_before() 
     assert "no run was scheduled yet" in judge(advance(target, after), after).text
     scheduled = instance("update", "1", deploy=entry("COMPLETE", "0"))
     over = instance(deploy=entry("COMPLETE", "0"), update=entry("COMPLETE", "1"))
-    assert verdicts(target, after, scheduled, over) == [State.WAITING] * 2 + [State.DONE]
-    assert verdicts(target, after, over) == [State.WAITING, State.DONE]
+    assert states_of(target, after, scheduled, over) == [State.WAITING] * 2 + [State.DONE]
+    assert states_of(target, after, over) == [State.WAITING, State.DONE]
 
 
 # plan status --wait

@@ -8,7 +8,7 @@ from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.problems import InvalidInput, Problem, first_problems, listed, shown
 from kudo.runs.revalidation import judge_idle
-from kudo.values.checks import Checker, Verdicts
+from kudo.values.checks import Checker, CheckResults
 
 LONG = "v" * 100_000
 MANY = range(5000)
@@ -148,7 +148,7 @@ def test_what_is_stored_is_refused_with_20_problems() -> None:
 def test_values_of_a_decision_are_read_by_its_checker() -> None:
     declared = version([{"name": "A", "value-type": "array", "default": "[]"}] * 151)
     hostile = "[&a " + "x" * 1000 + ", *a" * 2000 + "]"
-    check = Checker(Verdicts())
+    check = Checker(CheckResults())
     assert decided(declared, wire({"A": hostile}), check=check).allowed
     assert check.pending == (("array", hostile),)
     check.give_up("cpu", "it took too long")

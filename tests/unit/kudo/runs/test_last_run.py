@@ -4,7 +4,7 @@ import pytest
 
 from kudo.api import Instance, InstanceStatus, JsonObject, OperatorVersion
 from kudo.runs.last_run import edited_since, record_of
-from kudo.runs.revalidation import Verdict, judge_idle
+from kudo.runs.revalidation import Revalidation, judge_idle
 from kudo.values.fingerprints import fingerprint, fingerprints
 from tests.unit.kudo.builders import V1, VALUES, instance, version
 from tests.unit.kudo.runs.test_revalidation import last_run
@@ -32,7 +32,7 @@ def in_force(found: Instance, of: str = "first-1") -> dict[str, str]:
     return {name: now.get(name, "-") for name in before | now if before.get(name) != now.get(name)}
 
 
-def needed_after(found: Instance, of: str = "first-1") -> Verdict:
+def needed_after(found: Instance, of: str = "first-1") -> Revalidation:
     """Return what the Instance needs once its scheduled run has ended."""
     found_version = V2 if of == "first-2" else V1
     record = record_of(found, found_version)
@@ -49,7 +49,7 @@ def test_a_changed_parameter_stays_to_be_applied_when_another_plan_runs(
 ) -> None:
     found = begins("custom", parameters)
     assert in_force(found) == {}
-    assert needed_after(found) == Verdict(plan)
+    assert needed_after(found) == Revalidation(plan)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_a_changed_parameter_comes_into_force_with_the_plan_that_the_rules_choos
 ) -> None:
     found = begins(plan, parameters)
     assert in_force(found) == fingerprints(parameters)
-    assert needed_after(found) == Verdict()
+    assert needed_after(found) == Revalidation()
 
 
 def test_of_several_changes_each_waits_for_its_own_plan() -> None:
     found = begins("custom", {"PORT": "81", "SIZE": "2"})
     assert in_force(found) == {"PORT": fingerprint("81")}
-    assert needed_after(found) == Verdict("deploy")
+    assert needed_after(found) == Revalidation("deploy")
 
 
 def test_a_parameter_that_no_version_declares_comes_into_force_with_any_plan() -> None:
@@ -95,7 +95,7 @@ def test_another_version_comes_into_force_with_its_upgrade_or_deploy(plan: str) 
     assert reference is not None
     assert reference.name == "first-2"
     assert record_of(found, V2).operator == "first"
-    assert needed_after(found, "first-2") == Verdict()
+    assert needed_after(found, "first-2") == Revalidation()
 
 
 @pytest.mark.parametrize("plan", ["custom", "update"])
@@ -105,7 +105,7 @@ def test_another_version_stays_to_be_applied_when_another_plan_runs(plan: str) -
     assert reference is not None
     assert reference.name == "first-1"
     assert in_force(found, "first-2") == {}
-    assert needed_after(found, "first-2") == Verdict("upgrade")
+    assert needed_after(found, "first-2") == Revalidation("upgrade")
 
 
 def test_a_first_plan_that_was_named_by_hand_brings_nothing_into_force() -> None:
@@ -114,13 +114,13 @@ def test_a_first_plan_that_was_named_by_hand_brings_nothing_into_force() -> None
     record = record_of(found, V1)
     assert (record.operator_version, record.operator, record.parameters) == (None, None, {})
     assert record.pending_parameters == fingerprints(VALUES)
-    assert needed_after(found) == Verdict("deploy")
+    assert needed_after(found) == Revalidation("deploy")
 
 
 def test_what_the_original_left_comes_into_force_with_any_plan() -> None:
     found = Instance.from_wire(instance(runs="custom", uid="B", ended={"deploy": "A"}))
     assert record_of(found, V1).parameters == fingerprints(VALUES)
-    assert needed_after(found) == Verdict()
+    assert needed_after(found) == Revalidation()
 
 
 # What a run began with

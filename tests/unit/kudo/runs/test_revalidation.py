@@ -5,7 +5,7 @@ import pytest
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.runs.revalidation import (
     NOTHING,
-    Verdict,
+    Revalidation,
     judge_idle,
     judge_scheduled,
     run_in_progress,
@@ -51,22 +51,22 @@ def idle(
     return Instance.from_wire(instance(parameters, of=of, ended=ended, last_run=last))
 
 
-def reasons(verdict: Verdict) -> list[str]:
-    return [problem.reason for problem in verdict.problems]
+def reasons(revalidation: Revalidation) -> list[str]:
+    return [problem.reason for problem in revalidation.problems]
 
 
 # Nothing is scheduled
 
 
 def test_an_instance_that_never_ran_is_deployed() -> None:
-    assert judge_idle(Instance.from_wire(instance()), V1) == Verdict("deploy")
+    assert judge_idle(Instance.from_wire(instance()), V1) == Revalidation("deploy")
 
 
 @pytest.mark.parametrize("status", ["", "NEVER_RUN", "nonsense"])
 def test_entries_of_plans_that_never_ran_are_no_record_of_a_run(status: str) -> None:
     wire = instance()
     wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status}}
-    assert judge_idle(Instance.from_wire(wire), V1) == Verdict("deploy")
+    assert judge_idle(Instance.from_wire(wire), V1) == Revalidation("deploy")
 
 
 @pytest.mark.parametrize("status", ["PENDING", "IN_PROGRESS", "ERROR", "COMPLETE", "FATAL_ERROR"])
@@ -101,7 +101,7 @@ def test_an_instance_as_its_last_run_left_it_needs_nothing() -> None:
 def test_a_changed_parameter_runs_what_admission_would_have_run(
     parameters: dict[str, str], plan: str | None
 ) -> None:
-    assert judge_idle(idle(parameters), V1) == Verdict(plan)
+    assert judge_idle(idle(parameters), V1) == Revalidation(plan)
 
 
 @pytest.mark.parametrize(
@@ -110,18 +110,18 @@ def test_a_changed_parameter_runs_what_admission_would_have_run(
 def test_a_parameter_without_a_trigger_runs_update_or_deploy(
     plans: tuple[str, ...], plan: str
 ) -> None:
-    assert judge_idle(idle({"NOTE": "x"}), version(plans=plans)) == Verdict(plan)
+    assert judge_idle(idle({"NOTE": "x"}), version(plans=plans)) == Revalidation(plan)
 
 
 def test_a_change_that_nothing_would_apply_is_refused() -> None:
-    verdict = judge_idle(idle({"NOTE": "x"}), version(plans=("custom",)))
-    assert (verdict.plan, reasons(verdict)) == (None, ["NoPlanTriggered"])
+    revalidation = judge_idle(idle({"NOTE": "x"}), version(plans=("custom",)))
+    assert (revalidation.plan, reasons(revalidation)) == (None, ["NoPlanTriggered"])
 
 
 def test_two_triggers_at_once_are_refused_with_both_plans() -> None:
-    verdict = judge_idle(idle({"SIZE": "2", "PORT": "81"}), V1)
-    assert (verdict.plan, reasons(verdict)) == (None, ["SeveralPlansTriggered"])
-    assert "[custom deploy]" in verdict.problems[0].message
+    revalidation = judge_idle(idle({"SIZE": "2", "PORT": "81"}), V1)
+    assert (revalidation.plan, reasons(revalidation)) == (None, ["SeveralPlansTriggered"])
+    assert "[custom deploy]" in revalidation.problems[0].message
 
 
 def test_a_trigger_that_is_no_plan_is_refused() -> None:
@@ -145,7 +145,7 @@ def test_another_version_runs_upgrade_or_what_stands_for_it(
     plans: tuple[str, ...], plan: str, parameters: dict[str, str]
 ) -> None:
     target = version("first-2", plans=plans)
-    assert judge_idle(idle(parameters, of="first-2"), target) == Verdict(plan)
+    assert judge_idle(idle(parameters, of="first-2"), target) == Revalidation(plan)
 
 
 def test_another_version_that_has_no_plan_for_it_is_refused() -> None:
@@ -164,7 +164,7 @@ def test_an_instance_that_only_ran_a_plan_named_by_hand_is_deployed(
     parameters: dict[str, str],
 ) -> None:
     last = {"plan": "custom", "uid": "A", "parameters": {}}
-    assert judge_idle(idle(parameters, last=last), V1) == Verdict("deploy")
+    assert judge_idle(idle(parameters, last=last), V1) == Revalidation("deploy")
 
 
 def test_a_first_run_is_judged_by_all_its_values_also_after_a_plan_named_by_hand() -> None:
@@ -174,9 +174,9 @@ def test_a_first_run_is_judged_by_all_its_values_also_after_a_plan_named_by_hand
 
 
 def test_a_version_without_a_deploy_plan_cannot_be_deployed() -> None:
-    verdict = judge_idle(Instance.from_wire(instance()), version(plans=("custom",)))
-    assert reasons(verdict) == ["DeployPlanMissing"]
-    assert "first-1" in verdict.problems[0].message
+    revalidation = judge_idle(Instance.from_wire(instance()), version(plans=("custom",)))
+    assert reasons(revalidation) == ["DeployPlanMissing"]
+    assert "first-1" in revalidation.problems[0].message
 
 
 # Violations
@@ -184,10 +184,10 @@ def test_a_version_without_a_deploy_plan_cannot_be_deployed() -> None:
 
 @pytest.mark.parametrize("value", ["slow", "", "-"])
 def test_an_immutable_parameter_that_was_changed_or_removed_runs_nothing(value: str) -> None:
-    verdict = judge_idle(idle({"CLASS": value}), V1)
-    assert (verdict.plan, reasons(verdict)) == (None, ["ParameterImmutable"])
-    assert verdict.problems[0].field == "spec.parameters[CLASS]"
-    assert "set it back" in verdict.problems[0].message
+    revalidation = judge_idle(idle({"CLASS": value}), V1)
+    assert (revalidation.plan, reasons(revalidation)) == (None, ["ParameterImmutable"])
+    assert revalidation.problems[0].field == "spec.parameters[CLASS]"
+    assert "set it back" in revalidation.problems[0].message
 
 
 def test_an_immutable_parameter_that_the_last_run_did_not_have_cannot_be_set() -> None:
@@ -201,13 +201,13 @@ def test_setting_an_immutable_parameter_back_heals(
     parameters: dict[str, str], plan: str | None
 ) -> None:
     assert reasons(judge_idle(idle({**parameters, "CLASS": "slow"}), V1)) == ["ParameterImmutable"]
-    assert judge_idle(idle({**parameters, "CLASS": "fast"}), V1) == Verdict(plan)
+    assert judge_idle(idle({**parameters, "CLASS": "fast"}), V1) == Revalidation(plan)
 
 
 def test_what_becomes_immutable_with_another_version_may_come_with_another_value() -> None:
     before = version(parameters=declared("CLASS"))
     found = idle({"CLASS": "slow"}, of="first-2")
-    assert judge_idle(found, V2, before=before) == Verdict("upgrade")
+    assert judge_idle(found, V2, before=before) == Revalidation("upgrade")
 
 
 @pytest.mark.parametrize("before", [V1, None])
@@ -215,15 +215,15 @@ def test_what_becomes_immutable_with_another_version_may_come_with_another_value
 def test_what_was_immutable_before_another_version_or_is_not_known_stays(
     before: OperatorVersion | None, value: str
 ) -> None:
-    verdict = judge_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
-    assert reasons(verdict) == ["ParameterImmutable"]
-    unknown = "first-1 is in force and does not exist" in verdict.problems[0].message
+    revalidation = judge_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
+    assert reasons(revalidation) == ["ParameterImmutable"]
+    unknown = "first-1 is in force and does not exist" in revalidation.problems[0].message
     assert unknown is (before is None)
 
 
 def test_an_immutable_parameter_that_never_had_a_value_may_come_with_another_version() -> None:
     found = idle({"CLASS": "slow"}, of="first-2", last=last_run({"CLASS": "-"}))
-    assert judge_idle(found, V2) == Verdict("upgrade")
+    assert judge_idle(found, V2) == Revalidation("upgrade")
 
 
 @pytest.mark.parametrize(
@@ -257,9 +257,9 @@ def test_a_version_that_may_not_follow_the_one_in_force_runs_nothing(
 def test_values_that_admission_would_have_denied_run_nothing(
     parameters: dict[str, str], reason: str, field: str, of: str
 ) -> None:
-    verdict = judge_idle(idle(parameters, of=of), version(of))
-    assert (verdict.plan, reasons(verdict)) == (None, [reason])
-    assert verdict.problems[0].field == f"spec.parameters[{field}]"
+    revalidation = judge_idle(idle(parameters, of=of), version(of))
+    assert (revalidation.plan, reasons(revalidation)) == (None, [reason])
+    assert revalidation.problems[0].field == f"spec.parameters[{field}]"
 
 
 def test_a_first_run_is_judged_by_all_its_values() -> None:
@@ -269,7 +269,7 @@ def test_a_first_run_is_judged_by_all_its_values() -> None:
 
 def test_a_value_that_stays_is_not_judged_again() -> None:
     stricter = version(parameters=declared("SIZE", trigger="deploy", **{"value-type": "boolean"}))
-    assert judge_idle(idle({"PORT": "81"}), stricter) == Verdict("custom")
+    assert judge_idle(idle({"PORT": "81"}), stricter) == Revalidation("custom")
     assert reasons(judge_idle(idle({"SIZE": "2"}), stricter)) == ["ParameterInvalid"]
 
 
@@ -335,9 +335,9 @@ def test_cleanup_of_what_is_being_deleted_may_begin_whatever_runs_or_is_violated
 
 
 def test_a_second_plan_beside_one_in_progress_is_refused() -> None:
-    verdict = judge_scheduled(scheduled("custom", in_progress="deploy"), V1)
-    assert reasons(verdict) == ["PlanRunning"]
-    assert "'deploy' with 'custom'" in verdict.problems[0].message
+    revalidation = judge_scheduled(scheduled("custom", in_progress="deploy"), V1)
+    assert reasons(revalidation) == ["PlanRunning"]
+    assert "'deploy' with 'custom'" in revalidation.problems[0].message
 
 
 def test_the_plan_in_progress_may_be_restarted() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from goyaml import INLINE
-from kudo.values.checks import Checker, Fault, Verdicts, read_all, read_fully
+from kudo.values.checks import Checker, CheckResults, Fault, read_all, read_fully
 
 BIG = "[" + "0," * INLINE.nodes + "]"
 """More than an event loop reads."""
@@ -11,8 +11,8 @@ BILLION = "[&a " + "x" * 1000 + ", *a" * 2000 + "]"
 """More than anybody reads."""
 
 
-def checker(verdicts: Verdicts | None = None) -> Checker:
-    return Checker(Verdicts() if verdicts is None else verdicts)
+def checker(results: CheckResults | None = None) -> Checker:
+    return Checker(CheckResults() if results is None else results)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_a_value_of_many_parameters_is_read_once() -> None:
 
 
 def test_a_value_that_another_decision_read_is_not_read_again() -> None:
-    verdicts = Verdicts()
-    first, second = checker(verdicts), checker(verdicts)
+    results = CheckResults()
+    first, second = checker(results), checker(results)
     assert first("map", "[1]") == second("map", "[1]") == Fault()
     assert (first.reads, second.reads) == (1, 0)
     assert second("array", "[1]") is None
@@ -83,14 +83,14 @@ def test_the_alias_entries_of_one_operator_version_stay_within_the_budget() -> N
 
 
 def test_a_hostile_value_is_remembered_and_refused_at_once() -> None:
-    verdicts = Verdicts()
-    check = checker(verdicts)
+    results = CheckResults()
+    check = checker(results)
     assert check("array", BILLION) is None
     check.learn(read_all(check.pending))
     fault = check("array", BILLION)
     assert fault is not None
     assert fault.limit == "aliased"
-    again = checker(verdicts)
+    again = checker(results)
     assert again("array", BILLION) == fault
     assert (again.reads, again.pending) == (0, ())
 
@@ -103,13 +103,13 @@ def test_what_only_all_values_together_exceed_is_remembered_of_none() -> None:
     assert last is not None
     assert last.together
     assert last.detail.startswith("with the other arrays and maps of this request, line 1")
-    verdicts = Verdicts()
-    check = checker(verdicts)
+    results = CheckResults()
+    check = checker(results)
     for value in values:
         check(*value)
     check.learn(faults)
     assert [check(*value) for value in values] == [None, None, last, None]
-    alone = checker(verdicts)
+    alone = checker(results)
     for value in values[:3]:
         assert alone(*value) is None
     assert alone.pending == tuple(values[:3])
@@ -118,9 +118,9 @@ def test_what_only_all_values_together_exceed_is_remembered_of_none() -> None:
 
 def test_a_request_that_is_too_large_as_a_whole_stays_so_however_often_it_is_sent() -> None:
     values = [("array", "[" + f"{number}," * 150_000 + "]") for number in range(4)]
-    verdicts, answers, read = Verdicts(), [], 0
+    results, answers, read = CheckResults(), [], 0
     for _ in range(3):
-        check = checker(verdicts)
+        check = checker(results)
         for value in values:
             check(*value)
         if not check.known_batch():
@@ -133,8 +133,8 @@ def test_a_request_that_is_too_large_as_a_whole_stays_so_however_often_it_is_sen
 
 
 def test_values_with_which_a_worker_exceeded_a_limit_are_refused_at_once_afterwards() -> None:
-    verdicts = Verdicts()
-    check = checker(verdicts)
+    results = CheckResults()
+    check = checker(results)
     values = [("array", BIG), ("map", BIG)]
     for value in values:
         check(*value)
@@ -142,19 +142,19 @@ def test_values_with_which_a_worker_exceeded_a_limit_are_refused_at_once_afterwa
     check.give_up("cpu", "it took more than 5 s of CPU time")
     refused = Fault("it took more than 5 s of CPU time; give it a smaller value", "cpu", True)
     assert [check(*value) for value in values] == [refused, refused]
-    again = checker(verdicts)
+    again = checker(results)
     for value in values:
         again(*value)
     assert again.known_batch()
     assert [again(*value) for value in values] == [refused, refused]
     # The fault may be the other one's.
-    alone = checker(verdicts)
+    alone = checker(results)
     alone(*values[0])
     assert not alone.known_batch()
 
 
 def test_the_value_that_a_worker_was_reading_at_a_limit_is_the_one_that_is_blamed() -> None:
-    verdicts = Verdicts()
+    results = CheckResults()
     values = [("array", BIG), ("map", BIG)]
     blamed = Fault(
         "with the other arrays and maps of this request, it took more than 5 s of CPU time; "
@@ -162,12 +162,12 @@ def test_the_value_that_a_worker_was_reading_at_a_limit_is_the_one_that_is_blame
         "cpu",
         together=True,
     )
-    check = checker(verdicts)
+    check = checker(results)
     for value in values:
         check(*value)
     check.give_up("cpu", "it took more than 5 s of CPU time", at=1)
     assert [check(*value) for value in values] == [None, blamed]
-    again = checker(verdicts)
+    again = checker(results)
     for value in values:
         again(*value)
     assert again.known_batch()
@@ -185,14 +185,14 @@ def test_of_a_value_that_there_is_not_all_are_blamed() -> None:
 
 
 def test_a_value_that_a_slow_worker_did_not_finish_is_tried_again() -> None:
-    verdicts = Verdicts()
-    check = checker(verdicts)
+    results = CheckResults()
+    check = checker(results)
     check("array", BIG)
     check.give_up("wall", "it took more than 5 s")
     fault = check("array", BIG)
     assert fault is not None
     assert fault.limit == "wall"
-    again = checker(verdicts)
+    again = checker(results)
     again("array", BIG)
     assert not again.known_batch()
 
@@ -205,15 +205,15 @@ def test_a_value_nested_too_deeply_is_refused_without_a_worker() -> None:
     assert check.pending == ()
 
 
-def test_the_least_recently_used_verdict_goes_first() -> None:
-    verdicts = Verdicts(entries=2)
-    verdicts.keep(b"a", None)
-    verdicts.keep(b"b", Fault())
-    assert verdicts.find(b"a") == (None,)
-    verdicts.keep(b"c", None)
-    assert verdicts.find(b"b") is None
-    assert verdicts.find(b"a") == (None,)
-    assert len(verdicts) == 2
+def test_the_least_recently_used_result_goes_first() -> None:
+    results = CheckResults(entries=2)
+    results.keep(b"a", None)
+    results.keep(b"b", Fault())
+    assert results.find(b"a") == (None,)
+    results.keep(b"c", None)
+    assert results.find(b"b") is None
+    assert results.find(b"a") == (None,)
+    assert len(results) == 2
 
 
 def test_a_detail_does_not_grow_with_the_value() -> None:

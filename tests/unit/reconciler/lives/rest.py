@@ -60,12 +60,12 @@ def _assert_settled(observed: Observed, instance: Instance) -> None:
     assert version is not None
     assert not instance.scheduled.plan_name, f"{instance.scheduled} is not cleared"
     before = observed.version_in_force(instance)
-    verdict = judge_idle(instance, version, before=before)
-    if verdict.problems:
-        assert not observed.lawful, f"admitted, then refused: {verdict}"
-        _assert_stalled(instance, verdict.problems[0].reason)
+    revalidation = judge_idle(instance, version, before=before)
+    if revalidation.problems:
+        assert not observed.lawful, f"admitted, then refused: {revalidation}"
+        _assert_stalled(instance, revalidation.problems[0].reason)
         return
-    assert verdict.plan is None, f"{verdict.plan} is not run"
+    assert revalidation.plan is None, f"{revalidation.plan} is not run"
     assert not running(instance.plan_status)
     situation = settled(status, readiness(_workloads(observed, instance.metadata.name)))
     _assert_says(instance, situation)

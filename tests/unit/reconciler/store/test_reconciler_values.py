@@ -58,25 +58,25 @@ async def checks(handlers: str = "kudo.jobs") -> AsyncIterator[tuple[ValueChecks
 
 async def test_a_small_value_needs_no_worker() -> None:
     async with checks() as (values, jobs):
-        verdict = await values.decide("ns", partial(judge_idle, instance("[1]"), VERSION))
-        assert verdict.plan == "deploy"
+        revalidation = await values.decide("ns", partial(judge_idle, instance("[1]"), VERSION))
+        assert revalidation.plan == "deploy"
         assert jobs == []
 
 
 async def test_a_costly_value_is_read_once_whatever_asks_for_it() -> None:
     async with checks() as (values, jobs):
         for judge in (judge_idle, judge_scheduled, judge_idle):
-            verdict = await values.decide("ns", partial(judge, instance(COSTLY), VERSION))
-            assert verdict.problems == ()
+            revalidation = await values.decide("ns", partial(judge, instance(COSTLY), VERSION))
+            assert revalidation.problems == ()
         assert jobs == ["check ok"]
 
 
 async def test_a_hostile_value_is_a_violation_and_is_remembered() -> None:
     async with checks() as (values, jobs):
         for judge in (judge_scheduled, judge_idle):
-            verdict = await values.decide("ns", partial(judge, instance(HOSTILE), VERSION))
-            assert {problem.reason for problem in verdict.problems} == {"ParameterTooLarge"}
-            assert len(verdict.problems) == 21
+            revalidation = await values.decide("ns", partial(judge, instance(HOSTILE), VERSION))
+            assert {problem.reason for problem in revalidation.problems} == {"ParameterTooLarge"}
+            assert len(revalidation.problems) == 21
         assert jobs == ["check ok"]
 
 
@@ -84,4 +84,4 @@ async def test_a_full_queue_decides_nothing() -> None:
     values = ValueChecks(Pool("kudo.jobs", bounds=Bounds(jobs=0)))
     with pytest.raises(PoolBusy):
         await values.decide("ns", partial(judge_idle, instance(COSTLY), VERSION))
-    assert len(values.verdicts) == 0
+    assert len(values.results) == 0

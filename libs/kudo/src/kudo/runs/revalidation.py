@@ -20,7 +20,7 @@ from kudo.values.checks import Check, read_fully
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Revalidation:
     """What the stored object needs.
 
     Attributes:
@@ -32,7 +32,7 @@ class Verdict:
     problems: tuple[Problem, ...] = ()
 
 
-NOTHING = Verdict()
+NOTHING = Revalidation()
 
 
 def judge_idle(
@@ -41,7 +41,7 @@ def judge_idle(
     check: Check = read_fully,
     *,
     before: OperatorVersion | None = None,
-) -> Verdict:
+) -> Revalidation:
     """Judge an Instance that has no run scheduled and is not being deleted.
 
     Args:
@@ -55,9 +55,9 @@ def judge_idle(
         return NOTHING
     problems = first_problems(violations(instance, version, check, before=before))
     if problems:
-        return Verdict(problems=problems)
+        return Revalidation(problems=problems)
     choice = _needed(instance, version)
-    return Verdict(choice.plan, choice.problems)
+    return Revalidation(choice.plan, choice.problems)
 
 
 def judge_scheduled(
@@ -66,22 +66,24 @@ def judge_scheduled(
     check: Check = read_fully,
     *,
     before: OperatorVersion | None = None,
-) -> Verdict:
+) -> Revalidation:
     """Judge an Instance whose scheduled run is about to begin; arguments as for `judge_idle`."""
     name = instance.scheduled.plan_name
     if name == PLAN_CLEANUP and not instance.metadata.deleting:
         text = "only the controller schedules the 'cleanup' plan when the instance is deleted"
-        return Verdict(problems=(Problem("CleanupNotManual", text, "spec.planExecution"),))
+        return Revalidation(problems=(Problem("CleanupNotManual", text, "spec.planExecution"),))
     running = run_in_progress(instance)
     if running is not None and running != name and not instance.metadata.deleting:
         text = (
             f"overriding currently scheduled (or running) plan '{running}' with "
             f"'{shown_name(name or '')}' is not supported"
         )
-        return Verdict(problems=(Problem("PlanRunning", text, "spec.planExecution"),))
+        return Revalidation(problems=(Problem("PlanRunning", text, "spec.planExecution"),))
     if instance.metadata.deleting:
         return NOTHING
-    return Verdict(problems=first_problems(violations(instance, version, check, before=before)))
+    return Revalidation(
+        problems=first_problems(violations(instance, version, check, before=before))
+    )
 
 
 def run_in_progress(instance: Instance) -> str | None:

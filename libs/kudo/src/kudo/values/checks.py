@@ -3,7 +3,7 @@
 `Checker` serves one decision on an event loop. It reads arrays and maps, which are YAML, within a
 budget that all values of the decision share. What the budget does not cover is `pending` and is
 read by a worker process (`kudo.jobs.check`); then the decision is made again with the answer.
-`Verdicts` keeps the results of all decisions, so no value is read twice and one that was too large
+`CheckResults` keeps what all decisions found, so no value is read twice and one that was too large
 is refused at once.
 
 Imports no models, so that workers start without them.
@@ -132,7 +132,7 @@ def read_all(
     return faults
 
 
-class Verdicts:
+class CheckResults:
     """What is known of values, by the digest of their text; the least recently used go first.
 
     Args:
@@ -147,7 +147,7 @@ class Verdicts:
         return len(self._known)
 
     def find(self, digest: bytes) -> tuple[Fault | None] | None:
-        """Return the verdict as a tuple of one; None if there is none."""
+        """Return the result as a tuple of one; None if there is none."""
         if digest not in self._known:
             return None
         self._known.move_to_end(digest)
@@ -164,7 +164,7 @@ class Checker:
     """Checks the values of one decision; may be used for that decision repeatedly.
 
     Args:
-        verdicts: What is known from other decisions.
+        results: What is known from other decisions.
 
     Attributes:
         pending: Arrays and maps that were not read, since the budget is spent. Before the decision
@@ -172,8 +172,8 @@ class Checker:
         reads: Number of values that were read here, short scalars aside.
     """
 
-    def __init__(self, verdicts: Verdicts) -> None:
-        self._verdicts = verdicts
+    def __init__(self, results: CheckResults) -> None:
+        self._results = results
         self._budget = Budget(INLINE)
         # By text, not by digest: a parameter that is declared a thousand times has one text, whose
         # hash Python keeps, and digesting a megabyte a thousand times would take a second.
@@ -197,7 +197,7 @@ class Checker:
             fault = self._known[value] = self._read(value)
             return fault
         digest = _digest(value)
-        found = self._verdicts.find(digest)
+        found = self._results.find(digest)
         if found is not None:
             self._known[value] = found[0]
             return found[0]
@@ -217,7 +217,7 @@ class Checker:
     def known_batch(self) -> bool:
         """Settle the pending values if exactly these were too large before; return whether."""
         batch = _batch(self._pending)
-        found = self._verdicts.find(batch)
+        found = self._results.find(batch)
         if found is None or found[0] is None:
             return False
         self._blame(found[0], self._blamed(batch) or tuple(self._pending))
@@ -225,7 +225,7 @@ class Checker:
 
     def _blamed(self, batch: bytes) -> tuple[Value, ...]:
         """Return which of the pending values the batch was given up at; none if at all of them."""
-        blamed = (v for v in self._pending if self._verdicts.find(_within(batch, v)) is not None)
+        blamed = (v for v in self._pending if self._results.find(_within(batch, v)) is not None)
         return tuple(blamed)
 
     def learn(self, faults: Iterable[Fault | None]) -> None:
@@ -246,8 +246,8 @@ class Checker:
         # What was read before this value is not kept: the same request would get a little further
         # each time that it is sent, and be allowed in the end.
         batch = _batch(self._pending)
-        self._verdicts.keep(batch, fault)
-        self._verdicts.keep(_within(batch, value), fault)
+        self._results.keep(batch, fault)
+        self._results.keep(_within(batch, value), fault)
         self._blame(fault, (value,))
 
     def give_up(self, limit: str, detail: str, at: int | None = None) -> None:
@@ -268,9 +268,9 @@ class Checker:
         # The wall clock also runs while others have the CPU, so it proves nothing for next time.
         if limit != "wall":
             batch = _batch(pending)
-            self._verdicts.keep(batch, fault)
+            self._results.keep(batch, fault)
             for value in blamed if blamed != pending else ():
-                self._verdicts.keep(_within(batch, value), fault)
+                self._results.keep(_within(batch, value), fault)
         self._blame(fault, blamed)
 
     def _blame(self, fault: Fault, blamed: Iterable[Value]) -> None:
@@ -282,7 +282,7 @@ class Checker:
     def _settle(self, value: Value, digest: bytes, fault: Fault | None) -> None:
         self._known[value] = fault
         if fault is None or not fault.together:
-            self._verdicts.keep(digest, fault)
+            self._results.keep(digest, fault)
 
 
 def _digest(value: Value) -> bytes:

@@ -10,7 +10,7 @@ from kudo.health import readiness
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 from kudo.runs.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.runs.last_run import in_force, version_in_force
-from kudo.runs.revalidation import Verdict
+from kudo.runs.revalidation import Revalidation
 from kudo.runs.status import settled, with_conditions
 from kudo.values.checks import Check
 from kudo_reconciler.clock import Clock, timestamp
@@ -42,7 +42,7 @@ class Judge(Protocol):
         check: Check,
         *,
         before: OperatorVersion | None,
-    ) -> Verdict: ...
+    ) -> Revalidation: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class ReconcileContext:
         instance: Instance,
         version: OperatorVersion,
         judge: Judge,
-    ) -> Verdict:
+    ) -> Revalidation:
         """Judge an Instance, by values of its parameters and by the version in force.
 
         Raises:

@@ -35,16 +35,16 @@ class Idle:
             uid = entry.uid or instance.metadata.uid
             context.events.warning(instance, uid, "PlanResultUnknown", text)
         status = with_entries(instance.status, entries)
-        verdict = await context.judge(instance, version, judge_idle)
-        if verdict.problems:
-            first = verdict.problems[0]
-            text = "; ".join(problem.message for problem in verdict.problems)
+        revalidation = await context.judge(instance, version, judge_idle)
+        if revalidation.problems:
+            first = revalidation.problems[0]
+            text = "; ".join(problem.message for problem in revalidation.problems)
             occasion = f"{instance.metadata.uid}.{instance.metadata.generation}"
             context.events.warning(instance, occasion, first.reason, text)
             await context.write_situation(instance, status, Situation((first.reason, text)))
             return Result("refused")
-        if verdict.plan is not None:
-            await context.instances.schedule(instance, verdict.plan, context.fresh_uid())
+        if revalidation.plan is not None:
+            await context.instances.schedule(instance, revalidation.plan, context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         situation = await context.situation(instance, status)
         if situation is None:

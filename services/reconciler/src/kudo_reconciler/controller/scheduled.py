@@ -170,8 +170,8 @@ class Scheduled:
         self, instance: Instance, version: OperatorVersion
     ) -> tuple[Problem, ...]:
         """Return why the scheduled run may not begin."""
-        verdict = await self.context.judge(instance, version, judge_scheduled)
-        return verdict.problems
+        revalidation = await self.context.judge(instance, version, judge_scheduled)
+        return revalidation.problems
 
     async def _refuse(
         self, instance: Instance, version: OperatorVersion, problems: tuple[Problem, ...]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from kudo.jobs import check as check_job
-from kudo.values.checks import Check, Checker, Verdicts
+from kudo.values.checks import Check, Checker, CheckResults
 from kudo_reconciler.jobs import Jobs
 from workers import LimitExceeded
 
@@ -21,15 +21,15 @@ class ValueChecks:
 
     Attributes:
         jobs: The worker processes.
-        verdicts: What is known of values, so that none is read at each reconcile.
+        results: What is known of values, so that none is read at each reconcile.
     """
 
     jobs: Jobs
-    verdicts: Verdicts = field(default_factory=Verdicts)
+    results: CheckResults = field(default_factory=CheckResults)
 
     def decide_now(self, decide: Callable[[Check], _Decision]) -> _Decision | None:
         """Make a decision; None if a worker has to read values for it."""
-        checker = Checker(self.verdicts)
+        checker = Checker(self.results)
         decision = decide(checker)
         return None if checker.pending else decision
 
@@ -43,7 +43,7 @@ class ValueChecks:
         Raises:
             workers.WorkerError: no worker could read them now; try again.
         """
-        checker = Checker(self.verdicts)
+        checker = Checker(self.results)
         decision = decide(checker)
         if not checker.pending:
             return decision
