@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from kubeio.cache.informer import Informer
-from kubeio.cache.store import Change
+from kubeio.cache.store import Delta
 from kubeio.client import Client
 from tests.faults.cells.oracle import execution_of
 from tests.integration.support import INSTANCES, JOBS, Json, entry, scheduled
@@ -73,18 +73,18 @@ class View:
             return condition()
         return True
 
-    def _instance_changed(self, change: Change) -> None:
-        metadata = change.object["metadata"]
+    def _instance_changed(self, delta: Delta) -> None:
+        metadata = delta.object["metadata"]
         namespace = metadata["namespace"]
         if self._names.get(namespace) == metadata["name"]:
-            self._last[namespace] = change.object
+            self._last[namespace] = delta.object
             self._waiting[namespace].set()
 
-    def _job_changed(self, change: Change) -> None:
-        metadata = change.object["metadata"]
-        replaced = change.old is None or change.old["metadata"]["uid"] != metadata["uid"]
-        if change.kind != "deleted" and replaced:
-            key = (metadata["namespace"], execution_of(change.object))
+    def _job_changed(self, delta: Delta) -> None:
+        metadata = delta.object["metadata"]
+        replaced = delta.old is None or delta.old["metadata"]["uid"] != metadata["uid"]
+        if delta.kind != "deleted" and replaced:
+            key = (metadata["namespace"], execution_of(delta.object))
             self._created[key][metadata["name"]] += 1
 
 

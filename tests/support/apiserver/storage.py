@@ -17,7 +17,7 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Change:
+class Revision:
     """One write of one object.
 
     Attributes:
@@ -39,20 +39,20 @@ class Table:
     """The objects of one resource, and how they came to be."""
 
     objects: dict[Key, JsonObject] = field(default_factory=dict)
-    history: list[Change] = field(default_factory=list)
-    listeners: list[Callable[[Change], None]] = field(default_factory=list)
+    history: list[Revision] = field(default_factory=list)
+    listeners: list[Callable[[Revision], None]] = field(default_factory=list)
 
-    def since(self, version: int) -> list[Change]:
+    def since(self, version: int) -> list[Revision]:
         return self.history[bisect.bisect_right(self.history, version, key=_version) :]
 
     def at(self, version: int) -> dict[Key, JsonObject]:
         """Return the objects as they were."""
         found = dict(self.objects)
-        for change in reversed(self.since(version)):
-            key = key_of(change.new)
+        for revision in reversed(self.since(version)):
+            key = key_of(revision.new)
             found.pop(key, None)
-            if change.old is not None:
-                found[key] = change.old
+            if revision.old is not None:
+                found[key] = revision.old
         return found
 
 
@@ -77,7 +77,7 @@ class Storage:
     version: int = 1000
     oldest: int = 1000
     tables: dict[StorageName, Table] = field(default_factory=dict)
-    listeners: list[Callable[[StorageName, Change], None]] = field(default_factory=list)
+    listeners: list[Callable[[StorageName, Revision], None]] = field(default_factory=list)
 
     def table(self, name: StorageName) -> Table:
         return self.tables.setdefault(name, Table())
@@ -89,7 +89,7 @@ class Storage:
         table, key = self.table(name), key_of(obj)
         old = table.objects.get(key)
         table.objects[key] = stored
-        self._tell(name, Change(self.version, old, stored))
+        self._tell(name, Revision(self.version, old, stored))
         return stored
 
     def remove(self, name: StorageName, last: JsonObject) -> JsonObject:
@@ -97,16 +97,16 @@ class Storage:
         self.version += 1
         gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(self.version)}}
         old = self.table(name).objects.pop(key_of(last))
-        self._tell(name, Change(self.version, old, gone, deleted=True))
+        self._tell(name, Revision(self.version, old, gone, deleted=True))
         return gone
 
-    def _tell(self, name: StorageName, change: Change) -> None:
+    def _tell(self, name: StorageName, revision: Revision) -> None:
         table = self.table(name)
-        table.history.append(change)
+        table.history.append(revision)
         for listener in tuple(table.listeners):
-            listener(change)
+            listener(revision)
         for observer in tuple(self.listeners):
-            observer(name, change)
+            observer(name, revision)
 
     def backup(self) -> "Backup":
         """Return what is stored now."""
@@ -148,5 +148,5 @@ def key_of(obj: JsonObject) -> Key:
     return metadata.get("namespace") or "", metadata["name"]
 
 
-def _version(change: Change) -> int:
-    return change.version
+def _version(revision: Revision) -> int:
+    return revision.version

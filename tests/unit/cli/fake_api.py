@@ -16,7 +16,7 @@ from typing import Any
 from aiohttp import web
 
 JsonObject = dict[str, Any]
-Change = Callable[[JsonObject], JsonObject | None]
+Edit = Callable[[JsonObject], JsonObject | None]
 
 GROUP = "/apis/kudo.dev"
 KINDS = {"operators": "Operator", "operatorversions": "OperatorVersion", "instances": "Instance"}
@@ -49,9 +49,9 @@ class FakeApi:
         self.dry_runs: list[str] = []
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
         self.plan: str | None = None
-        self.runs: list[tuple[str, list[Change]]] = []
+        self.runs: list[tuple[str, list[Edit]]] = []
         self.meanwhile: Callable[[JsonObject], None] | None = None
-        self.script: list[Change] = []
+        self.script: list[Edit] = []
         self.served = list(KINDS)
         self.events: list[JsonObject] = []
         self.version = "v1.36.3"
@@ -312,7 +312,7 @@ def status(
     step: str | None = None,
     message: str = "",
     done: bool = False,
-) -> Change:
+) -> Edit:
     """Return a change that gives the scheduled run a status, as the reconciler would.
 
     Args:

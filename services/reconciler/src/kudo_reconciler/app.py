@@ -15,7 +15,7 @@ from functools import partial
 
 from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Timing
-from kubeio.cache.store import Change, Indexer
+from kubeio.cache.store import Delta, Indexer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
 from kubeio.discovery import Discovery
@@ -261,22 +261,22 @@ class App:
         raw = self._instances.informer.get(key.namespace, key.name)
         return raw is not None and has_begun(raw)
 
-    def _instance_changed(self, change: Change) -> None:
+    def _instance_changed(self, delta: Delta) -> None:
         """Have every change worked on, but for what we wrote ourselves; parents wait for any."""
-        for parent in {*_parents(change.object), *(_parents(change.old) if change.old else ())}:
+        for parent in {*_parents(delta.object), *(_parents(delta.old) if delta.old else ())}:
             self.queue.nudge(parent)
-        self._instances.changed(change)
+        self._instances.changed(delta)
 
-    def _instance_news(self, key: Key, change: Change) -> None:
+    def _instance_news(self, key: Key, delta: Delta) -> None:
         """Have a change worked on that we did not make.
 
         A change of the status alone, by whomever, does not shorten the backoff of a failing
         Instance.
         """
-        if self._events is not None and change.kind == "updated":
+        if self._events is not None and delta.kind == "updated":
             # The end of a run of an earlier term may be news: its first list may have been old.
-            self._events.repeat_of(change.object)
-        if change.old is not None and _same_but_status(change.old, change.object):
+            self._events.repeat_of(delta.object)
+        if delta.old is not None and _same_but_status(delta.old, delta.object):
             self.queue.nudge(key)
         else:
             self.queue.add(key)
@@ -287,9 +287,9 @@ class App:
             for raw in self._instances.informer.list():
                 self.queue.nudge(_key(raw))
 
-    def _version_changed(self, change: Change) -> None:
+    def _version_changed(self, delta: Delta) -> None:
         """Have the Instances of an OperatorVersion worked on."""
-        metadata = change.object["metadata"]
+        metadata = delta.object["metadata"]
         # With every change: after a restore of etcd a resourceVersion may come a second time.
         self._versions.forget((metadata["namespace"], metadata["name"]))
         reference = f"{metadata['namespace']}/{metadata['name']}"

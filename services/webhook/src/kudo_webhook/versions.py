@@ -15,7 +15,7 @@ import orjson
 
 from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Status
-from kubeio.cache.store import Change
+from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
 from kubeio.resource import Resource
@@ -121,9 +121,9 @@ class InformedVersions:
             known = self._parsed[namespace, name] = _parse(namespace, name, raw)
         return known
 
-    def _forget(self, change: Change) -> None:
+    def _forget(self, delta: Delta) -> None:
         # With every change: after a restore of etcd a resourceVersion may come a second time.
-        metadata = change.object["metadata"]
+        metadata = delta.object["metadata"]
         self._parsed.pop((metadata["namespace"], metadata["name"]), None)
 
     async def _read_live(self, namespace: str, name: str) -> JsonObject | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubeio.types import JsonObject
-from tests.support.apiserver.storage import Change, Key, Storage, StorageName, key_of
+from tests.support.apiserver.storage import Key, Revision, Storage, StorageName, key_of
 from tests.support.apiserver.types.kinds import NAMESPACE
 from tests.support.apiserver.types.registry import Registry
 from tests.support.apiserver.writes.deleting import FOREGROUND, ORPHAN, Deleter
@@ -48,26 +48,26 @@ class Collector:
         """Follow the changes from now on."""
         self.storage.listeners.append(self._seen)
 
-    def _seen(self, name: StorageName, change: Change) -> None:
-        new = change.new
+    def _seen(self, name: StorageName, revision: Revision) -> None:
+        new = revision.new
         uid, place = new["metadata"]["uid"], Place(name, key_of(new))
-        before = _owners(change.old) if change.old else ()
-        after = () if change.deleted else _owners(new)
+        before = _owners(revision.old) if revision.old else ()
+        after = () if revision.deleted else _owners(new)
         for owner in before:
             self._dependents.get(owner["uid"], {}).pop(uid, None)
         for owner in after:
             self._dependents.setdefault(owner["uid"], {})[uid] = None
-        if change.deleted:
+        if revision.deleted:
             self._places.pop(uid, None)
         else:
             self._places[uid] = place
-        for one in self._concerned(change, uid):
+        for one in self._concerned(revision, uid):
             self._later(one)
 
-    def _concerned(self, change: Change, uid: str) -> Iterator[str]:
+    def _concerned(self, revision: Revision, uid: str) -> Iterator[str]:
         """Yield the uids of those that have to be looked at after a change."""
-        new = change.new
-        if change.deleted:
+        new = revision.new
+        if revision.deleted:
             yield from self._dependents.get(uid, ())
             yield from (owner["uid"] for owner in _owners(new))
             yield from self._namespace_of(new)

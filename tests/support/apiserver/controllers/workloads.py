@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kubeio.types import JsonObject
-from tests.support.apiserver.storage import Change, StorageName, key_of
+from tests.support.apiserver.storage import Revision, StorageName, key_of
 from tests.support.apiserver.types.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -125,16 +125,16 @@ class Workloads:
                 if not (obj.get("status") or {}).get("failed"):
                     self._become(name, obj, "healthy")
 
-    def _seen(self, name: StorageName, change: Change) -> None:
-        if name not in _STATUSES or "deletionTimestamp" in change.new["metadata"]:
+    def _seen(self, name: StorageName, revision: Revision) -> None:
+        if name not in _STATUSES or "deletionTimestamp" in revision.new["metadata"]:
             return
-        uid, generation = _generation(change.new)
-        if change.deleted or self._begun.get(uid) == generation:
+        uid, generation = _generation(revision.new)
+        if revision.deleted or self._begun.get(uid) == generation:
             return
         self._begun[uid] = generation
-        outcome = self.outcome(change.new)
+        outcome = self.outcome(revision.new)
         asyncio.get_running_loop().call_later(
-            outcome.seconds, self._become, name, change.new, outcome.state
+            outcome.seconds, self._become, name, revision.new, outcome.state
         )
 
     def _become(self, name: StorageName, seen: JsonObject, state: State) -> None:

@@ -9,7 +9,7 @@ import orjson
 
 from kubeio.types import JsonObject
 from tests.support.apiserver.reads.selection import Selection, partial
-from tests.support.apiserver.storage import Change, Storage, StorageName
+from tests.support.apiserver.storage import Revision, Storage, StorageName
 
 BOOKMARK_SECONDS = 60.0
 _METADATA_KIND = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
@@ -42,30 +42,30 @@ class Watch:
     _end: float = 0.0
     _bookmark_at: float = 0.0
 
-    def begin(self, changes: list[Change], initial: list[JsonObject]) -> None:
+    def begin(self, changes: list[Revision], initial: list[JsonObject]) -> None:
         """Take what there is already, and every change from now on."""
         self._end = self._time() + self.seconds
         self._bookmark_at = self._time() + BOOKMARK_SECONDS
         for obj in initial:
             self._put(self._line("ADDED", obj))
-        for change in changes:
-            self.take(change)
+        for revision in changes:
+            self.take(revision)
         self.storage.table(self.name).listeners.append(self.take)
 
-    def take(self, change: Change) -> None:
+    def take(self, revision: Revision) -> None:
         """Put a change into the stream, as the event that it is to this selection."""
-        event = self._event(change)
-        if event is None or change.version <= self.since:
+        event = self._event(revision)
+        if event is None or revision.version <= self.since:
             return
         key = (event, self.api_version, self.selection.metadata_only)
-        line = change.lines.get(key)
+        line = revision.lines.get(key)
         if line is None:
-            line = change.lines[key] = self._line(event, _shown(change, event))
+            line = revision.lines[key] = self._line(event, _shown(revision, event))
         self._put(line)
 
-    def _event(self, change: Change) -> str | None:
-        before = change.old is not None and self.selection.selects(change.old)
-        after = not change.deleted and self.selection.selects(change.new)
+    def _event(self, revision: Revision) -> str | None:
+        before = revision.old is not None and self.selection.selects(revision.old)
+        after = not revision.deleted and self.selection.selects(revision.new)
         if before and after:
             return "MODIFIED"
         if after:
@@ -132,9 +132,9 @@ class Watch:
         return asyncio.get_running_loop().time()
 
 
-def _shown(change: Change, event: str) -> JsonObject:
+def _shown(revision: Revision, event: str) -> JsonObject:
     """Return what an event shows: of an object that left the selection, how it was before."""
-    if event != "DELETED" or change.deleted or change.old is None:
-        return change.new
-    metadata = {**change.old["metadata"], "resourceVersion": str(change.version)}
-    return {**change.old, "metadata": metadata}
+    if event != "DELETED" or revision.deleted or revision.old is None:
+        return revision.new
+    metadata = {**revision.old["metadata"], "resourceVersion": str(revision.version)}
+    return {**revision.old, "metadata": metadata}

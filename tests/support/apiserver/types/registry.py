@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kubeio.types import JsonObject
-from tests.support.apiserver.storage import Change, StorageName
+from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.apiserver.types.kinds import BUILT_IN, CRD, Kind, from_definition
 
 GroupVersion = tuple[str, str]
@@ -41,10 +41,10 @@ class Registry:
         name = spec["group"], spec["names"]["plural"]
         self._kinds = {key: kind for key, kind in self._kinds.items() if kind.storage != name}
 
-    def follow(self, name: StorageName, change: Change) -> None:
+    def follow(self, name: StorageName, revision: Revision) -> None:
         """Serve what a CustomResourceDefinition defines from its creation to its deletion."""
         if name != CRD.storage:
             return
-        self.undefine(change.new)
-        if not change.deleted:
-            self.define(change.new)
+        self.undefine(revision.new)
+        if not revision.deleted:
+            self.define(revision.new)

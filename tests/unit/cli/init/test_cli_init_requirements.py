@@ -9,7 +9,7 @@ from kubectl_kudo import __version__
 from tests.unit.cli.conftest import KUBECONFIG, Cli
 from tests.unit.cli.init.init_api import BUILT_IN, SYSTEM, InitApi, of_helm, old_manager
 
-Change = Callable[[InitApi], object]
+Edit = Callable[[InitApi], object]
 
 
 def elsewhere(server: InitApi) -> None:
@@ -121,7 +121,7 @@ REQUIREMENTS = [
     ("change", "flags", "text"), REQUIREMENTS, ids=[text[:30] for _, _, text in REQUIREMENTS]
 )
 def test_what_is_in_the_way_is_told_before_anything_is_written(
-    init: Cli, server: InitApi, change: Change, flags: str, text: str
+    init: Cli, server: InitApi, change: Edit, flags: str, text: str
 ) -> None:
     change(server)
     ran = init(*flags.split())

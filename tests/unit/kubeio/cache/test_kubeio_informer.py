@@ -13,7 +13,7 @@ from aiohttp import web
 
 from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Phase, StaleList, Timing
-from kubeio.cache.store import Change
+from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, NotFound, ServerError
 from kubeio.types import JsonObject
@@ -513,7 +513,7 @@ async def test_indexes_answer_by_key(api: FakeApi, client: Client) -> None:
 
 async def test_a_late_handler_is_told_what_is_there(api: FakeApi, client: Client) -> None:
     api.put("a")
-    late: list[Change] = []
+    late: list[Delta] = []
     async with running(client) as seen:
         seen.informer.add_handler(late.append)
         api.put("b")
@@ -589,8 +589,8 @@ async def test_last_contact_is_the_time_of_the_last_sign_of_life(
 
 
 async def test_what_a_handler_raises_ends_the_informer(api: FakeApi, client: Client) -> None:
-    def fail(change: Change) -> None:
-        raise LookupError(change.kind)
+    def fail(delta: Delta) -> None:
+        raise LookupError(delta.kind)
 
     informer = Informer(client, WIDGET)
     informer.add_handler(fail)
@@ -641,10 +641,10 @@ async def test_it_survives_a_server_that_comes_and_goes(api: FakeApi, client: Cl
         api.put("end")
         await until(lambda: seen.versions() == truth(api))
         replayed: dict[str, str] = {}
-        for change in seen.changes:
-            metadata = change.object["metadata"]
+        for delta in seen.changes:
+            metadata = delta.object["metadata"]
             replayed.pop(metadata["name"], None)
-            if change.kind != "deleted":
+            if delta.kind != "deleted":
                 replayed[metadata["name"]] = metadata["resourceVersion"]
         assert replayed == truth(api)
     assert len(set(seen.errors)) > 2

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubeio.cache.store import Change, Store
+from kubeio.cache.store import Delta, Store
 from kubeio.types import JsonObject
 
 
@@ -17,7 +17,7 @@ class Recorded:
     """A store, and what it told."""
 
     def __init__(self, **options: Any) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[Delta] = []
         self.store = Store(self.changes.append, **options)
 
     @property
@@ -46,9 +46,9 @@ def test_events_are_told_in_order_with_old_and_new() -> None:
     seen.store.put(second)
     seen.store.remove(last)
     assert seen.changes == [
-        Change("added", first, None),
-        Change("updated", second, first),
-        Change("deleted", last, second),
+        Delta("added", first, None),
+        Delta("updated", second, first),
+        Delta("deleted", last, second),
     ]
     assert seen.store.objects == {}
     assert seen.store.highest == 3

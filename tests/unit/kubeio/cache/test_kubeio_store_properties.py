@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from kubeio.cache.store import Change, Store
+from kubeio.cache.store import Delta, Store
 from kubeio.types import JsonObject, copy_json, resource_version
 from tests.support.properties import examples
 
@@ -57,18 +57,18 @@ class Interleavings(RuleBasedStateMachine):
         self.newest: dict[str, tuple[int, bool]] = {}
         self.store = Store(self.follow, indexers=INDEXER)
 
-    def follow(self, change: Change) -> None:
+    def follow(self, delta: Delta) -> None:
         """Keep a second copy from the changes alone, and check that they make sense."""
-        name = change.object["metadata"]["name"]
+        name = delta.object["metadata"]["name"]
         old = self.mirror.pop(name, None)
-        assert change.old is old
-        assert (change.kind == "added") is (old is None)
-        if change.kind == "deleted":
+        assert delta.old is old
+        assert (delta.kind == "added") is (old is None)
+        if delta.kind == "deleted":
             return
         if old is not None:
-            assert old["metadata"]["uid"] == change.object["metadata"]["uid"]
-            assert version_of(old) < version_of(change.object)
-        self.mirror[name] = change.object
+            assert old["metadata"]["uid"] == delta.object["metadata"]["uid"]
+            assert version_of(old) < version_of(delta.object)
+        self.mirror[name] = delta.object
 
     def learn(self, obj: JsonObject, *, alive: bool) -> None:
         name = obj["metadata"]["name"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Status, Timing
-from kubeio.cache.store import Change
+from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi
@@ -19,7 +19,7 @@ class Watched:
     """A running informer and everything that it told."""
 
     def __init__(self, client: Client, **options: Any) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[Delta] = []
         self.statuses: list[Status] = []
         options.setdefault("timing", FAST)
         self.informer = Informer(client, WIDGET, on_status=self.statuses.append, **options)

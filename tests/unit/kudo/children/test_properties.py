@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kudo.admission.review import Request, Review, mutate
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.children import Change, Child, next_change
+from kudo.children import Child, ChildUpdate, next_update
 
 OLD, NEW = ("ns", "op-1"), ("ns", "op-2")
 NAMES = st.sampled_from("ABCD")
@@ -39,11 +39,11 @@ class Stored:
             }
         )
 
-    def applied(self, change: Change) -> "Stored":
+    def applied(self, update: ChildUpdate) -> "Stored":
         """Return what server-side apply makes of it."""
         theirs = {k: v for k, v in self.parameters.items() if k not in self.owned}
-        parameters = {**theirs, **change.parameters}
-        return Stored(change.version, parameters, frozenset(change.parameters))
+        parameters = {**theirs, **update.parameters}
+        return Stored(update.version, parameters, frozenset(update.parameters))
 
 
 def version(
@@ -90,17 +90,17 @@ def test_a_child_gets_there_unless_the_rules_forbid_it(
     seen = Stored(OLD, stored, owned & stored.keys())
 
     for _ in range(3):
-        change = next_change(child, seen.instance, seen.owned, versions[seen.version], after)
-        result = seen.applied(change)
+        update = next_update(child, seen.instance, seen.owned, versions[seen.version], after)
+        result = seen.applied(update)
         denied = reasons(seen, result, versions)
         if denied:
             assert denied <= REFUSED
             return
         seen = result
-        if change.last:
+        if update.last:
             break
 
-    assert change.last
+    assert update.last
     assert seen.version == NEW
     assert {name: seen.parameters.get(name) for name in wanted} == wanted
     assert seen.owned == wanted.keys()

@@ -31,7 +31,7 @@ POD: JsonObject = {
     },
 }
 
-Change = Callable[[Any], None]
+Edit = Callable[[Any], None]
 
 
 def file(path: str) -> PipeFile:
@@ -42,7 +42,7 @@ def env_file(path: str) -> PipeFile:
     return PipeFile.from_wire({"envFile": path, "kind": "Secret", "key": "k"})
 
 
-def changed(change: Change) -> JsonObject:
+def changed(change: Edit) -> JsonObject:
     pod = copy.deepcopy(POD)
     change(pod["spec"])
     return pod
@@ -145,7 +145,7 @@ VOLUME = (
         ),
     ],
 )
-def test_a_pod_that_cannot_hand_files_on_is_told_why(change: Change, problem: str) -> None:
+def test_a_pod_that_cannot_hand_files_on_is_told_why(change: Edit, problem: str) -> None:
     assert list(validate(changed(change), [file("/tmp/a")])) == [problem]
 
 

@@ -15,7 +15,7 @@ from kudo import names
 from kudo.api import Instance, OperatorVersion
 from kudo.runs.last_run import in_force, version_in_force
 from tests.support.apiserver.server import ApiServer
-from tests.support.apiserver.storage import Change, StorageName
+from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.unit.kudo.runs.lifecycle_promises import Record, Write, assert_kept
 
@@ -75,32 +75,32 @@ class Observed:
 
     # What is seen
 
-    def _written(self, name: StorageName, change: Change) -> None:
+    def _written(self, name: StorageName, revision: Revision) -> None:
         try:
             if name == INSTANCES:
-                self._instance(change)
+                self._instance(revision)
             elif name == EVENTS:
-                self._event(change.new)
+                self._event(revision.new)
             elif name != VERSIONS:
-                self._object(name, change)
+                self._object(name, revision)
         except AssertionError as broken:
-            self.broken.append(f"{broken} ({name[1]} {change.new['metadata']['name']})")
+            self.broken.append(f"{broken} ({name[1]} {revision.new['metadata']['name']})")
 
-    def _instance(self, change: Change) -> None:
-        raw = change.new
+    def _instance(self, revision: Revision) -> None:
+        raw = revision.new
         uid = raw["metadata"]["uid"]
         new = Instance.from_wire(raw)
         story = self.stories.setdefault(uid, Story(new.metadata.name))
-        if change.old is None:
+        if revision.old is None:
             self._admitted(story, None, new)
             story.record.note(new)
             return
-        if change.deleted:
-            finalizers = change.old["metadata"].get("finalizers", ())
+        if revision.deleted:
+            finalizers = revision.old["metadata"].get("finalizers", ())
             story.gone = True
             story.let_go = names.FINALIZER_CLEANUP not in finalizers
             return
-        old = Instance.from_wire(change.old)
+        old = Instance.from_wire(revision.old)
         by = self._by()
         if by != "reconciler":
             entries = new.plan_status.values()
@@ -129,7 +129,7 @@ class Observed:
         if run.plan_name and run.uid and (old is None or old.scheduled.uid != run.uid):
             story.record.admitted.add(run.uid)
 
-    def _object(self, name: StorageName, change: Change) -> None:
+    def _object(self, name: StorageName, revision: Revision) -> None:
         request = self.server.serving
         if request is None or request.user != RECONCILER or "apply" not in request.content_type:
             return
@@ -143,7 +143,7 @@ class Observed:
             # Until its event has come the reconciler goes on with an Instance that was deleted
             # without our finalizer; the collector takes away what that makes.
             return
-        if name == ("batch", "jobs") and change.old is None:
+        if name == ("batch", "jobs") and revision.old is None:
             self.jobs[metadata["name"], run] += 1
             assert self.jobs[metadata["name"], run] == 1, f"made twice in run {run}"
         story.wrote(run)

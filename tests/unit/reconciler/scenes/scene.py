@@ -11,7 +11,7 @@ from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
-from tests.support.apiserver.storage import Change, StorageName
+from tests.support.apiserver.storage import Revision, StorageName
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
 
@@ -127,8 +127,8 @@ class Scene:
         """Wait until Instances have had a run and have none scheduled."""
         changed = asyncio.Event()
 
-        def written(name: StorageName, change: Change) -> None:
-            del name, change
+        def written(name: StorageName, revision: Revision) -> None:
+            del name, revision
             changed.set()
 
         self.life.cluster.server.storage.listeners.append(written)

@@ -10,7 +10,7 @@ from tests.support.apiserver import status
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
-from tests.support.apiserver.storage import Change, StorageName
+from tests.support.apiserver.storage import Revision, StorageName
 from tests.unit.reconciler.scenes.scene import Scene, Shaped, of_kind, play, version
 
 JOB = '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "o"}, "spec": {}}'
@@ -35,9 +35,9 @@ def made(scene: Scene) -> list[JsonObject]:
     """Return the list to which every Job is added that is made from now on."""
     found: list[JsonObject] = []
 
-    def written(name: StorageName, change: Change) -> None:
-        if name == ("batch", "jobs") and change.old is None and not change.deleted:
-            found.append(change.new)
+    def written(name: StorageName, revision: Revision) -> None:
+        if name == ("batch", "jobs") and revision.old is None and not revision.deleted:
+            found.append(revision.new)
 
     scene.life.cluster.server.storage.listeners.append(written)
     return found

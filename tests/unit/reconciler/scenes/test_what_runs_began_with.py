@@ -10,7 +10,7 @@ import pytest
 from kubeio.types import JsonObject
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
 from tests.support.apiserver.controllers.workloads import Outcome
-from tests.support.apiserver.storage import Change, StorageName
+from tests.support.apiserver.storage import Revision, StorageName
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.test_scenes import entry, events, plan
 
@@ -89,9 +89,9 @@ def notes(life: Life) -> list[JsonObject]:
     """Return the list in which everything is that a second step makes from now on."""
     seen: list[JsonObject] = []
 
-    def written(name: StorageName, change: Change) -> None:
-        if name == ("", "configmaps") and not change.deleted:
-            seen.append(change.new["data"])
+    def written(name: StorageName, revision: Revision) -> None:
+        if name == ("", "configmaps") and not revision.deleted:
+            seen.append(revision.new["data"])
 
     life.observed.server.storage.listeners.append(written)
     return seen

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from kubeio.cache.reflector import Phase, Reflector, Scope, Status, Timing
 from kubeio.cache.selector import label_matcher
-from kubeio.cache.store import Change, Indexer, Objects, Store
+from kubeio.cache.store import Delta, Indexer, Objects, Store
 from kubeio.client import Client
 from kubeio.errors import (
     ConnectionLost,
@@ -24,7 +24,7 @@ from kubeio.errors import (
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, Transform
 
-Handler = Callable[[Change], None]
+Handler = Callable[[Delta], None]
 
 REFUSALS = (Forbidden, NotFound, MethodNotAllowed)
 """Errors of a list that will not go away by waiting a little."""
@@ -135,7 +135,7 @@ class Informer:
         """
         self._handlers.append(handler)
         for obj in tuple(self._store.objects.values()):
-            handler(Change("added", obj, None))
+            handler(Delta("added", obj, None))
 
     def get(self, namespace: str | None, name: str) -> JsonObject | None:
         """Return an object, None if there is none; the namespace is None for cluster scope."""
@@ -174,9 +174,9 @@ class Informer:
             return False
         return self._selects(metadata.get("labels") or {})
 
-    def _notify(self, change: Change) -> None:
+    def _notify(self, delta: Delta) -> None:
         for handler in self._handlers:
-            handler(change)
+            handler(delta)
 
     def _take_status(self, status: Status) -> None:
         if status.phase is Phase.WATCHING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kubeio.cache.informer import REFUSALS, Informer
 from kubeio.cache.reflector import Status, Timing
-from kubeio.cache.store import Change, Indexer
+from kubeio.cache.store import Delta, Indexer
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
@@ -51,7 +51,7 @@ class Informers:
         client: Client,
         task_group: asyncio.TaskGroup,
         *,
-        on_change: Callable[[Resource, Change], None] | None = None,
+        on_change: Callable[[Resource, Delta], None] | None = None,
         on_status: Callable[[Resource, Status], None] | None = None,
         sync_timeout: float = 1.0,
         refusal_ttl: float = 30.0,
@@ -167,7 +167,7 @@ class Informers:
     def _start(self, key: _Key, informer: Informer) -> _Running:
         if self._on_change is not None:
             on_change, resource = self._on_change, informer.resource
-            informer.add_handler(lambda change: on_change(resource, change))
+            informer.add_handler(lambda delta: on_change(resource, delta))
         name = f"informer {informer.resource.name}"
         task = self._group.create_task(informer.run(), name=name)
         running = _Running(informer, task, self._clock() + self._sync_timeout)

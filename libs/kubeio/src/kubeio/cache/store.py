@@ -26,7 +26,7 @@ Indexer = Callable[[JsonObject], Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Delta:
     """What happened to one object.
 
     ``object`` is the new state, of a deletion the last one; ``old`` is what was stored before.
@@ -61,7 +61,7 @@ class Store:
 
     def __init__(
         self,
-        notify: Callable[[Change], None],
+        notify: Callable[[Delta], None],
         *,
         indexers: Mapping[str, Indexer] | None = None,
         transform: Transform | None = None,
@@ -190,14 +190,14 @@ class Store:
         self.objects[key] = new
         for index in self._indexes.values():
             index.put(key, new)
-        self._notify(Change("added" if old is None else "updated", new, old))
+        self._notify(Delta("added" if old is None else "updated", new, old))
         return True
 
     def _drop(self, key: Key, last: JsonObject) -> None:
         old = self.objects.pop(key)
         for index in self._indexes.values():
             index.drop(key)
-        self._notify(Change("deleted", last, old))
+        self._notify(Delta("deleted", last, old))
 
     def _copied(self, obj: JsonObject) -> JsonObject:
         if self._transform is not None:

@@ -1,7 +1,7 @@
 """Children: the Instances that the KudoOperator tasks of another Instance have.
 
 What a task wants (`wanted`), whose an existing Instance is (`kinship`), what is to be changed next
-(`changes`), which fields are ours (`fields`), and whether the OperatorVersions that a tree of
+(`updates`), which fields are ours (`fields`), and whether the OperatorVersions that a tree of
 Instances needs are there and without a cycle (`dependencies`).
 
 A child differs from the objects of an Apply task. It is not labelled as an object of its parent,
@@ -9,15 +9,15 @@ which is its owner but not its controller. And it has a life of its own: people 
 plans run, and the admission rules judge what its parent sends.
 """
 
-from kudo.children.changes import Change, differs, next_change, restart
 from kudo.children.dependencies import check_dependencies, dependencies_of
 from kudo.children.fields import handed_over, owned_parameters
 from kudo.children.kinship import Kin, check_ancestors, kin_of, refusal
+from kudo.children.updates import ChildUpdate, differs, next_update, restart
 from kudo.children.wanted import Child, VersionKey, child_of, execution_of, manifest
 
 __all__ = [
-    "Change",
     "Child",
+    "ChildUpdate",
     "Kin",
     "VersionKey",
     "check_ancestors",
@@ -29,7 +29,7 @@ __all__ = [
     "handed_over",
     "kin_of",
     "manifest",
-    "next_change",
+    "next_update",
     "owned_parameters",
     "refusal",
     "restart",

@@ -15,7 +15,7 @@ from kubeio import jsonpatch
 from kubeio.errors import ApiError, Conflict, ConnectionLost
 from kudo import children
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.children import Change, Child, Kin
+from kudo.children import Child, ChildUpdate, Kin
 from kudo.health import Health, State, failed_plan, judge
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
@@ -115,25 +115,25 @@ class ChildTask:
         before = await self.versions.find(existing.operator_version_key)
         seen = await self._with_our_fields(child, seen, before, context)
         owned = children.owned_parameters(seen["metadata"])
-        change = children.next_change(child, existing, owned, before, after)
+        update = children.next_update(child, existing, owned, before, after)
         plan = "" if health.state is not State.FAILED else failed_plan(seen)
-        if plan and not children.differs(existing, change, owned):
+        if plan and not children.differs(existing, update, owned):
             return await self._restart(child, seen, plan, context)
-        return await self._apply(child, seen, change, context)
+        return await self._apply(child, seen, update, context)
 
     async def _apply(
-        self, child: Child, seen: JsonObject | None, change: Change, context: TaskContext
+        self, child: Child, seen: JsonObject | None, update: ChildUpdate, context: TaskContext
     ) -> TaskResult:
         target = children.manifest(
-            child, context.instance, context.uid, change.version, change.parameters
+            child, context.instance, context.uid, update.version, update.parameters
         )
         check_wanted(context)
         applied = await self.store.apply(target, seen, client=context.client)
         self.metrics.applied.labels("applied").inc()
-        if change.last:
+        if update.last:
             item = AppliedObject(INSTANCES, child.namespace, child.name, _uid(applied))
             context.memory.applied[context.key] = (item,)
-        return _result(child, judge(applied), last=change.last)
+        return _result(child, judge(applied), last=update.last)
 
     async def _restart(
         self, child: Child, seen: JsonObject, plan: str, context: TaskContext
@@ -169,8 +169,8 @@ class ChildTask:
         if entries is None:
             return seen
         check_wanted(context)
-        change = jsonpatch.add("/metadata/managedFields", entries)
-        return await self.store.patch(seen, change, client=context.client)
+        update = jsonpatch.add("/metadata/managedFields", entries)
+        return await self.store.patch(seen, update, client=context.client)
 
     # What comes of it
 
@@ -222,8 +222,8 @@ def _not_ours_yet(child: Child, existing: Instance, context: TaskContext) -> str
             raise children.refusal(child, existing)
 
 
-def _everything(child: Child) -> Change:
-    return Change(child.version, child.parameters, last=True)
+def _everything(child: Child) -> ChildUpdate:
+    return ChildUpdate(child.version, child.parameters, last=True)
 
 
 def _is_of_this_run(seen: JsonObject, context: TaskContext) -> bool:

@@ -18,7 +18,7 @@ from typing import NoReturn
 from kubeio.cache.informer import REFUSALS, Informer
 from kubeio.cache.informers import Informers
 from kubeio.cache.reflector import Phase, Status, Timing
-from kubeio.cache.store import Change
+from kubeio.cache.store import Delta
 from kubeio.cache.store import key_of as store_key
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, Forbidden, KubeError, NotFound
@@ -292,15 +292,15 @@ class Observer:
             if any((s.namespace, s.name) == (namespace, name) for s in sharers(obj["metadata"]))
         ]
 
-    def _on_change(self, resource: Resource, change: Change) -> None:
-        if change.kind == "deleted" and (resource.group, resource.kind) == _JOB:
-            self._gone[change.object["metadata"]["uid"]] = change.object
+    def _on_change(self, resource: Resource, delta: Delta) -> None:
+        if delta.kind == "deleted" and (resource.group, resource.kind) == _JOB:
+            self._gone[delta.object["metadata"]["uid"]] = delta.object
             if len(self._gone) > _REMEMBERED:
                 self._gone.popitem(last=False)
-        for one in _concerned(change):
+        for one in _concerned(delta):
             namespace, _, name = one.partition("/")
             key = Key(namespace, name)
-            self.own.changed((_kind(resource), *store_key(change.object), key), change)
+            self.own.changed((_kind(resource), *store_key(delta.object), key), delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,22 +389,18 @@ def _kind(resource: Resource) -> _Kind:
     return resource.api_version, resource.plural
 
 
-def _concerned(change: Change) -> set[str]:
+def _concerned(delta: Delta) -> set[str]:
     """Return the Instances that a change concerns, as `namespace/name`.
 
     An object that another Instance took over concerns both. Of a cluster-scoped object that has
     another sharer and is as it was, only that one: hundreds may share it.
     """
-    after = set(_instance_of(change.object))
-    if change.old is None:
+    after = set(_instance_of(delta.object))
+    if delta.old is None:
         return after
-    before = set(_instance_of(change.old))
-    cluster_scoped = not change.object["metadata"].get("namespace")
-    if (
-        cluster_scoped
-        and change.kind == "updated"
-        and only_shares_differ(change.old, change.object)
-    ):
+    before = set(_instance_of(delta.old))
+    cluster_scoped = not delta.object["metadata"].get("namespace")
+    if cluster_scoped and delta.kind == "updated" and only_shares_differ(delta.old, delta.object):
         return before ^ after
     return before | after
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kubeio import jsonpatch
 from kubeio.cache.informer import Informer
-from kubeio.cache.store import Change
+from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
@@ -37,10 +37,10 @@ class InstanceStore:
     informer: Informer
     own: OwnWrites[Key]
 
-    def changed(self, change: Change) -> None:
+    def changed(self, delta: Delta) -> None:
         """Take a change that the cache tells of; it is news unless we made it."""
-        metadata = change.object["metadata"]
-        self.own.changed(Key(metadata["namespace"], metadata["name"]), change)
+        metadata = delta.object["metadata"]
+        self.own.changed(Key(metadata["namespace"], metadata["name"]), delta)
 
     def cached(self, key: Key) -> Instance | None:
         raw = self.informer.get(key.namespace, key.name)

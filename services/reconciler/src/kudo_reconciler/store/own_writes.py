@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from kubeio.cache.store import Change
+from kubeio.cache.store import Delta
 from kudo.api import JsonObject
 
 _HELD = 16
@@ -26,12 +26,12 @@ class _Flight:
     writers: int = 0
     own: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
-    held: list[Change] = field(default_factory=list)
+    held: list[Delta] = field(default_factory=list)
 
-    def is_own(self, change: Change) -> bool:
-        metadata = change.object["metadata"]
-        gone = change.kind == "deleted" and metadata.get("uid") in self.deleted
-        return gone or _version(change.object) in self.own
+    def is_own(self, delta: Delta) -> bool:
+        metadata = delta.object["metadata"]
+        gone = delta.kind == "deleted" and metadata.get("uid") in self.deleted
+        return gone or _version(delta.object) in self.own
 
 
 @dataclass
@@ -42,7 +42,7 @@ class OwnWrites(Generic[_Key]):
         news: Called with each change that is no own write.
     """
 
-    news: Callable[[_Key, Change], None]
+    news: Callable[[_Key, Delta], None]
     _flights: dict[_Key, _Flight] = field(default_factory=dict)
 
     @contextmanager
@@ -56,9 +56,9 @@ class OwnWrites(Generic[_Key]):
             flight.writers -= 1
             if not flight.writers:
                 del self._flights[key]
-                for change in flight.held:
-                    if not flight.is_own(change):
-                        self.news(key, change)
+                for delta in flight.held:
+                    if not flight.is_own(delta):
+                        self.news(key, delta)
 
     def answered(self, key: _Key, answer: JsonObject) -> None:
         """Take note that a state of the object is an own write and nothing else."""
@@ -71,13 +71,13 @@ class OwnWrites(Generic[_Key]):
         """
         self._flights[key].deleted.add(uid)
 
-    def changed(self, key: _Key, change: Change) -> None:
+    def changed(self, key: _Key, delta: Delta) -> None:
         """Take a change that the cache tells of."""
         flight = self._flights.get(key)
         if flight is None or len(flight.held) >= _HELD:
-            self.news(key, change)
+            self.news(key, delta)
         else:
-            flight.held.append(change)
+            flight.held.append(delta)
 
 
 def _version(obj: JsonObject) -> str:

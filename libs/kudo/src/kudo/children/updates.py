@@ -23,7 +23,7 @@ _RUNS = uuid.UUID("5f1ce8fa-6d0c-4f0c-9d0a-3d8f3c1b7a52")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChildUpdate:
     """What is applied next.
 
     Attributes:
@@ -37,13 +37,13 @@ class Change:
     last: bool
 
 
-def next_change(
+def next_update(
     child: Child,
     existing: Instance,
     owned: Collection[str],
     before: OperatorVersion | None,
     after: OperatorVersion,
-) -> Change:
+) -> ChildUpdate:
     """Return what is to be applied to an existing child, whether or not it changes anything.
 
     Args:
@@ -57,13 +57,13 @@ def next_change(
         FatalTaskError: the task sets a parameter that the new version dropped.
     """
     if existing.operator_version_key == child.version:
-        return Change(child.version, child.parameters, last=True)
+        return ChildUpdate(child.version, child.parameters, last=True)
     known: Collection[str] = () if before is None else before.declared
     _refuse_dropped(child, known, after)
     settled = _becoming_immutable(child, existing, before, after)
     ours = {name: existing.parameters[name] for name in owned if name in existing.parameters}
     if settled:
-        return Change(existing.operator_version_key, {**ours, **settled}, last=False)
+        return ChildUpdate(existing.operator_version_key, {**ours, **settled}, last=False)
     kept = {
         name: value
         for name, value in ours.items()
@@ -71,7 +71,7 @@ def next_change(
     }
     new = {name: value for name, value in child.parameters.items() if name not in known}
     parameters = {**kept, **new}
-    return Change(child.version, parameters, last=parameters == child.parameters)
+    return ChildUpdate(child.version, parameters, last=parameters == child.parameters)
 
 
 def _refuse_dropped(child: Child, known: Collection[str], after: OperatorVersion) -> None:
@@ -102,18 +102,18 @@ def _becoming_immutable(
     }
 
 
-def differs(existing: Instance, change: Change, owned: Collection[str]) -> bool:
+def differs(existing: Instance, update: ChildUpdate, owned: Collection[str]) -> bool:
     """Return whether a change makes the spec of a child another one.
 
     Args:
         existing: The child as it is.
-        change: What would be applied.
+        update: What would be applied.
         owned: The parameters that we have set; none to leave out what we no longer set.
     """
     return (
-        existing.operator_version_key != change.version
-        or any(existing.parameters.get(n) != v for n, v in change.parameters.items())
-        or not set(owned) <= change.parameters.keys()
+        existing.operator_version_key != update.version
+        or any(existing.parameters.get(n) != v for n, v in update.parameters.items())
+        or not set(owned) <= update.parameters.keys()
     )
 
 

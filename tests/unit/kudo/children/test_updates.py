@@ -7,7 +7,7 @@ import pytest
 
 from kudo.admission.review import Request, Review, mutate
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.children import Change, Child, differs, next_change, restart
+from kudo.children import Child, ChildUpdate, differs, next_update, restart
 from kudo.tasks import FatalTaskError
 
 OLD, NEW = ("ns", "op-1"), ("ns", "op-2")
@@ -48,14 +48,14 @@ def changed(
     owned: Iterable[str] | None = None,
     before: OperatorVersion | None = BEFORE,
     after: OperatorVersion = AFTER,
-) -> Change:
+) -> ChildUpdate:
     mine = stored if owned is None else owned
-    return next_change(wanted, existing(**stored), frozenset(mine), before, after)
+    return next_update(wanted, existing(**stored), frozenset(mine), before, after)
 
 
 def test_without_an_upgrade_everything_is_sent_at_once() -> None:
-    found = next_change(child(KEPT="2"), existing(NEW, KEPT="1", X="y"), {"KEPT"}, AFTER, AFTER)
-    assert found == Change(NEW, {"KEPT": "2"}, last=True)
+    found = next_update(child(KEPT="2"), existing(NEW, KEPT="1", X="y"), {"KEPT"}, AFTER, AFTER)
+    assert found == ChildUpdate(NEW, {"KEPT": "2"}, last=True)
 
 
 UPGRADES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, str], bool]] = {
@@ -89,7 +89,7 @@ UPGRADES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, str
 @pytest.mark.parametrize("case", UPGRADES)
 def test_an_upgrade_goes_before_what_changes_beside_it(case: str) -> None:
     wanted, stored, sent, last = UPGRADES[case]
-    assert changed(child(**wanted), stored) == Change(NEW, sent, last=last)
+    assert changed(child(**wanted), stored) == ChildUpdate(NEW, sent, last=last)
 
 
 @pytest.mark.parametrize("case", UPGRADES)
@@ -99,15 +99,15 @@ def test_what_goes_first_is_admitted_and_what_follows_is_too(case: str) -> None:
     seen, steps = existing(**stored), 0
     while steps < 3:
         steps += 1
-        change = next_change(
+        update = next_update(
             child(**wanted), seen, seen.parameters, versions[seen.operator_version_key], AFTER
         )
-        after = existing(change.version, **dict[str, Any](change.parameters))
+        after = existing(update.version, **dict[str, Any](update.parameters))
         request = Request("UPDATE", "ns", "c", after.to_wire(), seen.to_wire())
         answer = mutate(Review.of(request), versions, fresh_uid=lambda: "fresh")
         assert answer.problems == ()
         seen = after
-        if change.last:
+        if update.last:
             break
     assert (seen.operator_version_key, seen.parameters) == (NEW, wanted)
     assert steps <= 2
@@ -115,22 +115,22 @@ def test_what_goes_first_is_admitted_and_what_follows_is_too(case: str) -> None:
 
 def test_what_others_have_set_is_left_to_them() -> None:
     found = changed(child(KEPT="2"), {"KEPT": "1", "THEIRS": "x"}, owned=())
-    assert found == Change(NEW, {}, last=False)
+    assert found == ChildUpdate(NEW, {}, last=False)
 
 
 def test_without_the_old_version_nothing_is_removed_by_the_upgrade() -> None:
     found = changed(child(ADDED="a"), {"KEPT": "1"}, before=None)
-    assert found == Change(NEW, {"KEPT": "1", "ADDED": "a"}, last=False)
+    assert found == ChildUpdate(NEW, {"KEPT": "1", "ADDED": "a"}, last=False)
 
 
 def test_what_becomes_immutable_is_changed_before() -> None:
     after = version(NEW, "KEPT", "ADDED", immutable=["KEPT"])
     wanted = child(KEPT="2", ADDED="a")
     first = changed(wanted, {"KEPT": "1", "GONE": "g"}, after=after)
-    assert first == Change(OLD, {"KEPT": "2", "GONE": "g"}, last=False)
+    assert first == ChildUpdate(OLD, {"KEPT": "2", "GONE": "g"}, last=False)
 
-    second = next_change(wanted, existing(KEPT="2", GONE="g"), {"KEPT", "GONE"}, BEFORE, after)
-    assert second == Change(NEW, {"KEPT": "2", "ADDED": "a"}, last=True)
+    second = next_update(wanted, existing(KEPT="2", GONE="g"), {"KEPT", "GONE"}, BEFORE, after)
+    assert second == ChildUpdate(NEW, {"KEPT": "2", "ADDED": "a"}, last=True)
 
 
 @pytest.mark.parametrize("immutable_before", [False, True])
@@ -138,13 +138,13 @@ def test_what_was_immutable_or_is_as_wanted_goes_with_the_upgrade(immutable_befo
     before = version(OLD, "KEPT", immutable=["KEPT"] if immutable_before else [])
     after = version(NEW, "KEPT", immutable=["KEPT"])
     found = changed(child(KEPT="1"), {"KEPT": "1"}, before=before, after=after)
-    assert found == Change(NEW, {"KEPT": "1"}, last=True)
+    assert found == ChildUpdate(NEW, {"KEPT": "1"}, last=True)
 
 
 def test_what_was_immutable_already_is_left_to_the_rules() -> None:
     before, after = (version(key, "KEPT", immutable=["KEPT"]) for key in (OLD, NEW))
     found = changed(child(KEPT="2"), {"KEPT": "1"}, before=before, after=after)
-    assert found == Change(NEW, {"KEPT": "1"}, last=False)
+    assert found == ChildUpdate(NEW, {"KEPT": "1"}, last=False)
 
 
 def test_a_file_that_sets_what_the_new_version_dropped_is_refused_before_anything_is_sent() -> None:
@@ -174,7 +174,7 @@ def test_a_file_that_sets_what_the_new_version_dropped_is_refused_before_anythin
     ],
 )
 def test_a_change_is_told_from_none(stored: Instance, owned: set[str], result: bool) -> None:
-    assert differs(stored, Change(NEW, {"A": "1"}, last=True), owned) is result
+    assert differs(stored, ChildUpdate(NEW, {"A": "1"}, last=True), owned) is result
 
 
 # Running a plan again
