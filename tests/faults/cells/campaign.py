@@ -18,7 +18,7 @@ from kubeio.connection.config import load_config
 from kudo_cluster.installation import Installation
 from tests.faults.cells.lives import NEVER_STRUCK, Life, Lives
 from tests.faults.cells.matrix import GROUPS, Cell, Group, Result, Sample, choose, failure_line
-from tests.faults.cells.oracle import Outcome, judge
+from tests.faults.cells.oracle import Outcome, compare
 from tests.faults.cells.stages import STORIES, Stage, Story
 from tests.faults.cells.view import View
 from tests.faults.injection.faults import LEADERS, Rules
@@ -76,7 +76,7 @@ class Campaign:
         for stage in story.stages:
             found = await asyncio.gather(*(life.record(stage) for life in lives))
             for other in found[1:]:
-                assert not judge(found[0], other), (stage.name, judge(found[0], other))
+                assert not compare(found[0], other), (stage.name, compare(found[0], other))
             self.expected[stage.name] = found[0]
             assert found[0].status == "COMPLETE", found[0]
             if stage.faulty:

@@ -12,10 +12,10 @@ from tests.faults.cells.oracle import (
     Outcome,
     State,
     canonical,
+    compare,
     differences,
     event_texts,
     has_orphans,
-    judge,
 )
 from tests.faults.cells.stages import Place, Stage, Story
 from tests.faults.cells.view import View, run_uid
@@ -84,7 +84,7 @@ class Life:
         rule = None if cell.fault is None else Rule(self.namespace, cell.label, cell.fault)
         began = await self._run(stage, rule)
         state = await self._settled(expected) if began.ended else await self._state()
-        problems = judge(expected, await self._told(stage, began, state, expected))
+        problems = compare(expected, await self._told(stage, began, state, expected))
         if not began.ended:
             problems.insert(0, f"the plan did not end within {self.shared.plan_seconds:.0f} s")
         if not began.followed:

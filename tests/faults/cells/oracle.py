@@ -132,7 +132,7 @@ class Outcome:
     seen: Counter[str]
 
 
-def judge(expected: Outcome, found: Outcome) -> list[str]:
+def compare(expected: Outcome, found: Outcome) -> list[str]:
     """Return what is wrong, one line each; nothing if the fault left no trace."""
     problems = [] if found.status == "COMPLETE" else [f"the plan is {found.status}"]
     problems += [

@@ -8,7 +8,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.health import HEALTHY, State, judge
+from kudo.health import HEALTHY, State, health_of
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.virtual_loop import run_virtually
@@ -42,9 +42,9 @@ def test_a_workload_becomes_healthy_after_a_while(resource: Resource) -> None:
         async with client:
             await client.create(resource, workload(replicas=2))
             await asyncio.sleep(0.9)
-            assert judge(await read(client, resource)).state is State.WAITING
+            assert health_of(await read(client, resource)).state is State.WAITING
             await asyncio.sleep(0.2)
-            assert judge(await read(client, resource)) == HEALTHY
+            assert health_of(await read(client, resource)) == HEALTHY
 
     run_virtually(main())
 
@@ -58,7 +58,7 @@ def test_a_workload_can_fail_for_good(resource: Resource) -> None:
         async with client:
             await client.create(resource, workload())
             await asyncio.sleep(6)
-            assert judge(await read(client, resource)).state is State.FAILED
+            assert health_of(await read(client, resource)).state is State.FAILED
 
     run_virtually(main())
 
@@ -73,10 +73,10 @@ def test_a_change_is_rolled_out_anew() -> None:
             cluster.workloads.outcome = lambda _: Outcome("stuck")
             patch = {"spec": {"replicas": 3}}
             await client.merge_patch(DEPLOYMENT, "w", patch, namespace="ns")
-            assert judge(await read(client, DEPLOYMENT)).state is State.WAITING
+            assert health_of(await read(client, DEPLOYMENT)).state is State.WAITING
             await asyncio.sleep(60)
             found = await read(client, DEPLOYMENT)
-            assert judge(found).state is State.WAITING
+            assert health_of(found).state is State.WAITING
             assert found["status"]["updatedReplicas"] == 3
 
     run_virtually(main())
@@ -95,7 +95,7 @@ def test_what_is_stuck_becomes_healthy_and_what_failed_stays_so() -> None:
             await client.create(DEPLOYMENT, workload())
             cluster.workloads.make_healthy()
             await asyncio.sleep(2)
-            assert judge(await read(client, DEPLOYMENT)).state is State.HEALTHY
-            assert judge(await read(client, JOB)).state is State.FAILED
+            assert health_of(await read(client, DEPLOYMENT)).state is State.HEALTHY
+            assert health_of(await read(client, JOB)).state is State.FAILED
 
     run_virtually(main())

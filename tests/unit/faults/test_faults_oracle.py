@@ -9,11 +9,11 @@ import pytest
 from tests.faults.cells.oracle import (
     Outcome,
     canonical,
+    compare,
     differences,
     event_texts,
     execution_of,
     has_orphans,
-    judge,
 )
 
 UID = "8a7b6c5d-0000-4000-8000-000000000001"
@@ -119,11 +119,11 @@ GOOD = Outcome(UID, "COMPLETE", Counter({"j": 1}), ["ended", "started"], {"a": 1
     ],
 )
 def test_what_a_fault_left_is_a_problem(found: Outcome, problem: str) -> None:
-    assert judge(GOOD, found) == [problem]
+    assert compare(GOOD, found) == [problem]
 
 
 def test_a_plan_that_ended_as_without_the_fault_has_no_problem() -> None:
-    assert judge(GOOD, replace(GOOD, uid=OTHER, seen=Counter({"x": 9}))) == []
+    assert compare(GOOD, replace(GOOD, uid=OTHER, seen=Counter({"x": 9}))) == []
 
 
 def test_events_are_told_apart_by_the_run() -> None:

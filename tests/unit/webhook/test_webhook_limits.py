@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kudo.api import JsonObject
 from kudo_webhook.app import HANDLERS
-from kudo_webhook.judging import INLINE_BODY, INLINE_ENTRIES
 from kudo_webhook.metrics import Metrics
+from kudo_webhook.reviewing import INLINE_BODY, INLINE_ENTRIES
 from kudo_webhook.routes import Admission
 from kudo_webhook.versions import VersionSource
 from serving.probes import Scope

@@ -28,7 +28,7 @@ from kudo.problems import InvalidInput, Problem
 Operation = Literal["CREATE", "UPDATE"]
 
 
-class Judged:
+class OnClient:
     """Writes that are judged and sent nowhere.
 
     Args:
@@ -127,16 +127,16 @@ class OnServer:
 
     def __init__(self, client: Client) -> None:
         self._sent = Sent(client, dry_run=True)
-        self._judged = Judged(client)
-        self.objects = self._judged.objects = self._sent.objects
+        self._on_client = OnClient(client)
+        self.objects = self._on_client.objects = self._sent.objects
 
     async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
-        if kind is INSTANCES and self._judged.remembers(obj):
-            _say_who_judges(obj)
-            return await self._judged.create(kind, obj)
+        if kind is INSTANCES and self._on_client.remembers(obj):
+            _say_who_decides(obj)
+            return await self._on_client.create(kind, obj)
         made = await self._sent.create(kind, obj)
         if kind is OPERATOR_VERSIONS:
-            self._judged.remember(obj)
+            self._on_client.remember(obj)
         return made
 
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
@@ -147,9 +147,9 @@ class OnServer:
     ) -> JsonObject:
         reference = patch["spec"].get("operatorVersion")
         asked = {"metadata": {"namespace": namespace, "name": name}, "spec": patch["spec"]}
-        if reference and self._judged.remembers(asked):
-            _say_who_judges(asked)
-            return await self._judged.merge_patch(kind, namespace, name, patch)
+        if reference and self._on_client.remembers(asked):
+            _say_who_decides(asked)
+            return await self._on_client.merge_patch(kind, namespace, name, patch)
         return await self._sent.merge_patch(kind, namespace, name, patch)
 
     async def json_patch(
@@ -161,7 +161,7 @@ class OnServer:
         await self._sent.delete(kind, obj)
 
 
-def _say_who_judges(instance: JsonObject) -> None:
+def _say_who_decides(instance: JsonObject) -> None:
     metadata, version = instance["metadata"], instance["spec"]["operatorVersion"]["name"]
     talk(
         f"operatorversion {metadata['namespace']}/{version} is not in the cluster yet, so the API "

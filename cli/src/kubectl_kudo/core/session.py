@@ -193,6 +193,6 @@ def _writes_of(client: Client, args: Args) -> Writes:
     mode = dry_run_mode(args)
     if mode == NONE:
         return Sent(client)
-    from kubectl_kudo.core.dry_run import Judged, OnServer
+    from kubectl_kudo.core.dry_run import OnClient, OnServer
 
-    return Judged(client) if mode == CLIENT else OnServer(client)
+    return OnClient(client) if mode == CLIENT else OnServer(client)

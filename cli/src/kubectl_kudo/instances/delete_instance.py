@@ -8,7 +8,7 @@ from kubectl_kudo.core.output import talk, warn
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.left_behind import left_behind
 from kubectl_kudo.state.children import names_below
-from kubectl_kudo.state.outcome import Target, judge_removal
+from kubectl_kudo.state.outcome import Target, outcome_of_removal
 from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import NotFound
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, PLAN_CLEANUP
@@ -31,4 +31,6 @@ async def uninstall(session: Session, args: Args) -> None:
         warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
     if args.wait and not session.report.dry:
         target = Target(instance["metadata"]["uid"], f"{session.namespace}/{args.instance}")
-        await wait_and_show(session, target, instance, limit=args.wait_time, judge=judge_removal)
+        await wait_and_show(
+            session, target, instance, limit=args.wait_time, outcome_of=outcome_of_removal
+        )

@@ -7,7 +7,7 @@ exists is not known.
 import asyncio
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.dry_run import Judged
+from kubectl_kudo.core.dry_run import OnClient
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import namespace_of, report_of
@@ -28,11 +28,11 @@ def try_install(args: Args, located: Located, values: dict[str, str], *, why: st
     talk(f"No cluster could be asked, so only the package is judged: {why}")
     contents = contents_of(resolve(located, no_cluster), namespace_of(args))
     instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
-    asyncio.run(_judge(args, contents, instance))
+    asyncio.run(_check(args, contents, instance))
 
 
-async def _judge(args: Args, contents: Contents, instance: JsonObject | None) -> None:
-    writes, report = Judged(None), report_of(args)
+async def _check(args: Args, contents: Contents, instance: JsonObject | None) -> None:
+    writes, report = OnClient(None), report_of(args)
     for kind, obj in contents.in_order():
         await writes.create(kind, obj)
         report.done(f"{described(kind, obj)} created")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kubectl_kudo.core.errors import CliError, listed
 from kudo.admission.change import Change
-from kudo.admission.rules import judge
+from kudo.admission.rules import evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
 from kudo.problems import Problem
 from kudo.verification.semver import precedence
@@ -95,7 +95,7 @@ def steps_of(
         CliError: it would be refused; everything that is wrong is named.
     """
     whole = _upgrade(instance, installed, wanted, values)
-    problems = judge(whole, submitted=True)
+    problems = evaluate(whole, submitted=True)
     if not problems:
         return Steps(values, whole.needed or "", {}, "")
     if any(problem.reason != _COMES_LATER for problem in problems):
@@ -104,7 +104,7 @@ def steps_of(
     upgrade = _upgrade(instance, installed, wanted, first)
     later = {name: value for name, value in values.items() if name not in first}
     update = _update(upgrade.new, wanted, later)
-    problems = judge(upgrade, submitted=True) or judge(update, submitted=True)
+    problems = evaluate(upgrade, submitted=True) or evaluate(update, submitted=True)
     if problems:
         raise _refused(instance, problems)
     return Steps(first, upgrade.needed or "", later, update.needed or "")

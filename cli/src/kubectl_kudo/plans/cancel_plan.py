@@ -5,7 +5,7 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.state.outcome import Target, judge_cancelled
+from kubectl_kudo.state.outcome import Target, outcome_of_cancel
 from kubectl_kudo.state.runs import (
     COMPLETE,
     FATAL_ERROR,
@@ -66,7 +66,7 @@ def _patch(running: RunId) -> list[JsonObject]:
 
 async def _wait(session: Session, instance: JsonObject, running: RunId, limit: int) -> None:
     target = Target(instance["metadata"]["uid"], _key(instance), running.plan, running.uid)
-    end = await wait_and_show(session, target, instance, limit=limit, judge=judge_cancelled)
+    end = await wait_and_show(session, target, instance, limit=limit, outcome_of=outcome_of_cancel)
     found = entry_of(end, running.uid) if end else None
     if found is None:
         say(f"plan {running.plan} of instance {target.key} has ended")

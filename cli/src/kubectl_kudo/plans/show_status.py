@@ -12,7 +12,7 @@ from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.tree import draw
 from kubectl_kudo.plans.family_view import family_node
 from kubectl_kudo.state.children import Member, members_below, statuses
-from kubectl_kudo.state.outcome import judge_present, present_run
+from kubectl_kudo.state.outcome import outcome_of_present, present_run
 from kubectl_kudo.state.plan_view import headline, shown_plan
 from kubectl_kudo.state.waiting import shown_on_stderr, wait_for
 
@@ -40,7 +40,9 @@ async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, Cli
         return instance, None
     progress = await shown_on_stderr(session, instance)
     try:
-        end = await wait_for(session, target, limit=0, progress=progress, judge=judge_present)
+        end = await wait_for(
+            session, target, limit=0, progress=progress, outcome_of=outcome_of_present
+        )
     except CliError as error:
         return await session.instance(target.key.partition("/")[2]) or instance, error
     finally:

@@ -140,7 +140,7 @@ def _adopt(target: Target, instance: JsonObject) -> Target:
     return target
 
 
-def judge(target: Target, instance: JsonObject | None) -> Outcome:
+def outcome_of(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether the run is over. Call `advance` with the same Instance first."""
     if instance is None or _uid(instance) != target.instance:
         return Outcome(State.FAILED, f"instance {target.key} was deleted while waiting for it")
@@ -186,10 +186,10 @@ def _closing(plan: str) -> Outcome:
     return Outcome(State.WAITING, f"plan {plan} is COMPLETE and about to be closed")
 
 
-def judge_present(target: Target, instance: JsonObject | None) -> Outcome:
+def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether the run that `present_run` found is over; runs without uid have an end too."""
     if instance is None or target.uid or _uid(instance) != target.instance:
-        return judge(target, instance)
+        return outcome_of(target, instance)
     entry = entries(instance).get(target.plan) or {}
     if active(instance) is not None:
         return Outcome(State.WAITING, progress(target.plan, entry))
@@ -198,7 +198,7 @@ def judge_present(target: Target, instance: JsonObject | None) -> Outcome:
     return DONE
 
 
-def judge_cancelled(target: Target, instance: JsonObject | None) -> Outcome:
+def outcome_of_cancel(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether a run is over, however it ended."""
     if instance is None or _uid(instance) != target.instance:
         return DONE
@@ -207,7 +207,7 @@ def judge_cancelled(target: Target, instance: JsonObject | None) -> Outcome:
     return Outcome(State.WAITING, progress(target.plan, entries(instance).get(target.plan) or {}))
 
 
-def judge_removal(target: Target, instance: JsonObject | None) -> Outcome:
+def outcome_of_removal(target: Target, instance: JsonObject | None) -> Outcome:
     """Say whether a deleted Instance is gone."""
     if instance is None or _uid(instance) != target.instance:
         return DONE

@@ -10,12 +10,12 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.observe import observe
-from kubectl_kudo.state.outcome import Outcome, State, Target, advance, judge
+from kubectl_kudo.state.outcome import Outcome, State, Target, advance, outcome_of
 from kubectl_kudo.state.progress import Lines, Picture, Progress
 from kubectl_kudo.state.run_events import warnings_of
 
 _UNSEEN = Outcome(State.WAITING, "its state could not be read yet")
-Judge = Callable[[Target, JsonObject | None], Outcome]
+OutcomeOf = Callable[[Target, JsonObject | None], Outcome]
 
 
 class TimedOut(CliError):
@@ -28,7 +28,7 @@ async def wait_for(
     *,
     limit: int,
     progress: Progress,
-    judge: Judge = judge,
+    outcome_of: OutcomeOf = outcome_of,
 ) -> JsonObject | None:
     """Return the Instance at the end of the run, None if there is none.
 
@@ -37,13 +37,13 @@ async def wait_for(
         target: What to wait for.
         limit: Seconds to wait; 0 for no limit.
         progress: Is shown each state; the caller closes it.
-        judge: Says when it is over.
+        outcome_of: Says when it is over.
 
     Raises:
         CliError: the run failed.
         TimedOut: it did not end in time.
     """
-    wait = _Wait(target, judge, progress)
+    wait = _Wait(target, outcome_of, progress)
     try:
         async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
             ticker = tasks.create_task(_tick(progress), name="ticker")
@@ -61,7 +61,7 @@ async def wait_for(
 @dataclass(slots=True)
 class _Wait:
     target: Target
-    judge: Judge
+    outcome_of: OutcomeOf
     progress: Progress
     outcome: Outcome = _UNSEEN
     instance: JsonObject | None = None
@@ -72,7 +72,7 @@ class _Wait:
             async for self.instance in states:
                 self.target = advance(self.target, self.instance)
                 self.progress.show(self.instance)
-                self.outcome = self.judge(self.target, self.instance)
+                self.outcome = self.outcome_of(self.target, self.instance)
                 if self.outcome.state is not State.WAITING:
                     return
 
@@ -97,7 +97,7 @@ async def wait_and_show(
     instance: JsonObject,
     *,
     limit: int,
-    judge: Judge = judge,
+    outcome_of: OutcomeOf = outcome_of,
 ) -> JsonObject | None:
     """Wait for a run and leave its last picture standing; return the Instance at its end.
 
@@ -107,7 +107,9 @@ async def wait_and_show(
     progress = await shown_on_stderr(session, instance)
     progress.show(instance)
     try:
-        return await wait_for(session, target, limit=limit, progress=progress, judge=judge)
+        return await wait_for(
+            session, target, limit=limit, progress=progress, outcome_of=outcome_of
+        )
     except TimedOut as error:
         raise TimedOut(f"failed to wait on instance {target.key}: {error}") from None
     finally:

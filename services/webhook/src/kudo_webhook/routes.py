@@ -18,8 +18,8 @@ from functools import partial
 from kudo.admission.answers import Answer, failed
 from kudo.admission.envelope import AdmissionReview, MalformedReview, allow, deny, failure
 from kudo_webhook.body import LIMIT, BodyLost, BodyTooLarge, read_body
-from kudo_webhook.judging import Judge, Seen, busy
 from kudo_webhook.metrics import Metrics, Outcome
+from kudo_webhook.reviewing import Reviewer, Seen, busy
 from kudo_webhook.versions import VersionSource, VersionUnreadable
 from serving.logs import log_context
 from serving.probes import Receive, Scope, Send
@@ -93,7 +93,7 @@ class Admission:
         deadline: float,
         fresh_uid: Callable[[], str],
     ) -> None:
-        self._judge = Judge(source, pool, deadline * _JOB_SHARE, fresh_uid)
+        self._reviewer = Reviewer(source, pool, deadline * _JOB_SHARE, fresh_uid)
         self._metrics = metrics
         self._deadline = deadline
         self.mutate = Endpoint(partial(self._handle, MUTATE))
@@ -128,7 +128,7 @@ class Admission:
             async with asyncio.timeout(self._deadline):
                 body = await _body(scope, receive)
                 seen.arrived = True
-                return await self._judged(route, body, seen)
+                return await self._reviewed(route, body, seen)
         except TimeoutError:
             if not seen.arrived:
                 text = "the body did not arrive in time"
@@ -139,9 +139,9 @@ class Admission:
             text = f"no decision within {self._deadline:g} s; try again"
             return failed(504, "DeadlineExceeded", text)
 
-    async def _judged(self, route: str, body: bytes, seen: Seen) -> Answer:
+    async def _reviewed(self, route: str, body: bytes, seen: Seen) -> Answer:
         try:
-            return await self._judge.judge(route, body, seen)
+            return await self._reviewer.review(route, body, seen)
         except MalformedReview as error:
             raise _Unusable(400, "BadRequest", str(error)) from error
         except VersionUnreadable as error:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.plans.show_history import last_runs
-from kubectl_kudo.state.outcome import State, Target, judge_cancelled
+from kubectl_kudo.state.outcome import State, Target, outcome_of_cancel
 from kubectl_kudo.state.run_events import lines
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
@@ -244,10 +244,10 @@ def test_a_cancelled_run_is_over_when_nothing_names_it() -> None:
         "metadata": {"uid": "I"},
         "spec": {"planExecution": {"planName": "deploy", "uid": "1"}},
     }
-    assert judge_cancelled(target, running).state is State.WAITING
-    assert judge_cancelled(target, {**running, "spec": {}}).state is State.DONE
-    assert judge_cancelled(target, {**running, "metadata": {"uid": "J"}}).state is State.DONE
-    assert judge_cancelled(target, None).state is State.DONE
+    assert outcome_of_cancel(target, running).state is State.WAITING
+    assert outcome_of_cancel(target, {**running, "spec": {}}).state is State.DONE
+    assert outcome_of_cancel(target, {**running, "metadata": {"uid": "J"}}).state is State.DONE
+    assert outcome_of_cancel(target, None).state is State.DONE
 
 
 # The events of a run

@@ -9,9 +9,9 @@ from kubectl_kudo.state.outcome import (
     State,
     Target,
     advance,
-    judge,
-    judge_present,
-    judge_removal,
+    outcome_of,
+    outcome_of_present,
+    outcome_of_removal,
     present_run,
     triggered,
 )
@@ -41,7 +41,7 @@ def states_of(target: Target, *states: JsonObject | None) -> list[State]:
     found = []
     for state in states:
         target = advance(target, state)
-        found.append(judge(target, state).state)
+        found.append(outcome_of(target, state).state)
     return found
 
 
@@ -67,7 +67,7 @@ def test_the_outcome_of_the_run_before_does_not_count() -> None:
 
 def test_a_fatal_error_ends_the_waiting_at_once_and_names_step_and_message() -> None:
     failed = status("FATAL_ERROR", message="no such kind")(instance("deploy", "1"))
-    assert judge(RUN, failed) == Outcome(
+    assert outcome_of(RUN, failed) == Outcome(
         State.FAILED,
         "instance kitchen/tea: plan deploy ended with FATAL_ERROR at deploy.main.app: no such kind",
     )
@@ -75,13 +75,13 @@ def test_a_fatal_error_ends_the_waiting_at_once_and_names_step_and_message() -> 
 
 def test_an_instance_that_is_gone_cannot_become_ready() -> None:
     gone = Outcome(State.FAILED, "instance kitchen/tea was deleted while waiting for it")
-    assert judge(RUN, None) == gone
+    assert outcome_of(RUN, None) == gone
 
 
 def test_another_instance_of_the_same_name_is_a_stranger() -> None:
     other = instance(deploy=entry("COMPLETE"))
     other["metadata"]["uid"] = "II"
-    assert judge(advance(RUN, other), other).state is State.FAILED
+    assert outcome_of(advance(RUN, other), other).state is State.FAILED
 
 
 @pytest.mark.parametrize(
@@ -92,23 +92,23 @@ def test_another_instance_of_the_same_name_is_a_stranger() -> None:
     ],
 )
 def test_a_run_that_a_newer_one_replaced_has_failed(obj: JsonObject) -> None:
-    outcome = judge(RUN, obj)
+    outcome = outcome_of(RUN, obj)
     assert outcome.state is State.FAILED
     assert "the run of plan deploy was replaced by a newer run of plan deploy" in outcome.text
 
 
 def test_a_run_that_vanished_has_failed_and_the_reason_is_told_where_there_is_one() -> None:
     obj = instance(deploy=entry("COMPLETE", "2"))
-    outcome = judge(RUN, obj)
+    outcome = outcome_of(RUN, obj)
     assert outcome.state is State.FAILED
     assert outcome.text.endswith("a newer one replaced it, or it was refused")
     condition = {"type": "Ready", "status": "False", "reason": "CleanupNotManual", "message": "no"}
     obj["status"]["conditions"] = [condition]
-    assert judge(RUN, obj).text.endswith("or it was refused (CleanupNotManual: no)")
+    assert outcome_of(RUN, obj).text.endswith("or it was refused (CleanupNotManual: no)")
 
 
 def test_an_entry_that_nothing_names_is_waited_for_until_it_is_ended() -> None:
-    assert judge(RUN, instance(deploy=entry("IN_PROGRESS"))).state is State.WAITING
+    assert outcome_of(RUN, instance(deploy=entry("IN_PROGRESS"))).state is State.WAITING
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_entry_that_nothing_names_is_waited_for_until_it_is_ended() -> None:
     ],
 )
 def test_while_waiting_it_is_known_what_for(obj: JsonObject, text: str) -> None:
-    assert judge(RUN, obj) == Outcome(State.WAITING, text)
+    assert outcome_of(RUN, obj) == Outcome(State.WAITING, text)
 
 
 # Which run a write caused
@@ -157,7 +157,7 @@ def test_without_a_webhook_the_run_is_the_first_one_that_was_not_there_before() 
     target = triggered(before, after)
     assert target is not None
     assert not target.uid
-    assert "no run was scheduled yet" in judge(advance(target, after), after).text
+    assert "no run was scheduled yet" in outcome_of(advance(target, after), after).text
     scheduled = instance("update", "1", deploy=entry("COMPLETE", "0"))
     over = instance(deploy=entry("COMPLETE", "0"), update=entry("COMPLETE", "1"))
     assert states_of(target, after, scheduled, over) == [State.WAITING] * 2 + [State.DONE]
@@ -178,7 +178,7 @@ def test_the_present_run_of_an_idle_instance_is_its_last_one_and_over_at_once() 
     obj = instance(deploy=entry("COMPLETE"))
     target = present_run(obj)
     assert target is not None
-    assert judge_present(target, obj).state is State.DONE
+    assert outcome_of_present(target, obj).state is State.DONE
 
 
 def test_an_instance_without_runs_has_no_present_one() -> None:
@@ -196,20 +196,20 @@ def test_the_present_run_moves_on_to_the_one_that_replaces_it() -> None:
     )
     for obj, expected in states:
         target = advance(target, obj)
-        assert judge_present(target, obj).state is expected
+        assert outcome_of_present(target, obj).state is expected
     missed = instance(deploy=entry("FATAL_ERROR", "3"))
-    assert judge_present(advance(target, missed), missed).state is State.FAILED
+    assert outcome_of_present(advance(target, missed), missed).state is State.FAILED
 
 
 def test_runs_that_the_original_left_without_a_uid_end_too() -> None:
     running = instance("deploy", deploy={"status": "IN_PROGRESS"})
     target = present_run(running)
     assert target is not None
-    assert judge_present(advance(target, running), running).state is State.WAITING
+    assert outcome_of_present(advance(target, running), running).state is State.WAITING
     complete = instance(deploy={"status": "COMPLETE"})
-    assert judge_present(advance(target, complete), complete).state is State.DONE
+    assert outcome_of_present(advance(target, complete), complete).state is State.DONE
     failed = instance(deploy={"status": "FATAL_ERROR", "message": "lost"})
-    assert "at deploy: lost" in judge_present(advance(target, failed), failed).text
+    assert "at deploy: lost" in outcome_of_present(advance(target, failed), failed).text
 
 
 # uninstall --wait
@@ -218,13 +218,13 @@ def test_runs_that_the_original_left_without_a_uid_end_too() -> None:
 def test_a_removal_is_over_when_the_instance_is_gone_or_another_one() -> None:
     other = instance()
     other["metadata"]["uid"] = "II"
-    assert judge_removal(RUN, None).state is State.DONE
-    assert judge_removal(RUN, other).state is State.DONE
+    assert outcome_of_removal(RUN, None).state is State.DONE
+    assert outcome_of_removal(RUN, other).state is State.DONE
 
 
 def test_a_removal_waits_for_the_cleanup_plan_and_for_finalizers() -> None:
     cleaning = status("IN_PROGRESS", plan="cleanup")(instance("cleanup", "9"))
-    assert judge_removal(RUN, cleaning).text == "cleanup.main.app is IN_PROGRESS"
+    assert outcome_of_removal(RUN, cleaning).text == "cleanup.main.app is IN_PROGRESS"
     held = instance()
     held["metadata"]["finalizers"] = ["example.com/keep"]
-    assert "example.com/keep" in judge_removal(RUN, held).text
+    assert "example.com/keep" in outcome_of_removal(RUN, held).text

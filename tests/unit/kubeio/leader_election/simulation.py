@@ -232,7 +232,7 @@ class World:
     _coming: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _gone: list[Candidate] = field(default_factory=list)
-    _judging: bool = True
+    _checking: bool = True
 
     def start(
         self,
@@ -286,7 +286,7 @@ class World:
             self._settle()
 
     def close(self) -> None:
-        self._judging = False  # what a test has found stands by now
+        self._checking = False  # what a test has found stands by now
         everybody = [*self.candidates, *self._gone]
         for one in everybody:
             one.frozen, one.network.cut = False, True
@@ -313,7 +313,7 @@ class World:
 
     def _settle(self) -> None:
         """Let everybody do what there is to do now."""
-        self._judge()
+        self._check()
         busy = True
         while busy:
             busy = False
@@ -322,10 +322,10 @@ class World:
                 if due is not None and due <= loop.time():
                     loop.step()
                     busy = True
-                    self._judge()
+                    self._check()
 
-    def _judge(self) -> None:
-        if not self._judging:
+    def _check(self) -> None:
+        if not self._checking:
             return
         leading = [one.identity for one in [*self.candidates, *self._gone] if one.leading]
         assert len(leading) <= 1, f"at {self.now}: {leading} lead at the same time"

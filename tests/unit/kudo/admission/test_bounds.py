@@ -7,7 +7,7 @@ import pytest
 from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.problems import InvalidInput, Problem, first_problems, listed, shown
-from kudo.runs.revalidation import judge_idle
+from kudo.runs.revalidation import revalidate_idle
 from kudo.values.checks import Checker, CheckResults
 
 LONG = "v" * 100_000
@@ -142,7 +142,7 @@ def test_readable_objects_beside_wrong_ones_are_read() -> None:
 def test_what_is_stored_is_refused_with_20_problems() -> None:
     declared = version([{"name": f"P{n}", "value-type": "integer"} for n in MANY])
     found = Instance.from_wire(wire({f"P{n}": "x" for n in MANY}))
-    assert len(judge_idle(found, declared).problems) == 21
+    assert len(revalidate_idle(found, declared).problems) == 21
 
 
 def test_values_of_a_decision_are_read_by_its_checker() -> None:
@@ -159,7 +159,7 @@ def test_values_of_a_decision_are_read_by_its_checker() -> None:
     versions = {("ns", "first-1"): declared}
     assert validate(review, versions, check=check).problems[0].limit == "cpu"
     found = Instance.from_wire(wire({"A": hostile}))
-    assert judge_idle(found, declared, check).problems[0].limit == "cpu"
+    assert revalidate_idle(found, declared, check).problems[0].limit == "cpu"
 
 
 def test_first_problems_of_few_are_all() -> None:

@@ -60,7 +60,7 @@ def test_what_a_decision_needs_is_read() -> None:
     assert (found.uid, found.operation, found.namespace, found.name) == ("u-1", "UPDATE", "ns", "i")
     assert found.object == found.old_object == instance()
     assert found.dry_run
-    assert found.to_judge
+    assert found.needs_review
 
 
 def test_the_old_object_of_a_create_is_left_alone() -> None:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
-from kudo.health import judge, read_fields
+from kudo.health import health_of, read_fields
 from kudo.health.reading import LONGEST_TEXT
 from kudo.pipe import has_ended, waits_for
 from tests.unit.kudo.health.test_truth_table import TABLE, WITH_A_RULE, Row
@@ -59,7 +59,7 @@ def kept(obj: JsonObject) -> JsonObject:
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
 def test_each_row_of_the_truth_table_is_judged_by_what_is_kept(row: Row) -> None:
     before = copy.deepcopy(row.object)
-    assert judge(kept(row.object)) == row.expected
+    assert health_of(kept(row.object)) == row.expected
     assert row.object == before
 
 
@@ -71,7 +71,7 @@ def test_any_object_is_judged_by_what_is_kept(
     metadata = {"name": "x", "namespace": "ns", "generation": generation}
     obj = {"apiVersion": kind[0], "kind": kind[1], "metadata": metadata}
     obj |= {"spec": spec, "status": status}
-    assert judge(kept(obj)) == judge(obj)
+    assert health_of(kept(obj)) == health_of(obj)
 
 
 _ended = st.fixed_dictionaries({}, optional={"exitCode": st.integers(0, 2), "reason": st.just("E")})
@@ -120,5 +120,5 @@ def test_a_text_of_any_length_is_kept_in_part() -> None:
     obj = {"apiVersion": "a/v1", "kind": "T", "metadata": {"name": "x"}}
     obj |= {"status": {"conditions": [said]}}
     assert len(orjson.dumps(read_fields(obj))) < LONGEST_TEXT + 100
-    assert judge(kept(obj)) == judge(obj)
-    assert len(judge(obj).message) < LONGEST_TEXT + 100
+    assert health_of(kept(obj)) == health_of(obj)
+    assert len(health_of(obj).message) < LONGEST_TEXT + 100

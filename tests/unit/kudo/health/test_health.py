@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
-from kudo.health import Health, State, judge, needs_body, readiness
+from kudo.health import Health, State, health_of, needs_body, readiness
 
 
 def obj(api_version: str, kind: str, **fields: Any) -> JsonObject:
@@ -66,10 +66,10 @@ def test_what_may_have_a_status_is_judged_with_its_body(api_version: str, kind: 
 @pytest.mark.parametrize(("api_version", "kind"), WITHOUT_STATUS)
 def test_what_has_no_status_is_judged_by_its_metadata_alone(api_version: str, kind: str) -> None:
     assert not needs_body(api_version, kind)
-    assert judge(obj(api_version, kind)).healthy
+    assert health_of(obj(api_version, kind)).healthy
     going = obj(api_version, kind)
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert judge(going) == Health(State.WAITING, f"{kind} ns/x is being deleted")
+    assert health_of(going) == Health(State.WAITING, f"{kind} ns/x is being deleted")
 
 
 # Objects of any shape
@@ -128,7 +128,7 @@ def test_no_object_is_so_odd_that_it_cannot_be_judged(
     odd: JsonObject = {"apiVersion": kind[0], "kind": kind[1]}
     parts = {"metadata": metadata, "spec": spec, "status": status}
     odd |= {part: value for part, value in parts.items() if value is not None}
-    found = judge(odd)
+    found = health_of(odd)
     assert isinstance(found.state, State)
     assert found.healthy == (found.message == "")
     assert readiness([odd]) in {(), (found.message,)}
@@ -139,12 +139,12 @@ def test_an_object_of_an_odd_kind_is_judged_like_a_custom_resource(
     api_version: object, kind: object
 ) -> None:
     ready = obj("", "", status={"conditions": [{"type": "Ready", "status": "True"}]})
-    assert judge({**ready, "apiVersion": api_version, "kind": kind}).healthy
+    assert health_of({**ready, "apiVersion": api_version, "kind": kind}).healthy
 
 
 @given(_kinds, _statuses)
 def test_whatever_is_not_healthy_names_itself(kind: tuple[str, str], status: object) -> None:
-    found = judge(obj(*kind, status=status))
+    found = health_of(obj(*kind, status=status))
     assert found.healthy or "x" in found.message.split(":")[0]
 
 
@@ -154,7 +154,7 @@ def test_a_status_that_does_not_say_what_it_speaks_of_fails_no_changed_custom_re
 ) -> None:
     changed = obj("example.org/v1", kind[1], status=status)
     changed["metadata"]["generation"] = generation
-    found = judge(changed)
+    found = health_of(changed)
     assert found.state is not State.FAILED or "observedGeneration" in str(status)
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from kudo.api import JsonObject
-from kudo.health import Health, State, judge
+from kudo.health import Health, State, health_of
 
 HEALTHY, WAITING, FAILED = State.HEALTHY, State.WAITING, State.FAILED
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
@@ -81,7 +81,7 @@ WITH_A_RULE = {
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
 def test_an_object_is_judged_by_what_it_says(row: Row) -> None:
-    assert judge(row.object) == row.expected
+    assert health_of(row.object) == row.expected
 
 
 def test_the_table_is_long_enough_and_names_every_row_once() -> None:
@@ -106,4 +106,4 @@ def test_the_version_of_a_built_in_kind_does_not_matter() -> None:
     for row in TABLE:
         group, slash, _ = row.object["apiVersion"].partition("/")
         other = {**row.object, "apiVersion": f"{group}{slash}v7" if slash else "v7"}
-        assert judge(other) == row.expected
+        assert health_of(other) == row.expected

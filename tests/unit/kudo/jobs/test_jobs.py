@@ -17,14 +17,14 @@ KEY = ("ns", "first-1")
 
 def asked(
     body: bytes, versions: review.Blobs | None = None, *, route: str = "mutate"
-) -> review.Malformed | review.Needed | review.Judged:
+) -> review.Malformed | review.Needed | review.Reviewed:
     request = review.encode_request(route, "fresh", body, versions or {})
     return review.decode_answer(review.handle(request))
 
 
-def judged(new: JsonObject, old: JsonObject | None = None, **options: Any) -> review.Judged:
+def reviewed(new: JsonObject, old: JsonObject | None = None, **options: Any) -> review.Reviewed:
     found = asked(orjson.dumps(review_of(new, old)), {KEY: FIRST}, **options)
-    assert isinstance(found, review.Judged)
+    assert isinstance(found, review.Reviewed)
     return found
 
 
@@ -55,7 +55,7 @@ def test_a_review_names_the_versions_that_it_needs() -> None:
 def test_a_review_that_needs_no_version_is_answered_at_once() -> None:
     for request in (review_of(instance(), instance()), review_of(instance(), operation="DELETE")):
         found = asked(orjson.dumps(request))
-        assert isinstance(found, review.Judged)
+        assert isinstance(found, review.Reviewed)
         assert found.answer.allowed
 
 
@@ -68,21 +68,21 @@ def test_versions_of_any_size_and_missing_ones_are_told_apart() -> None:
         {KEY: None, ("ns", "second-1"): second},
     ):
         found = asked(body, versions)
-        assert isinstance(found, review.Judged)
+        assert isinstance(found, review.Reviewed)
         (operation,) = [one for one in orjson.loads(found.answer.patch) if "plan" in one["path"]]
         assert operation["value"] == {"planName": "upgrade", "uid": "fresh", "status": "NEVER_RUN"}
     found = asked(body, {KEY: FIRST, ("ns", "second-1"): None})
-    assert isinstance(found, review.Judged)
+    assert isinstance(found, review.Reviewed)
     assert found.answer.reason == "OperatorVersionNotFound"
 
 
 def test_each_route_has_its_rules() -> None:
-    assert judged(instance()).answer.allowed
-    assert judged(instance(), route="validate").answer.reason == "MutatingWebhookMissing"
+    assert reviewed(instance()).answer.allowed
+    assert reviewed(instance(), route="validate").answer.reason == "MutatingWebhookMissing"
 
 
 def test_what_is_answered_holds_no_object() -> None:
-    found = judged(instance({"REPLICAS": "x"}))
+    found = reviewed(instance({"REPLICAS": "x"}))
     assert (found.review.uid, found.review.name, found.review.object) == ("u-1", "i", {})
     assert (found.answer.code, found.answer.outcome) == (403, "denied")
     assert found.answer.problems[0].field == "spec.parameters[REPLICAS]"
@@ -92,7 +92,7 @@ def test_a_value_beyond_all_limits_is_a_denial_of_its_own_code() -> None:
     version = operator_version(parameters=[{"name": "A", "value-type": "array"}])
     body = orjson.dumps(review_of(instance({"A": "[" + "0," * 400_000 + "]"})))
     found = asked(body, {KEY: orjson.dumps(version.to_wire())})
-    assert isinstance(found, review.Judged)
+    assert isinstance(found, review.Reviewed)
     assert (found.answer.code, found.answer.outcome) == (413, "limited")
     assert found.answer.limit == "nodes"
 
@@ -102,7 +102,7 @@ def test_a_version_of_another_shape_is_no_fault_of_the_review(parameters: Any) -
     body = orjson.dumps(review_of(instance()))
     version = {"metadata": {"name": "first-1"}, "spec": {"parameters": parameters}}
     found = asked(body, {KEY: orjson.dumps(version)})
-    assert isinstance(found, review.Judged)
+    assert isinstance(found, review.Reviewed)
     assert (found.answer.code, found.answer.reason) == (500, "OperatorVersionUnreadable")
     assert len(found.answer.problems[0].message) < 500
 

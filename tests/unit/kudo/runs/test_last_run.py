@@ -4,7 +4,7 @@ import pytest
 
 from kudo.api import Instance, InstanceStatus, JsonObject, OperatorVersion
 from kudo.runs.last_run import edited_since, record_of
-from kudo.runs.revalidation import Revalidation, judge_idle
+from kudo.runs.revalidation import Revalidation, revalidate_idle
 from kudo.values.fingerprints import fingerprint, fingerprints
 from tests.unit.kudo.builders import V1, VALUES, instance, version
 from tests.unit.kudo.runs.test_revalidation import last_run
@@ -37,7 +37,7 @@ def needed_after(found: Instance, of: str = "first-1") -> Revalidation:
     found_version = V2 if of == "first-2" else V1
     record = record_of(found, found_version)
     status = InstanceStatus(last_run=record)
-    return judge_idle(found.model_copy(update={"status": status}), found_version)
+    return revalidate_idle(found.model_copy(update={"status": status}), found_version)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.runs.revalidation import (
     NOTHING,
     Revalidation,
-    judge_idle,
-    judge_scheduled,
+    revalidate_idle,
+    revalidate_scheduled,
     run_in_progress,
     violations,
 )
@@ -59,14 +59,14 @@ def reasons(revalidation: Revalidation) -> list[str]:
 
 
 def test_an_instance_that_never_ran_is_deployed() -> None:
-    assert judge_idle(Instance.from_wire(instance()), V1) == Revalidation("deploy")
+    assert revalidate_idle(Instance.from_wire(instance()), V1) == Revalidation("deploy")
 
 
 @pytest.mark.parametrize("status", ["", "NEVER_RUN", "nonsense"])
 def test_entries_of_plans_that_never_ran_are_no_record_of_a_run(status: str) -> None:
     wire = instance()
     wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status}}
-    assert judge_idle(Instance.from_wire(wire), V1) == Revalidation("deploy")
+    assert revalidate_idle(Instance.from_wire(wire), V1) == Revalidation("deploy")
 
 
 @pytest.mark.parametrize("status", ["PENDING", "IN_PROGRESS", "ERROR", "COMPLETE", "FATAL_ERROR"])
@@ -76,12 +76,12 @@ def test_runs_that_the_original_recorded_are_taken_as_they_stand(
 ) -> None:
     wire = instance(parameters)
     wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status, "uid": "A"}}
-    assert judge_idle(Instance.from_wire(wire), V1) == NOTHING
+    assert revalidate_idle(Instance.from_wire(wire), V1) == NOTHING
 
 
 def test_an_instance_as_its_last_run_left_it_needs_nothing() -> None:
-    assert judge_idle(idle(), V1) == NOTHING
-    assert judge_idle(Instance.from_wire(instance(last_run=last_run())), V1) == NOTHING
+    assert revalidate_idle(idle(), V1) == NOTHING
+    assert revalidate_idle(Instance.from_wire(instance(last_run=last_run())), V1) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_an_instance_as_its_last_run_left_it_needs_nothing() -> None:
 def test_a_changed_parameter_runs_what_admission_would_have_run(
     parameters: dict[str, str], plan: str | None
 ) -> None:
-    assert judge_idle(idle(parameters), V1) == Revalidation(plan)
+    assert revalidate_idle(idle(parameters), V1) == Revalidation(plan)
 
 
 @pytest.mark.parametrize(
@@ -110,26 +110,26 @@ def test_a_changed_parameter_runs_what_admission_would_have_run(
 def test_a_parameter_without_a_trigger_runs_update_or_deploy(
     plans: tuple[str, ...], plan: str
 ) -> None:
-    assert judge_idle(idle({"NOTE": "x"}), version(plans=plans)) == Revalidation(plan)
+    assert revalidate_idle(idle({"NOTE": "x"}), version(plans=plans)) == Revalidation(plan)
 
 
 def test_a_change_that_nothing_would_apply_is_refused() -> None:
-    revalidation = judge_idle(idle({"NOTE": "x"}), version(plans=("custom",)))
+    revalidation = revalidate_idle(idle({"NOTE": "x"}), version(plans=("custom",)))
     assert (revalidation.plan, reasons(revalidation)) == (None, ["NoPlanTriggered"])
 
 
 def test_two_triggers_at_once_are_refused_with_both_plans() -> None:
-    revalidation = judge_idle(idle({"SIZE": "2", "PORT": "81"}), V1)
+    revalidation = revalidate_idle(idle({"SIZE": "2", "PORT": "81"}), V1)
     assert (revalidation.plan, reasons(revalidation)) == (None, ["SeveralPlansTriggered"])
     assert "[custom deploy]" in revalidation.problems[0].message
 
 
 def test_a_trigger_that_is_no_plan_is_refused() -> None:
-    assert reasons(judge_idle(idle({"GHOST": "1"}), V1)) == ["TriggerUnknown"]
+    assert reasons(revalidate_idle(idle({"GHOST": "1"}), V1)) == ["TriggerUnknown"]
 
 
 def test_a_parameter_that_no_version_declares_leaves_no_trace_when_it_goes() -> None:
-    assert judge_idle(idle(last=last_run({"ZZ": "1"})), V1) == NOTHING
+    assert revalidate_idle(idle(last=last_run({"ZZ": "1"})), V1) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -145,18 +145,18 @@ def test_another_version_runs_upgrade_or_what_stands_for_it(
     plans: tuple[str, ...], plan: str, parameters: dict[str, str]
 ) -> None:
     target = version("first-2", plans=plans)
-    assert judge_idle(idle(parameters, of="first-2"), target) == Revalidation(plan)
+    assert revalidate_idle(idle(parameters, of="first-2"), target) == Revalidation(plan)
 
 
 def test_another_version_that_has_no_plan_for_it_is_refused() -> None:
     target = version("first-2", plans=("custom",))
-    assert reasons(judge_idle(idle(of="first-2"), target)) == ["NoPlanTriggered"]
+    assert reasons(revalidate_idle(idle(of="first-2"), target)) == ["NoPlanTriggered"]
 
 
 def test_the_same_version_named_with_its_namespace_is_no_other() -> None:
     wire = instance(last_run=last_run())
     wire["spec"]["operatorVersion"] = {"name": "first-1", "namespace": "ns"}
-    assert judge_idle(Instance.from_wire(wire), V1) == NOTHING
+    assert revalidate_idle(Instance.from_wire(wire), V1) == NOTHING
 
 
 @pytest.mark.parametrize("parameters", [{}, {"CLASS": "slow"}, {"SIZE": "2", "PORT": "81"}])
@@ -164,17 +164,17 @@ def test_an_instance_that_only_ran_a_plan_named_by_hand_is_deployed(
     parameters: dict[str, str],
 ) -> None:
     last = {"plan": "custom", "uid": "A", "parameters": {}}
-    assert judge_idle(idle(parameters, last=last), V1) == Revalidation("deploy")
+    assert revalidate_idle(idle(parameters, last=last), V1) == Revalidation("deploy")
 
 
 def test_a_first_run_is_judged_by_all_its_values_also_after_a_plan_named_by_hand() -> None:
     last = {"plan": "custom", "uid": "A", "parameters": {}}
     found = idle({"COUNT": "many", "TOKEN": "-"}, last=last)
-    assert reasons(judge_idle(found, V1)) == ["ParameterInvalid", "ParameterRequired"]
+    assert reasons(revalidate_idle(found, V1)) == ["ParameterInvalid", "ParameterRequired"]
 
 
 def test_a_version_without_a_deploy_plan_cannot_be_deployed() -> None:
-    revalidation = judge_idle(Instance.from_wire(instance()), version(plans=("custom",)))
+    revalidation = revalidate_idle(Instance.from_wire(instance()), version(plans=("custom",)))
     assert reasons(revalidation) == ["DeployPlanMissing"]
     assert "first-1" in revalidation.problems[0].message
 
@@ -184,14 +184,16 @@ def test_a_version_without_a_deploy_plan_cannot_be_deployed() -> None:
 
 @pytest.mark.parametrize("value", ["slow", "", "-"])
 def test_an_immutable_parameter_that_was_changed_or_removed_runs_nothing(value: str) -> None:
-    revalidation = judge_idle(idle({"CLASS": value}), V1)
+    revalidation = revalidate_idle(idle({"CLASS": value}), V1)
     assert (revalidation.plan, reasons(revalidation)) == (None, ["ParameterImmutable"])
     assert revalidation.problems[0].field == "spec.parameters[CLASS]"
     assert "set it back" in revalidation.problems[0].message
 
 
 def test_an_immutable_parameter_that_the_last_run_did_not_have_cannot_be_set() -> None:
-    assert reasons(judge_idle(idle(last=last_run({"CLASS": "-"})), V1)) == ["ParameterImmutable"]
+    assert reasons(revalidate_idle(idle(last=last_run({"CLASS": "-"})), V1)) == [
+        "ParameterImmutable"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -200,14 +202,16 @@ def test_an_immutable_parameter_that_the_last_run_did_not_have_cannot_be_set() -
 def test_setting_an_immutable_parameter_back_heals(
     parameters: dict[str, str], plan: str | None
 ) -> None:
-    assert reasons(judge_idle(idle({**parameters, "CLASS": "slow"}), V1)) == ["ParameterImmutable"]
-    assert judge_idle(idle({**parameters, "CLASS": "fast"}), V1) == Revalidation(plan)
+    assert reasons(revalidate_idle(idle({**parameters, "CLASS": "slow"}), V1)) == [
+        "ParameterImmutable"
+    ]
+    assert revalidate_idle(idle({**parameters, "CLASS": "fast"}), V1) == Revalidation(plan)
 
 
 def test_what_becomes_immutable_with_another_version_may_come_with_another_value() -> None:
     before = version(parameters=declared("CLASS"))
     found = idle({"CLASS": "slow"}, of="first-2")
-    assert judge_idle(found, V2, before=before) == Revalidation("upgrade")
+    assert revalidate_idle(found, V2, before=before) == Revalidation("upgrade")
 
 
 @pytest.mark.parametrize("before", [V1, None])
@@ -215,7 +219,7 @@ def test_what_becomes_immutable_with_another_version_may_come_with_another_value
 def test_what_was_immutable_before_another_version_or_is_not_known_stays(
     before: OperatorVersion | None, value: str
 ) -> None:
-    revalidation = judge_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
+    revalidation = revalidate_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
     assert reasons(revalidation) == ["ParameterImmutable"]
     unknown = "first-1 is in force and does not exist" in revalidation.problems[0].message
     assert unknown is (before is None)
@@ -223,7 +227,7 @@ def test_what_was_immutable_before_another_version_or_is_not_known_stays(
 
 def test_an_immutable_parameter_that_never_had_a_value_may_come_with_another_version() -> None:
     found = idle({"CLASS": "slow"}, of="first-2", last=last_run({"CLASS": "-"}))
-    assert judge_idle(found, V2) == Revalidation("upgrade")
+    assert revalidate_idle(found, V2) == Revalidation("upgrade")
 
 
 @pytest.mark.parametrize(
@@ -238,11 +242,11 @@ def test_an_immutable_parameter_that_never_had_a_value_may_come_with_another_ver
 def test_a_version_that_may_not_follow_the_one_in_force_runs_nothing(
     before: OperatorVersion | None, now: OperatorVersion, reason: str
 ) -> None:
-    assert reasons(judge_idle(idle(of="first-2"), now, before=before)) == [reason]
+    assert reasons(revalidate_idle(idle(of="first-2"), now, before=before)) == [reason]
     named = scheduled("upgrade")
     spec = idle(of="first-2").spec.model_copy(update={"plan_execution": named.scheduled})
     named = named.model_copy(update={"spec": spec})
-    assert reasons(judge_scheduled(named, now, before=before)) == [reason]
+    assert reasons(revalidate_scheduled(named, now, before=before)) == [reason]
 
 
 @pytest.mark.parametrize(
@@ -257,20 +261,20 @@ def test_a_version_that_may_not_follow_the_one_in_force_runs_nothing(
 def test_values_that_admission_would_have_denied_run_nothing(
     parameters: dict[str, str], reason: str, field: str, of: str
 ) -> None:
-    revalidation = judge_idle(idle(parameters, of=of), version(of))
+    revalidation = revalidate_idle(idle(parameters, of=of), version(of))
     assert (revalidation.plan, reasons(revalidation)) == (None, [reason])
     assert revalidation.problems[0].field == f"spec.parameters[{field}]"
 
 
 def test_a_first_run_is_judged_by_all_its_values() -> None:
     found = Instance.from_wire(instance({"COUNT": "many", "TOKEN": "-", "CLASS": "slow"}))
-    assert reasons(judge_idle(found, V1)) == ["ParameterInvalid", "ParameterRequired"]
+    assert reasons(revalidate_idle(found, V1)) == ["ParameterInvalid", "ParameterRequired"]
 
 
 def test_a_value_that_stays_is_not_judged_again() -> None:
     stricter = version(parameters=declared("SIZE", trigger="deploy", **{"value-type": "boolean"}))
-    assert judge_idle(idle({"PORT": "81"}), stricter) == Revalidation("custom")
-    assert reasons(judge_idle(idle({"SIZE": "2"}), stricter)) == ["ParameterInvalid"]
+    assert revalidate_idle(idle({"PORT": "81"}), stricter) == Revalidation("custom")
+    assert reasons(revalidate_idle(idle({"SIZE": "2"}), stricter)) == ["ParameterInvalid"]
 
 
 def test_each_violation_is_named() -> None:
@@ -291,7 +295,7 @@ def test_a_parameter_that_the_version_no_longer_declares_violates_nothing() -> N
 def test_no_message_shows_a_fingerprint(name: str) -> None:
     found = idle({name: "-"}, last=last_run({name: "old"}))
     recorded = set((last_run({name: "old"})["parameters"]).values())
-    for problem in judge_idle(found, V1).problems:
+    for problem in revalidate_idle(found, V1).problems:
         assert not any(value in problem.message for value in recorded)
 
 
@@ -319,29 +323,29 @@ def scheduled(
 @pytest.mark.parametrize("plan", ["deploy", "update", "custom", "nosuch"])
 @pytest.mark.parametrize("parameters", [{}, {"SIZE": "2"}, {"SIZE": "2", "PORT": "81"}])
 def test_a_run_that_violates_nothing_may_begin(plan: str, parameters: dict[str, str]) -> None:
-    assert judge_scheduled(scheduled(plan, parameters), V1) == NOTHING
+    assert revalidate_scheduled(scheduled(plan, parameters), V1) == NOTHING
 
 
 @pytest.mark.parametrize("last", [None, {}])
 def test_cleanup_by_hand_is_refused(last: JsonObject | None) -> None:
     found = Instance.from_wire(instance(runs="cleanup", uid="B", last_run=last))
-    assert reasons(judge_scheduled(found, V1)) == ["CleanupNotManual"]
+    assert reasons(revalidate_scheduled(found, V1)) == ["CleanupNotManual"]
 
 
 def test_cleanup_of_what_is_being_deleted_may_begin_whatever_runs_or_is_violated() -> None:
     for parameters in ({}, {"CLASS": "slow", "TOKEN": "-"}):
         found = scheduled("cleanup", parameters, in_progress="deploy", deleting=True)
-        assert judge_scheduled(found, V1) == NOTHING
+        assert revalidate_scheduled(found, V1) == NOTHING
 
 
 def test_a_second_plan_beside_one_in_progress_is_refused() -> None:
-    revalidation = judge_scheduled(scheduled("custom", in_progress="deploy"), V1)
+    revalidation = revalidate_scheduled(scheduled("custom", in_progress="deploy"), V1)
     assert reasons(revalidation) == ["PlanRunning"]
     assert "'deploy' with 'custom'" in revalidation.problems[0].message
 
 
 def test_the_plan_in_progress_may_be_restarted() -> None:
-    assert judge_scheduled(scheduled("deploy", in_progress="deploy"), V1) == NOTHING
+    assert revalidate_scheduled(scheduled("deploy", in_progress="deploy"), V1) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -357,7 +361,7 @@ def test_a_run_with_a_violation_is_refused(
     parameters: dict[str, str], reason: str, in_progress: str | None
 ) -> None:
     found = scheduled("deploy", parameters, in_progress=in_progress)
-    assert reasons(judge_scheduled(found, V1)) == [reason]
+    assert reasons(revalidate_scheduled(found, V1)) == [reason]
 
 
 # What is in progress
@@ -396,4 +400,4 @@ def _with_entry(plan: str, uid: str, status: str) -> Instance:
 
 def test_the_version_decides_and_not_its_copy() -> None:
     twin = OperatorVersion.from_wire(V1.to_wire())
-    assert judge_idle(idle({"SIZE": "2"}), twin) == judge_idle(idle({"SIZE": "2"}), V1)
+    assert revalidate_idle(idle({"SIZE": "2"}), twin) == revalidate_idle(idle({"SIZE": "2"}), V1)

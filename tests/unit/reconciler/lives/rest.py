@@ -4,7 +4,7 @@ from kudo.api import Instance
 from kudo.health import readiness
 from kudo.names import LABEL_INSTANCE
 from kudo.runs.conditions import Situation
-from kudo.runs.revalidation import judge_idle
+from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, settled, with_conditions
 from kudo_reconciler.resources import READINESS_KINDS
 from tests.unit.reconciler.lives.observed import Observed
@@ -60,7 +60,7 @@ def _assert_settled(observed: Observed, instance: Instance) -> None:
     assert version is not None
     assert not instance.scheduled.plan_name, f"{instance.scheduled} is not cleared"
     before = observed.version_in_force(instance)
-    revalidation = judge_idle(instance, version, before=before)
+    revalidation = revalidate_idle(instance, version, before=before)
     if revalidation.problems:
         assert not observed.lawful, f"admitted, then refused: {revalidation}"
         _assert_stalled(instance, revalidation.problems[0].reason)

@@ -52,7 +52,7 @@ def judged() -> set[str]:
     functions = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name in {"judge_scheduled", "violations"}
+        if isinstance(node, ast.FunctionDef) and node.name in {"revalidate_scheduled", "violations"}
     ]
     problems = [
         node

@@ -13,7 +13,7 @@ from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
-from kudo.health import judge
+from kudo.health import health_of
 from kudo.objects.managed_fields import needs_taking_over
 from kudo.objects.sharing import sharers
 from kudo_reconciler.objects.cached_objects import reduced, written_by
@@ -132,7 +132,7 @@ def test_what_decides_about_an_object_is_kept() -> None:
     pod = _pod(1)
     pod["metadata"]["annotations"][names.ANNOTATION_LAST_APPLIED] = "{}" * 1000
     kept = reduced(pod)
-    assert judge(kept) == judge(pod)
+    assert health_of(kept) == health_of(pod)
     assert (controller_of(kept) or {})["uid"] == (controller_of(pod) or {})["uid"]
     assert written_by(kept) == written_by(pod)
     annotations = kept["metadata"]["annotations"]

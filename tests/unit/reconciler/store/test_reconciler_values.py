@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from kudo.api import Instance, OperatorVersion
-from kudo.runs.revalidation import judge_idle, judge_scheduled
+from kudo.runs.revalidation import revalidate_idle, revalidate_scheduled
 from kudo_reconciler.store.values import ValueChecks
 from tests.unit.webhook.test_webhook_limits import COSTLY, HOSTILE
 from workers import Observation, Pool, PoolBusy
@@ -58,23 +58,25 @@ async def checks(handlers: str = "kudo.jobs") -> AsyncIterator[tuple[ValueChecks
 
 async def test_a_small_value_needs_no_worker() -> None:
     async with checks() as (values, jobs):
-        revalidation = await values.decide("ns", partial(judge_idle, instance("[1]"), VERSION))
+        revalidation = await values.decide("ns", partial(revalidate_idle, instance("[1]"), VERSION))
         assert revalidation.plan == "deploy"
         assert jobs == []
 
 
 async def test_a_costly_value_is_read_once_whatever_asks_for_it() -> None:
     async with checks() as (values, jobs):
-        for judge in (judge_idle, judge_scheduled, judge_idle):
-            revalidation = await values.decide("ns", partial(judge, instance(COSTLY), VERSION))
+        for revalidate in (revalidate_idle, revalidate_scheduled, revalidate_idle):
+            revalidation = await values.decide("ns", partial(revalidate, instance(COSTLY), VERSION))
             assert revalidation.problems == ()
         assert jobs == ["check ok"]
 
 
 async def test_a_hostile_value_is_a_violation_and_is_remembered() -> None:
     async with checks() as (values, jobs):
-        for judge in (judge_scheduled, judge_idle):
-            revalidation = await values.decide("ns", partial(judge, instance(HOSTILE), VERSION))
+        for revalidate in (revalidate_scheduled, revalidate_idle):
+            revalidation = await values.decide(
+                "ns", partial(revalidate, instance(HOSTILE), VERSION)
+            )
             assert {problem.reason for problem in revalidation.problems} == {"ParameterTooLarge"}
             assert len(revalidation.problems) == 21
         assert jobs == ["check ok"]
@@ -83,5 +85,5 @@ async def test_a_hostile_value_is_a_violation_and_is_remembered() -> None:
 async def test_a_full_queue_decides_nothing() -> None:
     values = ValueChecks(Pool("kudo.jobs", bounds=Bounds(jobs=0)))
     with pytest.raises(PoolBusy):
-        await values.decide("ns", partial(judge_idle, instance(COSTLY), VERSION))
+        await values.decide("ns", partial(revalidate_idle, instance(COSTLY), VERSION))
     assert len(values.results) == 0

@@ -68,7 +68,7 @@ class AdmissionReview:
         )
 
     @property
-    def to_judge(self) -> bool:
+    def needs_review(self) -> bool:
         """Whether the rules apply; everything else passes."""
         return self.instance and self.operation in {"CREATE", "UPDATE"}
 
@@ -92,22 +92,22 @@ def read_review(body: bytes, parse: Callable[[bytes], Json] = orjson.loads) -> A
     if operation not in _OPERATIONS:
         raise MalformedReview("request.operation is none of " + ", ".join(sorted(_OPERATIONS)))
     instance = _is_instance(request)
-    judged = instance and operation in {"CREATE", "UPDATE"}
+    reviewed = instance and operation in {"CREATE", "UPDATE"}
     return AdmissionReview(
         api_version=api_version,
         uid=_text(request, "uid"),
         operation=operation,
-        namespace=_text(request, "namespace") if judged else "",
+        namespace=_text(request, "namespace") if reviewed else "",
         name=_text(request, "name", empty=True),
         instance=instance,
-        object=_object(request.get("object"), "request.object") if judged else {},
+        object=_object(request.get("object"), "request.object") if reviewed else {},
         old_object=(
             _object(request.get("oldObject"), "request.oldObject")
-            if judged and operation == "UPDATE"
+            if reviewed and operation == "UPDATE"
             else None
         ),
         dry_run=request.get("dryRun") is True,
-        username=_username(request) if judged else "",
+        username=_username(request) if reviewed else "",
     )
 
 

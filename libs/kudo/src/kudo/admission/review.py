@@ -16,7 +16,7 @@ from typing import Literal
 
 from kudo.admission.change import Change
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
-from kudo.admission.rules import judge
+from kudo.admission.rules import evaluate
 from kudo.api import (
     ExecutionStatus,
     Instance,
@@ -145,7 +145,7 @@ def mutate(
     if review.old is None:
         return _mutate_create(review, version, fresh_uid, check)
     change = _change(review, review.old, version, versions, check)
-    problems = judge(change, submitted=True)
+    problems = evaluate(change, submitted=True)
     if problems:
         return _denied(review, problems)
     return _mutate_update(review, change, fresh_uid)
@@ -159,13 +159,13 @@ def validate(review: Review, versions: Versions, *, check: Check = read_fully) -
     if version is None:
         return Decision(problems=(_missing_version(review),))
     if review.old is None:
-        problems = _judge_create(review, version, check) or _triggered(
+        problems = _evaluate_create(review, version, check) or _triggered(
             PLAN_DEPLOY, review.new.scheduled, frozenset()
         )
     else:
         change = _change(review, review.old, version, versions, check)
         problems = (
-            judge(change, submitted=False)
+            evaluate(change, submitted=False)
             or _final_state(change)
             or _canceller(change, review.request.username)
         )
@@ -190,7 +190,7 @@ def _missing_version(review: Review) -> Problem:
 # Create
 
 
-def _judge_create(review: Review, version: OperatorVersion, check: Check) -> tuple[Problem, ...]:
+def _evaluate_create(review: Review, version: OperatorVersion, check: Check) -> tuple[Problem, ...]:
     if PLAN_DEPLOY not in version.plans:
         return (
             Problem(
@@ -220,7 +220,7 @@ def _with_immutable_defaults(instance: Instance, version: OperatorVersion) -> di
 def _mutate_create(
     review: Review, version: OperatorVersion, fresh_uid: Callable[[], str], check: Check
 ) -> Decision:
-    problems = _judge_create(review, version, check)
+    problems = _evaluate_create(review, version, check)
     if problems:
         return _denied(review, problems)
     patch = _Patch(review.request.object)

@@ -285,7 +285,7 @@ SUBMITTED_ONLY: frozenset[Rule] = frozenset({an_upgrade_comes_alone, an_update_c
 """Rules that cannot be judged once a trigger has been written beside the change."""
 
 
-def judge(change: Change, *, submitted: bool) -> tuple[Problem, ...]:
+def evaluate(change: Change, *, submitted: bool) -> tuple[Problem, ...]:
     """Return what forbids the change, the first 20 problems of many; empty if it is allowed.
 
     Args:

@@ -14,15 +14,15 @@ object is judged by what it says in its metadata, spec and status, and by nothin
 
 from kudo.health.fields import read_fields
 from kudo.health.instances import failed_plan
-from kudo.health.judgement import HEALTHY, Health, State
-from kudo.health.kinds import judge, needs_body, readiness
+from kudo.health.kinds import health_of, needs_body, readiness
+from kudo.health.result import HEALTHY, Health, State
 
 __all__ = [
     "HEALTHY",
     "Health",
     "State",
     "failed_plan",
-    "judge",
+    "health_of",
     "needs_body",
     "read_fields",
     "readiness",

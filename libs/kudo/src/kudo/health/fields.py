@@ -1,7 +1,7 @@
 """The fields that the rules read, so that a cache can drop all others.
 
-Invariant: `judge` says the same of an object and of what `read_fields` returns of it, and a test
-holds the two together for every rule. A rule that reads another field needs it here.
+Invariant: `health_of` returns the same for an object and for what `read_fields` returns of it; a
+test compares the two for every rule. A rule that reads another field needs it here.
 """
 
 from collections.abc import Callable, Mapping
@@ -101,8 +101,8 @@ def _parts(
     status: Mapping[str, Keep] | None = None,
     conditions: tuple[str, ...] = (),
 ) -> Keep:
-    judged = {"conditions": _conditions(*conditions)} if conditions else {}
-    return fields({"spec": fields(spec or {}), "status": fields(judged | dict(status or {}))})
+    found = {"conditions": _conditions(*conditions)} if conditions else {}
+    return fields({"spec": fields(spec or {}), "status": fields(found | dict(status or {}))})
 
 
 def _scalars(*names: str) -> dict[str, Keep]:

@@ -9,7 +9,6 @@ of before the change does not let a plan go on, and a Stalled of before the chan
 """
 
 from kudo.api import JsonObject
-from kudo.health.judgement import HEALTHY, Health, failed, waiting
 from kudo.health.reading import (
     condition,
     explained,
@@ -22,6 +21,7 @@ from kudo.health.reading import (
     text,
     where,
 )
+from kudo.health.result import HEALTHY, Health, failed, waiting
 
 _UNSEEN = "Waiting for spec update to be observed..."
 

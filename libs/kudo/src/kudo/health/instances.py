@@ -2,7 +2,6 @@
 
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.health.generic import is_current
-from kudo.health.judgement import HEALTHY, Health, failed, waiting
 from kudo.health.reading import (
     condition,
     count,
@@ -16,6 +15,7 @@ from kudo.health.reading import (
     text,
     where,
 )
+from kudo.health.result import HEALTHY, Health, failed, waiting
 from kudo.runs import conditions
 
 _COMPLETE, _FATAL_ERROR = ExecutionStatus.COMPLETE.value, ExecutionStatus.FATAL_ERROR.value

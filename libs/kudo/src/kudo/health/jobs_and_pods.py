@@ -7,7 +7,6 @@ How they ended counts also while they are being deleted: a finished Job is often
 from collections.abc import Iterator
 
 from kudo.api import JsonObject
-from kudo.health.judgement import HEALTHY, Health, failed, terminating, waiting
 from kudo.health.reading import (
     condition,
     explained,
@@ -23,6 +22,7 @@ from kudo.health.reading import (
     text,
     where,
 )
+from kudo.health.result import HEALTHY, Health, failed, terminating, waiting
 
 
 def job(obj: JsonObject) -> Health:

@@ -7,7 +7,6 @@ from kudo.api import JsonObject
 from kudo.health.generic import by_conditions, once_observed
 from kudo.health.instances import instance
 from kudo.health.jobs_and_pods import job, pod
-from kudo.health.judgement import Health, terminating
 from kudo.health.others import (
     api_service,
     custom_resource_definition,
@@ -16,6 +15,7 @@ from kudo.health.others import (
     service,
 )
 from kudo.health.reading import group_of, is_terminating, items, kind_of, metadata, text
+from kudo.health.result import Health, terminating
 from kudo.health.workloads import daemon_set, deployment, replica_set, stateful_set
 from kudo.names import GROUP
 
@@ -42,7 +42,7 @@ _RULES: Final[dict[GroupKind, Rule]] = {
 }
 """The kinds with a rule of their own; every other is judged by its conditions."""
 
-_JUDGED_WHILE_TERMINATING: Final = frozenset({("batch", "Job"), ("", "Pod"), ("", "Namespace")})
+_WITH_A_RULE_FOR_TERMINATING: Final = frozenset({("batch", "Job"), ("", "Pod"), ("", "Namespace")})
 """The kinds whose rules see to deletion themselves."""
 
 _WITHOUT_STATUS: Final = frozenset(
@@ -112,14 +112,14 @@ def needs_body(api_version: str, kind: str) -> bool:
     return (group_of(api_version), kind) not in _WITHOUT_STATUS
 
 
-def judge(obj: JsonObject) -> Health:
+def health_of(obj: JsonObject) -> Health:
     """Judge an object as the API server returned it.
 
     It never raises, whatever is in the object. What is being deleted is waited for: it goes, and
     whoever wants it applies it anew.
     """
     group_kind = group_of(text(obj.get("apiVersion"))), kind_of(obj)
-    if is_terminating(obj) and group_kind not in _JUDGED_WHILE_TERMINATING:
+    if is_terminating(obj) and group_kind not in _WITH_A_RULE_FOR_TERMINATING:
         return terminating(obj)
     return _RULES.get(group_kind, by_conditions)(obj)
 
@@ -131,8 +131,8 @@ def readiness(objects: list[JsonObject]) -> tuple[str, ...]:
     about the Instance, and those that are being deleted, since they have been replaced or scaled
     away.
     """
-    judged = (judge(obj) for obj in objects if not _is_passing_pod(obj))
-    return tuple(sorted(health.message for health in judged if not health.healthy))
+    found = (health_of(obj) for obj in objects if not _is_passing_pod(obj))
+    return tuple(sorted(health.message for health in found if not health.healthy))
 
 
 def _is_passing_pod(obj: JsonObject) -> bool:

@@ -2,7 +2,6 @@
 
 from kudo.api import JsonObject
 from kudo.health.generic import is_current
-from kudo.health.judgement import HEALTHY, Health, failed, waiting
 from kudo.health.reading import (
     condition,
     explained,
@@ -19,6 +18,7 @@ from kudo.health.reading import (
     text,
     where,
 )
+from kudo.health.result import HEALTHY, Health, failed, waiting
 
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 

@@ -5,7 +5,6 @@ good: their controllers go on trying, whatever they report.
 """
 
 from kudo.api import JsonObject
-from kudo.health.judgement import HEALTHY, Health, waiting
 from kudo.health.reading import (
     condition,
     count,
@@ -19,6 +18,7 @@ from kudo.health.reading import (
     status,
     text,
 )
+from kudo.health.result import HEALTHY, Health, waiting
 
 _ROLLOUT = "Waiting for rollout to finish: "
 

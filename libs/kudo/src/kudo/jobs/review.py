@@ -49,7 +49,7 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Reviewed:
     """The answer to the review, whose objects are left out."""
 
     review: AdmissionReview
@@ -71,7 +71,7 @@ def encode_request(route: str, uid: str, body: bytes, versions: Blobs) -> bytes:
     return b"".join((head, b"\n", *parts))
 
 
-def decode_answer(answer: bytes) -> Malformed | Needed | Judged:
+def decode_answer(answer: bytes) -> Malformed | Needed | Reviewed:
     head, _, patch = answer.partition(b"\n")
     fields = orjson.loads(head)
     if "malformed" in fields:
@@ -80,7 +80,7 @@ def decode_answer(answer: bytes) -> Malformed | Needed | Judged:
         return Needed(tuple((namespace, name) for namespace, name in fields["needed"]))
     problems = tuple(Problem(*problem) for problem in fields["problems"])
     found = Answer(problems, tuple(fields["warnings"]), patch, fields["code"])
-    return Judged(AdmissionReview(**fields["review"]), found)
+    return Reviewed(AdmissionReview(**fields["review"]), found)
 
 
 def handle(request: bytes) -> bytes:
@@ -98,17 +98,17 @@ def _answer(request: bytes) -> bytes:
     head, _, rest = request.partition(b"\n")
     route, uid, size, keys, lengths = orjson.loads(head)
     review = read_review(rest[:size], _parse)
-    if not review.to_judge:
-        return _judged(review, ALLOWED)
+    if not review.needs_review:
+        return _reviewed(review, ALLOWED)
     try:
         subject = Review.of(review.request)
     except InvalidInput as error:
-        return _judged(review, unreadable(error))
+        return _reviewed(review, unreadable(error))
     blobs = _blobs(rest, size, keys, lengths)
     missing = [key for key in subject.references() if key not in blobs]
     if missing:
         return orjson.dumps({"needed": missing})
-    return _judged(review, _decided(subject, blobs, route, uid))
+    return _reviewed(review, _decided(subject, blobs, route, uid))
 
 
 def decide(
@@ -178,7 +178,7 @@ def _blobs(
     return found
 
 
-def _judged(review: AdmissionReview, answer: Answer) -> bytes:
+def _reviewed(review: AdmissionReview, answer: Answer) -> bytes:
     fields: dict[str, Any] = {
         "review": asdict(replace(review, object={}, old_object=None)),
         "problems": [(p.reason, p.message, p.field, p.limit) for p in answer.problems],

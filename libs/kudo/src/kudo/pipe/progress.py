@@ -1,7 +1,7 @@
 """How far a pipe pod is, in words for its step."""
 
 from kudo.api import JsonObject
-from kudo.health import judge
+from kudo.health import health_of
 
 
 def has_ended(pod: JsonObject) -> bool:
@@ -15,7 +15,7 @@ def waits_for(pod: JsonObject) -> str:
     A pod that runs and is ready has all its files: the waiter starts when the init container has
     succeeded. One that fails is started again for ever, so its last end is told.
     """
-    health = judge(pod)
+    health = health_of(pod)
     if health.healthy:
         return ""
     return "; ".join(filter(None, (health.message, _last_end(pod))))

@@ -35,14 +35,14 @@ class Revalidation:
 NOTHING = Revalidation()
 
 
-def judge_idle(
+def revalidate_idle(
     instance: Instance,
     version: OperatorVersion,
     check: Check = read_fully,
     *,
     before: OperatorVersion | None = None,
 ) -> Revalidation:
-    """Judge an Instance that has no run scheduled and is not being deleted.
+    """Validate an Instance that has no run scheduled and is not being deleted.
 
     Args:
         instance: The Instance.
@@ -60,14 +60,14 @@ def judge_idle(
     return Revalidation(choice.plan, choice.problems)
 
 
-def judge_scheduled(
+def revalidate_scheduled(
     instance: Instance,
     version: OperatorVersion,
     check: Check = read_fully,
     *,
     before: OperatorVersion | None = None,
 ) -> Revalidation:
-    """Judge an Instance whose scheduled run is about to begin; arguments as for `judge_idle`."""
+    """Validate an Instance whose scheduled run is about to begin; see `revalidate_idle`."""
     name = instance.scheduled.plan_name
     if name == PLAN_CLEANUP and not instance.metadata.deleting:
         text = "only the controller schedules the 'cleanup' plan when the instance is deleted"
@@ -113,7 +113,7 @@ def violations(
     *,
     before: OperatorVersion | None = None,
 ) -> Iterator[Problem]:
-    """Yield what no webhook would have let pass since the last run; see `judge_idle`."""
+    """Yield what no webhook would have let pass since the last run; see `revalidate_idle`."""
     last, changed = in_force(instance), changed_parameters(instance)
     left = _left(instance, last, before)
     if left is not None:

@@ -21,8 +21,8 @@ def scalar_fault(value_type: str, text: str) -> str | None:
 
     Integers are decimal and fit 64 bits, numbers are what `strconv.ParseFloat` reads.
     """
-    judge = _TYPES.get(value_type)
-    return None if judge is None else judge(text)
+    fault_of = _TYPES.get(value_type)
+    return None if fault_of is None else fault_of(text)
 
 
 def _integer(text: str) -> str | None:

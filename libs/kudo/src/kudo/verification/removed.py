@@ -24,7 +24,7 @@ def versions_are_served(package: Package) -> Iterator[Finding]:
         if file not in no_objects:
             manifests = _rendered(file, text, strict) or _rendered(file, text, filled)
             for manifest in manifests:
-                yield from _judged(file, manifest)
+                yield from _findings_of(file, manifest)
 
 
 def _rendered(file: str, text: str, values: Values) -> tuple[Manifest, ...]:
@@ -34,7 +34,7 @@ def _rendered(file: str, text: str, values: Values) -> tuple[Manifest, ...]:
         return ()
 
 
-def _judged(file: str, manifest: Manifest) -> Iterator[Finding]:
+def _findings_of(file: str, manifest: Manifest) -> Iterator[Finding]:
     old, kind = manifest.object["apiVersion"], manifest.object["kind"]
     what = f'{kind} "{manifest.object["metadata"]["name"]}"'
     try:

@@ -32,8 +32,8 @@ READ_VALUES, FIND_CHILDREN = "values", "children"
 """Operations of which an Instance has one at a time."""
 
 
-class Judge(Protocol):
-    """Judges an Instance: `judge_idle` or `judge_scheduled`."""
+class Revalidate(Protocol):
+    """Judges an Instance: `revalidate_idle` or `revalidate_scheduled`."""
 
     def __call__(
         self,
@@ -81,11 +81,11 @@ class ReconcileContext:
     def now(self) -> str:
         return timestamp(self.clock.now())
 
-    async def judge(
+    async def revalidate(
         self,
         instance: Instance,
         version: OperatorVersion,
-        judge: Judge,
+        revalidate: Revalidate,
     ) -> Revalidation:
         """Judge an Instance, by values of its parameters and by the version in force.
 
@@ -95,7 +95,7 @@ class ReconcileContext:
             KubeError: the version in force could not be asked for.
         """
         before = await self._version_in_force(instance)
-        decide = partial(judge, instance, version, before=before)
+        decide = partial(revalidate, instance, version, before=before)
         decision = self.values.decide_now(decide)
         if decision is not None:
             return decision

@@ -6,7 +6,7 @@ from kudo.api import Instance, OperatorVersion
 from kudo.execution import ensure_entries, fail
 from kudo.runs.conditions import Situation
 from kudo.runs.recorded import end_unknown
-from kudo.runs.revalidation import judge_idle
+from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, with_entries
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
 
@@ -35,7 +35,7 @@ class Idle:
             uid = entry.uid or instance.metadata.uid
             context.events.warning(instance, uid, "PlanResultUnknown", text)
         status = with_entries(instance.status, entries)
-        revalidation = await context.judge(instance, version, judge_idle)
+        revalidation = await context.revalidate(instance, version, revalidate_idle)
         if revalidation.problems:
             first = revalidation.problems[0]
             text = "; ".join(problem.message for problem in revalidation.problems)

@@ -28,7 +28,7 @@ from kudo.pipe import pipes
 from kudo.problems import Problem
 from kudo.runs.last_run import edited_since
 from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
-from kudo.runs.revalidation import judge_scheduled, run_in_progress
+from kudo.runs.revalidation import revalidate_scheduled, run_in_progress
 from kudo.runs.status import begun, leaving, running, with_conditions, with_entry
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import loop_seconds
@@ -170,7 +170,7 @@ class Scheduled:
         self, instance: Instance, version: OperatorVersion
     ) -> tuple[Problem, ...]:
         """Return why the scheduled run may not begin."""
-        revalidation = await self.context.judge(instance, version, judge_scheduled)
+        revalidation = await self.context.revalidate(instance, version, revalidate_scheduled)
         return revalidation.problems
 
     async def _refuse(

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from kudo.api import JsonObject
-from kudo.health import Health, State, judge
+from kudo.health import Health, State, health_of
 from kudo.names import FINALIZER_CLUSTER_RESOURCES
 from kudo.objects.enrichment import encode_string_data
 from kudo.objects.sharing import goes_with_instance
@@ -45,7 +45,7 @@ class ApplyTask:
         objects = None if known is None else await self._current(context, known)
         if objects is None:
             objects = await self._apply(context)
-        return self._judge(context, objects)
+        return self._result_of(context, objects)
 
     async def _current(
         self, context: TaskContext, known: tuple[AppliedObject, ...]
@@ -71,7 +71,7 @@ class ApplyTask:
 
     def _vanished_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
         last = self.observer.last_state(item.uid)
-        health = None if last is None else judge(last)
+        health = None if last is None else health_of(last)
         if last is None or health is None or health.state is State.WAITING:
             text = f"{item} was deleted before it was seen to end"
             raise FatalTaskError("FailedTerminalStateError", text)
@@ -130,10 +130,10 @@ class ApplyTask:
         ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
             raise Outdated
 
-    def _judge(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
+    def _result_of(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
         waiting: list[Health] = []
         for obj in objects:
-            health = judge(obj)
+            health = health_of(obj)
             if health.state is State.FAILED:
                 raise _failed(obj, health)
             if health.healthy:

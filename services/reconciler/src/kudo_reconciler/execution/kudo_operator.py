@@ -16,7 +16,7 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost
 from kudo import children
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.children import Child, ChildUpdate, Kin
-from kudo.health import Health, State, failed_plan, judge
+from kudo.health import Health, State, failed_plan, health_of
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.child_versions import ChildVersions
@@ -50,7 +50,7 @@ class ChildTask:
         child = await self._wanted(context)
         seen = await self._look(child, context)
         if seen is not None and _is_of_this_run(seen, context):
-            health = judge(seen)
+            health = health_of(seen)
             if not health.healthy:
                 return _result(child, health)
             if _is_as_applied(seen, child, context):
@@ -109,7 +109,7 @@ class ChildTask:
         waiting = _not_ours_yet(child, existing, context)
         if waiting:
             return TaskResult(done=False, message=waiting)
-        health = judge(seen)
+        health = health_of(seen)
         if existing.metadata.deleting or (_is_of_this_run(seen, context) and not health.healthy):
             return _result(child, health)
         before = await self.versions.find(existing.operator_version_key)
@@ -133,7 +133,7 @@ class ChildTask:
         if update.last:
             item = AppliedObject(INSTANCES, child.namespace, child.name, _uid(applied))
             context.memory.applied[context.key] = (item,)
-        return _result(child, judge(applied), last=update.last)
+        return _result(child, health_of(applied), last=update.last)
 
     async def _restart(
         self, child: Child, seen: JsonObject, plan: str, context: TaskContext
@@ -150,7 +150,7 @@ class ChildTask:
             jsonpatch.add("/spec/planExecution", children.restart(seen, plan, context.uid)),
             client=context.client,
         )
-        return _result(child, judge(restarted))
+        return _result(child, health_of(restarted))
 
     async def _with_our_fields(
         self,
@@ -177,7 +177,7 @@ class ChildTask:
     async def _until_it_has_ended(self, child: Child, context: TaskContext) -> TaskResult | None:
         """Say which plan of the child a change has to wait for; None if it ended meanwhile."""
         seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
-        health = None if seen is None else judge(seen)
+        health = None if seen is None else health_of(seen)
         if health is None or health.state is not State.WAITING:
             return None
         return TaskResult(done=False, message=f"{health.message}; {child} is changed after it")

@@ -45,7 +45,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Judge:
+class Reviewer:
     """Judges the reviews of both routes.
 
     Attributes:
@@ -62,7 +62,7 @@ class Judge:
     fresh_uid: Callable[[], str]
     results: CheckResults = field(default_factory=CheckResults)
 
-    async def judge(self, route: str, body: bytes, seen: Seen) -> Answer:
+    async def review(self, route: str, body: bytes, seen: Seen) -> Answer:
         """Return the answer to a body; `seen.review` is what it was, as soon as that is known.
 
         Raises:
@@ -75,7 +75,7 @@ class Judge:
                 seen.review = read_head(body)
                 return await self._in_worker(route, body, seen)
             seen.review = review = read_review(body)
-            if not review.to_judge:
+            if not review.needs_review:
                 return ALLOWED
             if len(body) > _ENTRY_BYTES * INLINE_ENTRIES and _entries(review) > INLINE_ENTRIES:
                 return await self._in_worker(route, body, seen)
@@ -133,7 +133,7 @@ class Judge:
             return _too_large(error)
         if isinstance(found, review_job.Malformed):
             raise MalformedReview(found.text)
-        assert isinstance(found, review_job.Judged)
+        assert isinstance(found, review_job.Reviewed)
         seen.review = found.review
         return found.answer
 
