@@ -67,9 +67,9 @@ def _der(certificate: Path) -> bytes:
     return ssl.PEM_cert_to_DER_cert(certificate.read_text(encoding="ascii"))
 
 
-async def _until_served(port: int, wanted: bytes) -> None:
+async def _until_served(port: int, desired: bytes) -> None:
     async with asyncio.timeout(_SECONDS):
-        while await _served(port) != wanted:  # noqa: ASYNC110 - another process serves it
+        while await _served(port) != desired:  # noqa: ASYNC110 - another process serves it
             await asyncio.sleep(0.01)
 
 

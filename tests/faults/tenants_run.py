@@ -41,10 +41,10 @@ async def run_tenants(
         progress: Told of each input, and the lines of the tables.
         chosen: Parts of the names of the inputs to send; all if there are none.
     """
-    wanted = [one for one in inputs() if not chosen or any(text in str(one) for text in chosen)]
+    desired = [one for one in inputs() if not chosen or any(text in str(one) for text in chosen)]
     began, rows = time.monotonic(), list[Row]()
     async with Tenants.on(installation) as tenants:
-        for sent in wanted:
+        for sent in desired:
             progress(f"hostile tenants: {sent}")
             rows.append(await tenants.measure(sent, ROUNDS))
         progress("hostile tenants: requests that never end")

@@ -169,10 +169,10 @@ def compare_random(
     grammar = Grammar(function_table("operator")).families
     chosen = names or list(grammar)
     for family in chosen:
-        wanted = -(-examples // len(chosen))
+        desired = -(-examples // len(chosen))
         seen: set[tuple[str, str, str]] = set()
         for number in itertools.count(start):
-            if len(seen) >= wanted:
+            if len(seen) >= desired:
                 break
             _round(comparer, table, family, grammar[family], number, seen)
 

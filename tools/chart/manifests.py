@@ -180,17 +180,17 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; say what is stale")
     check = parser.parse_args().check
     try:
-        wanted = files()
+        expected = files()
     except HelmError as error:
         sys.exit(f"error: {error}")
     found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.yaml")}
-    stale = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
+    stale = sorted(name for name in expected | found if expected.get(name) != found.get(name))
     for name in stale:
         if check:
             print(f"stale: {FOLDER / name}; `make manifests` writes it anew", file=sys.stderr)
-        elif name in wanted:
+        elif name in expected:
             FOLDER.mkdir(exist_ok=True)
-            (FOLDER / name).write_text(wanted[name], encoding="utf-8")
+            (FOLDER / name).write_text(expected[name], encoding="utf-8")
         else:
             (FOLDER / name).unlink()
     return 1 if check and stale else 0

@@ -70,16 +70,16 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; say if it is stale")
     check = parser.parse_args().check
     try:
-        wanted = text()
+        expected = text()
     except HelmError as error:
         sys.exit(f"error: {error}")
     found = FILE.read_text(encoding="utf-8") if FILE.exists() else None
-    if found == wanted:
+    if found == expected:
         return 0
     if check:
         print(f"stale: {FILE}; `make manifests` writes it anew", file=sys.stderr)
         return 1
-    FILE.write_text(wanted, encoding="utf-8")
+    FILE.write_text(expected, encoding="utf-8")
     return 0
 
 

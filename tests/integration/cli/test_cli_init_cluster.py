@@ -191,14 +191,14 @@ def image(site: Site, name: str) -> str:
 def versions(site: Site) -> dict[str, str]:
     """Return the resourceVersion of everything that `init` applies."""
     printed = init(site, "--dry-run", "-o", "json", BUILT_IN).stdout
-    wanted: defaultdict[str, list[str]] = defaultdict(list)
+    desired: defaultdict[str, list[str]] = defaultdict(list)
     for one in yaml.safe_load(printed):
         metadata = one["metadata"]
         place = metadata.get("namespace", "default")
-        wanted[place].append(f"{one['kind'].lower()}/{metadata['name']}")
+        desired[place].append(f"{one['kind'].lower()}/{metadata['name']}")
     return {
         f"{live['kind']}/{live['metadata']['name']}": spec_version(live)
-        for place, names in wanted.items()
+        for place, names in desired.items()
         for live in site.get(*names, f"--namespace={place}")["items"]
     }
 

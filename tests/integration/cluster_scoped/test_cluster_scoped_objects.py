@@ -155,9 +155,9 @@ async def test_a_cluster_scoped_object_has_no_owner_and_names_its_instance(
 async def test_a_change_is_applied_exactly_also_right_after_the_creation(
     world: World, admin: Client, name: str
 ) -> None:
-    wanted = priority(name)
-    wanted["metadata"]["annotations"]["example.org/{{ .Params.TEXT }}"] = "yes"
-    await install(world, "i", of=version(wanted))
+    desired = priority(name)
+    desired["metadata"]["annotations"]["example.org/{{ .Params.TEXT }}"] = "yes"
+    await install(world, "i", of=version(desired))
 
     await world.patch("i", {"parameters": {"TEXT": "two"}})
     await world.until("i", lambda i: i["metadata"]["generation"] > 3, "another run")
@@ -311,12 +311,12 @@ async def test_the_cleanup_plan_runs_before_the_objects_go(
 async def test_a_namespace_never_goes_with_an_instance(
     world: World, admin: Client, name: str
 ) -> None:
-    wanted: Json = {
+    desired: Json = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": name, "annotations": {"kudo.dev/delete-with-instance": "true"}},
     }
-    await install(world, "i", of=version(wanted))
+    await install(world, "i", of=version(desired))
     assert "finalizers" not in (await world.instance("i"))["metadata"]
 
     await delete(world)

@@ -774,12 +774,12 @@ async def methods_that_are_not_allowed(api: Recorder) -> None:
 @script
 async def kinds_are_discovered(api: Recorder) -> None:
     discovery = Discovery(api.client)
-    wanted = (WIDGETS, CONFIG_MAPS, DEPLOYMENTS, CLUSTER_ROLES, NAMESPACES)
-    for one in wanted:
+    desired = (WIDGETS, CONFIG_MAPS, DEPLOYMENTS, CLUSTER_ROLES, NAMESPACES)
+    for one in desired:
         found = await discovery.resolve(one.api_version, one.kind)
         api.note(f"{one.kind} alone", _resource(found))
     everything = await discovery.all_resources()
-    places = [(one.api_version, one.kind) for one in wanted]
+    places = [(one.api_version, one.kind) for one in desired]
     listed = [_resource(one) for one in everything if (one.api_version, one.kind) in places]
     api.note("all", sorted(listed, key=str))
     for what, path in (("group", "/apis/absent.example.com/v1"), ("version", "/apis/apps/v9")):

@@ -47,11 +47,11 @@ def _rules(world: World) -> list[dict[str, list[str]]]:
 
 
 async def _may(world: World, admin: Client) -> bool:
-    wanted = {"group": group_of(world), "resource": "things", "verb": "create"}
+    desired = {"group": group_of(world), "resource": "things", "verb": "create"}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
-        "spec": {"user": _USER, "resourceAttributes": wanted},
+        "spec": {"user": _USER, "resourceAttributes": desired},
     }
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     return bool((await admin.raw("POST", path, body=review))["status"]["allowed"])

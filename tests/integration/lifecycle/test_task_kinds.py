@@ -188,7 +188,7 @@ async def test_a_job_is_created_anew_once_for_each_run_also_over_a_crash(
     assert second["metadata"]["uid"] != first["metadata"]["uid"]
     assert second["metadata"]["annotations"]["kudo.dev/last-plan-execution-uid"] == uid
     # The Job controller reports each Job that it works on: two runs, two Jobs.
-    wanted = {first["metadata"]["uid"], second["metadata"]["uid"]}
+    desired = {first["metadata"]["uid"], second["metadata"]["uid"]}
     seen: set[str] = set()
 
     async def reported() -> bool:
@@ -196,10 +196,10 @@ async def test_a_job_is_created_anew_once_for_each_run_also_over_a_crash(
         listed = await admin.raw("GET", f"/api/v1/namespaces/{world.namespace}/events")
         about = [event["involvedObject"] for event in listed["items"]]
         seen = {obj["uid"] for obj in about if obj["kind"] == "Job"}
-        return seen >= wanted
+        return seen >= desired
 
-    await wait_until(reported, lambda: f"the events of {wanted}; seen: {seen}")
-    assert seen == wanted
+    await wait_until(reported, lambda: f"the events of {desired}; seen: {seen}")
+    assert seen == desired
 
 
 # Toggle

@@ -95,9 +95,9 @@ class Watcher:
 
     async def _settled(self) -> bool:
         workloads, pods = await self._workloads(), await self.all(PODS)
-        wanted = {one["metadata"]["name"]: one["spec"]["replicas"] for one in workloads}
+        desired = {one["metadata"]["name"]: one["spec"]["replicas"] for one in workloads}
         found = Counter(_app(pod) for pod in pods)
-        return all(map(_ready, workloads)) and wanted == {name: found[name] for name in wanted}
+        return all(map(_ready, workloads)) and desired == {name: found[name] for name in desired}
 
 
 def restarted(before: Mapping[str, Workload], after: Mapping[str, Workload]) -> set[str]:
@@ -133,10 +133,10 @@ async def run_to_end(world: World, admin: Client, patch: Json, plan: str = "depl
 
 
 def _ready(workload: Json) -> bool:
-    status, wanted = workload.get("status") or {}, workload["spec"]["replicas"]
+    status, desired = workload.get("status") or {}, workload["spec"]["replicas"]
     observed = status.get("observedGeneration") == workload["metadata"]["generation"]
     counts = {status.get(key, 0) for key in ("replicas", "readyReplicas", "updatedReplicas")}
-    return observed and counts == {wanted}
+    return observed and counts == {desired}
 
 
 def _uid(obj: Json) -> str:

@@ -300,9 +300,9 @@ def _operate(target: JsonObject, operations: Any) -> str:
 
 
 def _selects(selector: str, event: JsonObject) -> bool:
-    wanted = dict(part.split("=") for part in selector.split(","))
+    desired = dict(part.split("=") for part in selector.split(","))
     found = {"type": event["type"], "involvedObject.uid": event["involvedObject"]["uid"]}
-    return found == wanted
+    return found == desired
 
 
 def status(

@@ -8,7 +8,7 @@ from kubeio.errors import Forbidden
 from kudo_webhook.certificates.authority import new_authority, new_leaf, pem, serving_names
 from kudo_webhook.certificates.configurations import MUTATING, VALIDATING
 from kudo_webhook.certificates.store import LostRace
-from kudo_webhook.certificates.trust import read_bundle, wanted, write_bundle
+from kudo_webhook.certificates.trust import desired, read_bundle, write_bundle
 from tests.unit.webhook.certificates_world import (
     ADMISSION,
     CONFIGURATION,
@@ -263,10 +263,10 @@ def test_what_the_stored_leaf_needs_is_trusted_however_long_ago_it_was_replaced(
     held = frozenset((FOREIGN.certificate, stranger.certificate))
     soon, late = START + TIMES.overlap / 2, START + 2 * TIMES.overlap
     everything = held | {current.certificate}
-    assert wanted(current, held, leaf, soon, TIMES) == everything
-    assert wanted(current, held, None, soon, TIMES) == everything
-    assert wanted(current, held, leaf, late, TIMES) == everything - {stranger.certificate}
-    assert wanted(current, held, None, late, TIMES) == {current.certificate}
+    assert desired(current, held, leaf, soon, TIMES) == everything
+    assert desired(current, held, None, soon, TIMES) == everything
+    assert desired(current, held, leaf, late, TIMES) == everything - {stranger.certificate}
+    assert desired(current, held, None, late, TIMES) == {current.certificate}
 
 
 def test_a_bundle_is_the_same_for_the_same_certificates_in_any_order() -> None:

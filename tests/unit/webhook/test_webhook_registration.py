@@ -83,12 +83,12 @@ async def registering(
     *,
     ready: bool = True,
     authority: bytes = b"ca",
-    wanted: Webhooks = WANTED,
+    desired: Webhooks = WANTED,
     public_roots: bool = False,
 ) -> AsyncIterator[asyncio.Task[None]]:
     registration = Registration(
         api,
-        wanted,
+        desired,
         PLACE,
         ready=lambda: ready,
         authority=lambda: authority,
@@ -147,7 +147,7 @@ async def test_a_provided_ca_bundle_wins() -> None:
     held["clientConfig"]["caBundle"] = "aGVsZA=="
     api.make(MUTATING, webhooks=[held])
 
-    async with registering(api, wanted=Webhooks((given,), ())):
+    async with registering(api, desired=Webhooks((given,), ())):
         await happens(lambda: len(api.writes) == 1)
 
     assert api.held(MUTATING)[0]["clientConfig"]["caBundle"] == "Z2l2ZW4="
@@ -176,7 +176,7 @@ async def test_without_an_authority_held_and_provided_ca_bundles_are_registered(
     api.make(MUTATING, webhooks=[held])
     api.make(VALIDATING)
 
-    async with registering(api, authority=b"", wanted=Webhooks(WANTED.mutating, (given,))):
+    async with registering(api, authority=b"", desired=Webhooks(WANTED.mutating, (given,))):
         await happens(lambda: len(api.writes) == 2)
 
     bundles = [api.held(resource)[0]["clientConfig"]["caBundle"] for resource in BOTH]

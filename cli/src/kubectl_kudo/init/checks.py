@@ -98,13 +98,13 @@ async def check_rights(client: Client, objects: Sequence[JsonObject]) -> None:
     Raises:
         CliError: they lack rights; the text names all of them in one line.
     """
-    wanted = {
+    desired = {
         (kind_of(obj), obj["metadata"].get("namespace"), verb) for obj in objects for verb in _VERBS
     }
     try:
         async with asyncio.TaskGroup() as group:
             asked = [
-                group.create_task(_denied(client, objects, *one), name="rights") for one in wanted
+                group.create_task(_denied(client, objects, *one), name="rights") for one in desired
             ]
     except ExceptionGroup as errors:
         # All of them ask the same API server: one reason is enough.
@@ -282,12 +282,12 @@ async def unexpected_state(plan: Plan) -> list[str]:
     namespace = plan.options.namespace
     if plan.upgrade and not any(installed.values()) and plan.original is None:
         return [f"KUDO is not installed in namespace {namespace}: leave out --upgrade"]
-    wanted = {f"kudo-{service}": image for service, image in plan.options.images.items()}
+    desired = {f"kudo-{service}": image for service, image in plan.options.images.items()}
     return [
         f"KUDO manager {namespace}/{name} seems to be installed with the image {image}, not "
-        f"{wanted[name]}. Did you mean to use --upgrade"
+        f"{desired[name]}. Did you mean to use --upgrade"
         for name, image in installed.items()
-        if image not in {"", wanted[name]} and not plan.upgrade
+        if image not in {"", desired[name]} and not plan.upgrade
     ]
 
 

@@ -33,13 +33,13 @@ async def unavailable(client: Client, name: str, namespace: str) -> str:
     status = found.get("status") or {}
     if status.get("observedGeneration", 0) < found["metadata"]["generation"]:
         return f"{what} is being updated"
-    wanted = found["spec"].get("replicas", 1)
+    desired = found["spec"].get("replicas", 1)
     counts = {key: status.get(f"{key}Replicas", 0) for key in ("available", "updated")}
-    if min(counts.values()) >= wanted and status.get("replicas", 0) == wanted:
+    if min(counts.values()) >= desired and status.get("replicas", 0) == desired:
         return ""
-    if status.get("replicas", 0) > wanted and min(counts.values()) >= wanted:
+    if status.get("replicas", 0) > desired and min(counts.values()) >= desired:
         return f"{what}: pods of the former version are still there"
-    return f"{what}: {min(counts.values())} of {wanted} replicas are available{_refused(status)}"
+    return f"{what}: {min(counts.values())} of {desired} replicas are available{_refused(status)}"
 
 
 def _refused(status: JsonObject) -> str:

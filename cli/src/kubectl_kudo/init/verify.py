@@ -61,36 +61,36 @@ async def _problems(client: Client, options: Options) -> list[str]:
     return [*found, more] if more else found
 
 
-async def _problems_of(client: Client, wanted: JsonObject) -> list[str]:
-    kind, name = kind_of(wanted), wanted["metadata"]["name"]
-    live = await find_like(client, wanted)
+async def _problems_of(client: Client, desired: JsonObject) -> list[str]:
+    kind, name = kind_of(desired), desired["metadata"]["name"]
+    live = await find_like(client, desired)
     if kind == CRDS:
         unserved = await not_established(client, name)
         if unserved:
             return [unserved]
     if live is None:
         return [f"{named(kind, name)} is not installed"]
-    return [f"{named(kind, name)} differs: {text}" for text in differences(wanted, live)]
+    return [f"{named(kind, name)} differs: {text}" for text in differences(desired, live)]
 
 
-def differences(wanted: Any, live: Any, path: str = "") -> Iterator[str]:
+def differences(desired: Any, live: Any, path: str = "") -> Iterator[str]:
     """Yield where an object is not what its manifest says.
 
     What the manifest does not name, or holds empty, is left to the API server and to others.
 
     Args:
-        wanted: The manifest, or a part of it.
+        desired: The manifest, or a part of it.
         live: The same part of the object.
         path: Of the part.
     """
-    if isinstance(wanted, dict) and isinstance(live, dict):
-        for key, value in wanted.items():
+    if isinstance(desired, dict) and isinstance(live, dict):
+        for key, value in desired.items():
             yield from differences(value, live.get(key), f"{path}.{key}" if path else key)
-    elif isinstance(wanted, list) and isinstance(live, list) and len(wanted) == len(live):
-        for index, value in enumerate(wanted):
+    elif isinstance(desired, list) and isinstance(live, list) and len(desired) == len(live):
+        for index, value in enumerate(desired):
             yield from differences(value, live[index], f"{path}[{index}]")
-    elif wanted != live and wanted not in ([], {}):
-        yield f"{path} is {_shown(live)}, not {_shown(wanted)}"
+    elif desired != live and desired not in ([], {}):
+        yield f"{path} is {_shown(live)}, not {_shown(desired)}"
 
 
 def _shown(value: Any) -> str:

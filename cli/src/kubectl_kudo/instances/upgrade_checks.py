@@ -34,7 +34,7 @@ class Steps:
     later_plan: str
 
 
-def check_newer(key: str, installed: OperatorVersion, wanted: OperatorVersion) -> None:
+def check_newer(key: str, installed: OperatorVersion, desired: OperatorVersion) -> None:
     """Check that the package holds a newer version of the operator that the Instance runs.
 
     The same operatorVersion with a newer appVersion is newer, too.
@@ -42,24 +42,24 @@ def check_newer(key: str, installed: OperatorVersion, wanted: OperatorVersion) -
     Raises:
         CliError: it is another operator, or no newer version.
     """
-    before, after = installed.operator_name, wanted.operator_name
+    before, after = installed.operator_name, desired.operator_name
     if before and before != after:
         raise CliError(
             f"instance {key} runs operator '{before}' and cannot be upgraded to operator "
             f"'{after}'; install that as a new instance"
         )
-    if not _newer(installed, wanted):
-        old, new = _shown(installed, wanted), _shown(wanted, installed)
+    if not _newer(installed, desired):
+        old, new = _shown(installed, desired), _shown(desired, installed)
         raise CliError(
             f"upgraded version {new} is the same or smaller as current version {old} -> "
             "not upgrading"
         )
 
 
-def _newer(installed: OperatorVersion, wanted: OperatorVersion) -> bool:
-    order = _order(installed.spec.version, wanted.spec.version)
+def _newer(installed: OperatorVersion, desired: OperatorVersion) -> bool:
+    order = _order(installed.spec.version, desired.spec.version)
     if order is None:
-        order = _order(installed.spec.app_version, wanted.spec.app_version)
+        order = _order(installed.spec.app_version, desired.spec.app_version)
     return bool(order)
 
 
@@ -83,7 +83,7 @@ def _shown(version: OperatorVersion, other: OperatorVersion) -> str:
 def steps_of(
     instance: Instance,
     installed: OperatorVersion,
-    wanted: OperatorVersion,
+    desired: OperatorVersion,
     values: Mapping[str, str],
 ) -> Steps:
     """Return how the upgrade can be done: in one change or, if the rules ask for it, in two.
@@ -94,24 +94,24 @@ def steps_of(
     Raises:
         CliError: it would be refused; everything that is wrong is named.
     """
-    whole = _upgrade(instance, installed, wanted, values)
+    whole = _upgrade(instance, installed, desired, values)
     problems = evaluate(whole, submitted=True)
     if not problems:
         return Steps(values, whole.needed or "", {}, "")
     if any(problem.reason != _COMES_LATER for problem in problems):
         raise _refused(instance, problems)
-    first = {n: v for n, v in values.items() if _belongs_to_upgrade(n, installed, wanted)}
-    upgrade = _upgrade(instance, installed, wanted, first)
+    first = {n: v for n, v in values.items() if _belongs_to_upgrade(n, installed, desired)}
+    upgrade = _upgrade(instance, installed, desired, first)
     later = {name: value for name, value in values.items() if name not in first}
-    update = _update(upgrade.new, wanted, later)
+    update = _update(upgrade.new, desired, later)
     problems = evaluate(upgrade, submitted=True) or evaluate(update, submitted=True)
     if problems:
         raise _refused(instance, problems)
     return Steps(first, upgrade.needed or "", later, update.needed or "")
 
 
-def _belongs_to_upgrade(name: str, installed: OperatorVersion, wanted: OperatorVersion) -> bool:
-    before, after = installed.parameter(name), wanted.parameter(name)
+def _belongs_to_upgrade(name: str, installed: OperatorVersion, desired: OperatorVersion) -> bool:
+    before, after = installed.parameter(name), desired.parameter(name)
     if before is None:
         return True
     return bool(after and after.immutable and not before.immutable)
@@ -120,12 +120,12 @@ def _belongs_to_upgrade(name: str, installed: OperatorVersion, wanted: OperatorV
 def _upgrade(
     instance: Instance,
     installed: OperatorVersion,
-    wanted: OperatorVersion,
+    desired: OperatorVersion,
     values: Mapping[str, str],
 ) -> Change:
-    reference = ObjectReference(name=wanted.metadata.name)
+    reference = ObjectReference(name=desired.metadata.name)
     spec = {"operator_version": reference, "parameters": {**instance.parameters, **values}}
-    return Change(instance, _with(instance, spec), installed, wanted)
+    return Change(instance, _with(instance, spec), installed, desired)
 
 
 def _update(upgraded: Instance, version: OperatorVersion, values: Mapping[str, str]) -> Change:

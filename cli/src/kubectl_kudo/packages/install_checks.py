@@ -59,7 +59,7 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
         raise CliError(listed("the instance cannot be created:", problems))
 
 
-def check_kubernetes(wanted: str | None, server: Mapping[str, str]) -> None:
+def check_kubernetes(required: str | None, server: Mapping[str, str]) -> None:
     """Check the lowest version of Kubernetes that a package names against that of the server.
 
     A server whose version cannot be read is taken to be new enough.
@@ -67,15 +67,15 @@ def check_kubernetes(wanted: str | None, server: Mapping[str, str]) -> None:
     Raises:
         CliError: the server is older, or the package names no version.
     """
-    if not wanted:
+    if not required:
         return
-    lowest = minor_version(wanted)
+    lowest = minor_version(required)
     if lowest is None:
-        raise CliError(f"unable to parse operators kubernetes version: {wanted}")
+        raise CliError(f"unable to parse operators kubernetes version: {required}")
     found = minor_version(server.get("gitVersion") or "")
     if found is not None and found < lowest:
         raise CliError(
-            f"expected kubernetes version of {wanted} is not supported with version: "
+            f"expected kubernetes version of {required} is not supported with version: "
             f"{server['gitVersion']}"
         )
 

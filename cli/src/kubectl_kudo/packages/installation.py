@@ -113,17 +113,17 @@ class Installation:
 
     async def _renew_operator(self, objects: PackageObjects) -> None:
         """Give an Operator that was there what a newly installed version says of it."""
-        wanted = objects.operator.to_wire()
+        desired = objects.operator.to_wire()
         there = self._found.get(OPERATORS, objects.operator.metadata.name)
         new_version = objects.operator_version.metadata.name in self._new_versions()
-        if there is None or not new_version or there.get("spec") == wanted.get("spec"):
+        if there is None or not new_version or there.get("spec") == desired.get("spec"):
             return
         try:
-            await self._writes.replace(OPERATORS, {**there, "spec": wanted.get("spec") or {}})
+            await self._writes.replace(OPERATORS, {**there, "spec": desired.get("spec") or {}})
         except ApiError as error:
-            talk(f"{described(OPERATORS, wanted)} keeps its old description: {describe(error)}")
+            talk(f"{described(OPERATORS, desired)} keeps its old description: {describe(error)}")
         else:
-            self._report.done(f"{described(OPERATORS, wanted)} updated")
+            self._report.done(f"{described(OPERATORS, desired)} updated")
 
 
 def described(kind: Resource, obj: JsonObject) -> str:

@@ -86,16 +86,16 @@ async def check_namespace(session: Session) -> None:
         raise CliError(f'namespace "{name}" is being deleted; nothing can be installed in it')
 
 
-def check_same(found: JsonObject, wanted: OperatorVersion) -> None:
+def check_same(found: JsonObject, desired: OperatorVersion) -> None:
     """Check that an OperatorVersion of that name has the content of the package.
 
     Raises:
         CliError: it has other content; the text says where and what can be done.
     """
-    differing = list(differences(found, wanted))
+    differing = list(differences(found, desired))
     if not differing:
         return
-    namespace, name = wanted.metadata.namespace, wanted.metadata.name
+    namespace, name = desired.metadata.namespace, desired.metadata.name
     more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
     raise CliError(
         f"operatorversion {namespace}/{name} is installed already and has other content than the "
@@ -105,14 +105,14 @@ def check_same(found: JsonObject, wanted: OperatorVersion) -> None:
     )
 
 
-def differences(found: JsonObject, wanted: OperatorVersion) -> Iterator[str]:
+def differences(found: JsonObject, desired: OperatorVersion) -> Iterator[str]:
     """Yield the fields of the spec in which the two differ, as far down as names go."""
     try:
         there = OperatorVersion.from_wire(found).to_wire().get("spec") or {}
     except ValidationError:
         yield "spec"
         return
-    ours = wanted.to_wire().get("spec") or {}
+    ours = desired.to_wire().get("spec") or {}
     for key in sorted({*there, *ours}):
         yield from _within(f"spec.{key}", key, there.get(key), ours.get(key))
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from kubectl_kudo.core.output import JsonObject
 from kudo.api import OperatorVersion, operator_version_name
-from kudo.packages import Lookup, Wanted
+from kudo.packages import Lookup, Requirement
 from kudo.problems import InvalidInput, Problem
 from kudo.verification.semver import precedence
 
@@ -19,29 +19,36 @@ def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
     not count.
     """
 
-    def lookup(wanted: Wanted) -> OperatorVersion:
-        found = max(_fitting(wanted, versions), key=_rank, default=None)
+    def lookup(requirement: Requirement) -> OperatorVersion:
+        found = max(_fitting(requirement, versions), key=_rank, default=None)
         if found is None:
-            raise InvalidInput([Problem("DependencyUnresolved", _not_there(wanted, namespace))])
+            raise InvalidInput(
+                [Problem("DependencyUnresolved", _not_there(requirement, namespace))]
+            )
         return found
 
     return lookup
 
 
-def no_cluster(wanted: Wanted) -> OperatorVersion:
+def no_cluster(requirement: Requirement) -> OperatorVersion:
     """Find nothing, where no cluster could be asked."""
-    text = f"whether operator {wanted.package} is installed is known to a cluster alone"
+    text = f"whether operator {requirement.package} is installed is known to a cluster alone"
     raise InvalidInput([Problem("DependencyUnresolved", text)])
 
 
-def _fitting(wanted: Wanted, versions: Sequence[JsonObject]) -> Iterator[OperatorVersion]:
+def _fitting(requirement: Requirement, versions: Sequence[JsonObject]) -> Iterator[OperatorVersion]:
     for wire in versions:
-        version = _read(wire) if _operator(wire) == wanted.package else None
+        version = _read(wire) if _operator(wire) == requirement.package else None
         if version is None:
             continue
         number, app = version.spec.version or "", version.spec.app_version or ""
-        asked = wanted.operator_version in {"", number} and wanted.app_version in {"", app}
-        if asked and version.metadata.name == operator_version_name(wanted.package, number, app):
+        asked = requirement.operator_version in {"", number} and requirement.app_version in {
+            "",
+            app,
+        }
+        if asked and version.metadata.name == operator_version_name(
+            requirement.package, number, app
+        ):
             yield version
 
 
@@ -66,11 +73,11 @@ def _order(text: str | None) -> tuple[bool, Any]:
     return parsed is not None, text or "" if parsed is None else parsed
 
 
-def _not_there(wanted: Wanted, namespace: str) -> str:
+def _not_there(requirement: Requirement, namespace: str) -> str:
     return (
         f'failed to resolve operator version in namespace "{namespace}" for name '
-        f'"{wanted.package}", version "{wanted.operator_version}", appVersion '
-        f'"{wanted.app_version}"; install it first (kubectl kudo install <its folder> '
+        f'"{requirement.package}", version "{requirement.operator_version}", appVersion '
+        f'"{requirement.app_version}"; install it first (kubectl kudo install <its folder> '
         f"--skip-instance -n {namespace}), or name its folder or .tgz file in the task, such as "
-        f"./{wanted.package}"
+        f"./{requirement.package}"
     )

@@ -77,7 +77,7 @@ def triggered(before: JsonObject | None, after: JsonObject) -> Target | None:
     run = scheduled(after)
     if run.uid and run.uid not in known:
         return replace(target, plan=run.plan, uid=run.uid)
-    if before is not None and _wanted(before) == _wanted(after):
+    if before is not None and _desired(before) == _desired(after):
         return None
     return target
 
@@ -93,7 +93,7 @@ def triggered_plan(before: JsonObject | None, after: JsonObject) -> str | None:
     return None if run is None else run.plan
 
 
-def _wanted(instance: JsonObject) -> tuple[object, object]:
+def _desired(instance: JsonObject) -> tuple[object, object]:
     spec = instance.get("spec") or {}
     return spec.get("operatorVersion"), spec.get("parameters") or {}
 

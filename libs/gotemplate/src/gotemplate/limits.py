@@ -197,12 +197,12 @@ class Rendering:
         elif isinstance(value, (list, dict, tuple)) and len(value) > _SMALL_LIST:
             self.charge(len(value) >> 3)
 
-    def check(self, limit: str, wanted: int) -> None:
+    def check(self, limit: str, expected: int) -> None:
         """Refuse a size before it is allocated.
 
         Raises:
-            LimitError: `wanted` is more than the named limit.
+            LimitError: `expected` is more than the named limit.
         """
         maximum: int = getattr(self.limits, limit)
-        if wanted > maximum:
+        if expected > maximum:
             raise LimitError(limit, maximum)

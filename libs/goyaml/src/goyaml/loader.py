@@ -302,19 +302,19 @@ def _value(event: ev.ScalarEvent, *, key: bool) -> Scalar:
 def _tagged(event: ev.ScalarEvent, tag: str) -> Scalar:
     """Return the value of a scalar with a tag; tags that mean nothing here are dropped."""
     text = event.value
-    wanted = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
-    if wanted == "binary":
+    expected = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
+    if expected == "binary":
         return _decoded(event)
-    if wanted not in _TYPED:
+    if expected not in _TYPED:
         return text
     value = resolve(text)
-    if wanted == "timestamp" and is_timestamp(text):
+    if expected == "timestamp" and is_timestamp(text):
         return text
-    if wanted == "float" and type(value) is int:
+    if expected == "float" and type(value) is int:
         return float(value)
     actual = _KINDS[type(value)]
-    if wanted != actual:
-        raise _error(f"cannot decode !!{actual} `{_shown(text)}` as a !!{wanted}", event)
+    if expected != actual:
+        raise _error(f"cannot decode !!{actual} `{_shown(text)}` as a !!{expected}", event)
     return value
 
 

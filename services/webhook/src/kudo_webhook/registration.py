@@ -129,7 +129,7 @@ class Registration:
         public_roots: bool = False,
     ) -> None:
         self._api = api
-        self._wanted = {MUTATING: webhooks.mutating, VALIDATING: webhooks.validating}
+        self._desired = {MUTATING: webhooks.mutating, VALIDATING: webhooks.validating}
         self._place = place
         self._ready = ready
         self._authority = authority
@@ -151,7 +151,7 @@ class Registration:
                 if not self._current and not (self._ready() and await self._reachable()):
                     return _SOON
                 # Mutating first: a change that is only validated is refused for its missing run.
-                for resource in self._wanted:
+                for resource in self._desired:
                     await self._register(resource)
         except Conflict:
             return _SOON
@@ -160,7 +160,7 @@ class Registration:
             return self._failures.next(getattr(error, "retry_after", None))
         self._failures.reset()
         self._complaint = ""
-        return _POLL if len(self._current) == len(self._wanted) else _MISSING
+        return _POLL if len(self._current) == len(self._desired) else _MISSING
 
     async def _reachable(self) -> bool:
         """Whether the Service leads to a replica that is ready."""
@@ -181,34 +181,34 @@ class Registration:
         except NotFound:
             return
         held: Sequence[JsonObject] = found.get("webhooks") or []
-        wanted = self._with_bundles(resource, held)
-        if resource in self._current and not self._due_again(held, wanted):
+        desired = self._with_bundles(resource, held)
+        if resource in self._current and not self._due_again(held, desired):
             return
-        if not _covers(held, wanted) or _bundles(held) != _bundles(wanted):
-            await self._write(resource, found["metadata"]["resourceVersion"], wanted)
+        if not _covers(held, desired) or _bundles(held) != _bundles(desired):
+            await self._write(resource, found["metadata"]["resourceVersion"], desired)
         self._current.add(resource)
 
     def _with_bundles(self, resource: Resource, held: Sequence[JsonObject]) -> list[JsonObject]:
         """Return the webhooks with their own caBundle, or the held one, or our authority."""
         if self._public_roots:
-            return [*self._wanted[resource]]
-        found = _with_bundles(self._wanted[resource], held, self._authority())
+            return [*self._desired[resource]]
+        found = _with_bundles(self._desired[resource], held, self._authority())
         if not all(_bundles(found).values()):
             raise NoAuthority("the authority of the served certificate is not known")
         return found
 
-    def _due_again(self, held: Sequence[JsonObject], wanted: Sequence[JsonObject]) -> bool:
-        ours, stored = _bundles(wanted), _bundles(held)
+    def _due_again(self, held: Sequence[JsonObject], desired: Sequence[JsonObject]) -> bool:
+        ours, stored = _bundles(desired), _bundles(held)
         if not stored.keys() >= ours.keys():
             return True
         # A replica with built-in certificates that is on its way out puts its caBundle back.
         return self._public_roots and any(stored[name] != ours[name] for name in ours)
 
-    async def _write(self, resource: Resource, version: str, wanted: list[JsonObject]) -> None:
+    async def _write(self, resource: Resource, version: str, desired: list[JsonObject]) -> None:
         name = self._place.configuration
         patch = [
             jsonpatch.test("/metadata/resourceVersion", version),
-            jsonpatch.add("/webhooks", wanted),
+            jsonpatch.add("/webhooks", desired),
         ]
         async with unchanged(version, lambda: self._api.get(resource, name)):
             await self._api.json_patch(resource, name, patch, field_manager=MANAGER)
@@ -221,7 +221,7 @@ class Registration:
 
 
 def _with_bundles(
-    wanted: Sequence[JsonObject], held: Sequence[JsonObject], authority: bytes
+    desired: Sequence[JsonObject], held: Sequence[JsonObject], authority: bytes
 ) -> list[JsonObject]:
     """Return the webhooks with the caBundle that is held, or else with the authority."""
     bundles = _bundles(held)
@@ -232,7 +232,7 @@ def _with_bundles(
         bundle = config.get("caBundle") or bundles.get(webhook["name"]) or fresh
         return {**webhook, "clientConfig": {**config, "caBundle": bundle}}
 
-    return [filled(webhook) for webhook in wanted]
+    return [filled(webhook) for webhook in desired]
 
 
 def _check_bundle(webhook: JsonObject) -> None:
@@ -255,14 +255,16 @@ def _bundles(webhooks: Sequence[JsonObject]) -> dict[str, str]:
     return {one["name"]: one["clientConfig"].get("caBundle") or "" for one in webhooks}
 
 
-def _covers(held: Json, wanted: Json) -> bool:
+def _covers(held: Json, desired: Json) -> bool:
     """Whether what is held says all that is wanted, defaults of the API server aside."""
-    if isinstance(wanted, dict):
+    if isinstance(desired, dict):
         return isinstance(held, dict) and all(
-            name in held and _covers(held[name], value) for name, value in wanted.items()
+            name in held and _covers(held[name], value) for name, value in desired.items()
         )
-    if isinstance(wanted, list):
+    if isinstance(desired, list):
         return (
-            isinstance(held, list) and len(held) == len(wanted) and all(map(_covers, held, wanted))
+            isinstance(held, list)
+            and len(held) == len(desired)
+            and all(map(_covers, held, desired))
         )
-    return bool(held == wanted)
+    return bool(held == desired)

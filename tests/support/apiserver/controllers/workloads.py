@@ -45,12 +45,12 @@ def _condition(kind: str, reason: str = "") -> JsonObject:
 
 
 def _replicated(obj: JsonObject, state: State) -> JsonObject:
-    wanted = (obj.get("spec") or {}).get("replicas", 1)
-    ready = wanted if state == "healthy" else 0
+    expected = (obj.get("spec") or {}).get("replicas", 1)
+    ready = expected if state == "healthy" else 0
     return {
         "observedGeneration": obj["metadata"]["generation"],
-        "replicas": wanted,
-        "updatedReplicas": wanted,
+        "replicas": expected,
+        "updatedReplicas": expected,
         "readyReplicas": ready,
         "availableReplicas": ready,
     }

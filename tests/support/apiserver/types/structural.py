@@ -82,16 +82,16 @@ def _problems(value: Json, schema: Schema, path: str) -> Iterator[Cause]:
             yield from _problems(item, schema.item, f"{path}[{number}]")
 
 
-def _has_type(value: Json, wanted: str) -> bool:
-    if isinstance(value, bool) and wanted != "boolean":
+def _has_type(value: Json, expected: str) -> bool:
+    if isinstance(value, bool) and expected != "boolean":
         return False
-    return isinstance(value, _TYPES[wanted])
+    return isinstance(value, _TYPES[expected])
 
 
-def _of_type(value: Json, wanted: str, path: str) -> Cause:
+def _of_type(value: Json, expected: str, path: str) -> Cause:
     names = {dict: "object", list: "array", str: "string", bool: "boolean"}
     found = names.get(type(value), "integer" if isinstance(value, int) else "number")
-    text = f'Invalid value: "{found}": {path} in body must be of type {wanted}: "{found}"'
+    text = f'Invalid value: "{found}": {path} in body must be of type {expected}: "{found}"'
     return Cause("FieldValueTypeInvalid", text, path)
 
 

@@ -57,15 +57,15 @@ class Deleter:
         return marked
 
 
-def _check(target: Target, wanted: Mapping[str, str], old: JsonObject) -> None:
+def _check(target: Target, expected: Mapping[str, str], old: JsonObject) -> None:
     metadata = old["metadata"]
-    if wanted.get("uid", metadata["uid"]) != metadata["uid"]:
+    if expected.get("uid", metadata["uid"]) != metadata["uid"]:
         why = (
-            f"the UID in the precondition ({wanted['uid']}) does not match the UID in record "
+            f"the UID in the precondition ({expected['uid']}) does not match the UID in record "
             f"({metadata['uid']}). The object might have been deleted and then recreated"
         )
         raise status.conflict(_kind_of(target), why)
-    version = wanted.get("resourceVersion", metadata["resourceVersion"])
+    version = expected.get("resourceVersion", metadata["resourceVersion"])
     if version != metadata["resourceVersion"]:
         why = (
             f"the ResourceVersion in the precondition ({version}) does not match the "
@@ -88,5 +88,5 @@ def _finalizers(kind: Kind, before: list[str], wishes: Mapping[str, Json]) -> li
             return before
         policy = "Orphan" if kind.orphans else "Background"
     rest = [one for one in before if one not in (FOREGROUND, ORPHAN)]
-    wanted = _FINALIZERS.get(policy)
-    return [*rest, wanted] if wanted else rest
+    expected = _FINALIZERS.get(policy)
+    return [*rest, expected] if expected else rest

@@ -61,14 +61,14 @@ def _applied(document: Json, operation: Json) -> Json:
     return document
 
 
-def _test(document: Json, path: list[str], wanted: Json, shown: str) -> None:
+def _test(document: Json, path: list[str], expected: Json, shown: str) -> None:
     try:
         found = _found(document, path, {"op": "test", "path": shown})
     except PatchFailed:
-        if wanted is None:
+        if expected is None:
             return
         raise PatchFailed(f"testing path {shown}: missing value") from None
-    if found != wanted or type(found) is not type(wanted):
+    if found != expected or type(found) is not type(expected):
         raise PatchFailed(f"testing value {shown} failed: test failed")
 
 

@@ -392,7 +392,7 @@ def _with_owners(obj: JsonObject, owners: managed.Managed) -> JsonObject:
     return {**obj, "metadata": rest | ({"managedFields": entries} if entries else {})}
 
 
-def _other_uid(target: Target, wanted: str, old: JsonObject) -> StatusError:
+def _other_uid(target: Target, expected: str, old: JsonObject) -> StatusError:
     """Return the refusal of a PUT that means another object."""
     group = f"{target.kind.group}/" if target.kind.custom else ""
     key = f"/registry/{group}{target.kind.plural}/{'/'.join(filter(None, target.key))}"
@@ -400,6 +400,6 @@ def _other_uid(target: Target, wanted: str, old: JsonObject) -> StatusError:
     return status.conflict(
         target.about,
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, UID in object "
         f"meta: {found}",
     )

@@ -167,8 +167,8 @@ class InitApi:
 
 def _is_in(path: str, name: str, selector: str, obj: JsonObject) -> bool:
     labels = obj["metadata"].get("labels") or {}
-    wanted = dict(part.split("=") for part in selector.split(","))
-    return name.rpartition("/")[0] == path and wanted.items() <= labels.items()
+    desired = dict(part.split("=") for part in selector.split(","))
+    return name.rpartition("/")[0] == path and desired.items() <= labels.items()
 
 
 def _listed(items: list[JsonObject]) -> web.Response:

@@ -124,7 +124,7 @@ def test_an_installation_in_another_namespace_is_named_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "live", "found"),
+    ("desired", "live", "found"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, []),
         ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, ["a.b[1] is 3, not 2"]),
@@ -136,9 +136,9 @@ def test_an_installation_in_another_namespace_is_named_in_one_line(
     ],
 )
 def test_what_a_manifest_does_not_name_is_left_to_others(
-    wanted: dict[str, object], live: dict[str, object], found: list[str]
+    desired: dict[str, object], live: dict[str, object], found: list[str]
 ) -> None:
-    assert list(differences(wanted, live)) == found
+    assert list(differences(desired, live)) == found
 
 
 # --uninstall

@@ -100,8 +100,8 @@ def p(name: str, **fields: Any) -> Json:
 def steps(
     old: tuple[Json, ...], new: tuple[Json, ...], values: Mapping[str, str], **spec: Any
 ) -> Steps:
-    installed, wanted = version("0.1.0", parameters=old), version("0.2.0", parameters=new)
-    return steps_of(instance(installed, **spec), installed, wanted, values)
+    installed, desired = version("0.1.0", parameters=old), version("0.2.0", parameters=new)
+    return steps_of(instance(installed, **spec), installed, desired, values)
 
 
 OLD = (p("CUPS"), p("TEA", trigger="brew"))

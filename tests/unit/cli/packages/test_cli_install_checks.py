@@ -106,9 +106,9 @@ def test_versions_are_read_leniently(text: str, expected: tuple[int, int] | None
     assert minor_version(text) == expected
 
 
-@pytest.mark.parametrize("wanted", [None, "", "1.36.9", "1.22"])
-def test_a_new_enough_cluster_passes(wanted: str | None) -> None:
-    check_kubernetes(wanted, {"gitVersion": "v1.36.3"})
+@pytest.mark.parametrize("desired", [None, "", "1.36.9", "1.22"])
+def test_a_new_enough_cluster_passes(desired: str | None) -> None:
+    check_kubernetes(desired, {"gitVersion": "v1.36.3"})
 
 
 def test_a_cluster_of_an_unreadable_version_passes() -> None:

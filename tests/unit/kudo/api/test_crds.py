@@ -254,8 +254,8 @@ def test_the_statuses_of_the_rule_are_those_of_plans() -> None:
 
 def test_conditions_are_those_of_kubernetes() -> None:
     condition = _at(_schema("instances"), "status.conditions[]")
-    wanted = {"type", "status", "reason", "message", "lastTransitionTime"}
-    assert set(condition["required"]) == wanted
+    desired = {"type", "status", "reason", "message", "lastTransitionTime"}
+    assert set(condition["required"]) == desired
     assert condition["properties"]["status"]["enum"] == ["True", "False", "Unknown"]
     assert condition["properties"]["message"]["maxLength"] == 32768
     reason = condition["properties"]["reason"]

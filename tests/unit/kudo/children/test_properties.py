@@ -71,7 +71,7 @@ def reasons(
     fixed=st.tuples(st.frozensets(NAMES), st.frozensets(NAMES)),
     stored=VALUES,
     owned=st.frozensets(NAMES),
-    wanted=VALUES,
+    desired=VALUES,
 )
 def test_a_child_gets_there_unless_the_rules_forbid_it(
     old: frozenset[str],
@@ -79,14 +79,14 @@ def test_a_child_gets_there_unless_the_rules_forbid_it(
     fixed: tuple[frozenset[str], frozenset[str]],
     stored: Mapping[str, str],
     owned: frozenset[str],
-    wanted: Mapping[str, str],
+    desired: Mapping[str, str],
 ) -> None:
     before, after = version(OLD, old, fixed[0]), version(NEW, new, fixed[1])
     versions = {OLD: before, NEW: after}
     # Nothing undeclared, which would be denied from the first.
     stored = {name: value for name, value in stored.items() if name in old}
-    wanted = {name: value for name, value in wanted.items() if name in new}
-    child = Child("have", "ns", "c", "op", NEW, wanted)
+    desired = {name: value for name, value in desired.items() if name in new}
+    child = Child("have", "ns", "c", "op", NEW, desired)
     seen = Stored(OLD, stored, owned & stored.keys())
 
     for _ in range(3):
@@ -102,5 +102,5 @@ def test_a_child_gets_there_unless_the_rules_forbid_it(
 
     assert update.last
     assert seen.version == NEW
-    assert {name: seen.parameters.get(name) for name in wanted} == wanted
-    assert seen.owned == wanted.keys()
+    assert {name: seen.parameters.get(name) for name in desired} == desired
+    assert seen.owned == desired.keys()

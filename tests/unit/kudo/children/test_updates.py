@@ -42,7 +42,7 @@ AFTER = version(NEW, "KEPT", "ADDED")
 
 
 def changed(
-    wanted: Child,
+    desired: Child,
     stored: Mapping[str, Any],
     *,
     owned: Iterable[str] | None = None,
@@ -50,7 +50,7 @@ def changed(
     after: OperatorVersion = AFTER,
 ) -> ChildUpdate:
     mine = stored if owned is None else owned
-    return next_update(wanted, existing(**stored), frozenset(mine), before, after)
+    return next_update(desired, existing(**stored), frozenset(mine), before, after)
 
 
 def test_without_an_upgrade_everything_is_sent_at_once() -> None:
@@ -88,19 +88,19 @@ UPGRADES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, str
 
 @pytest.mark.parametrize("case", UPGRADES)
 def test_an_upgrade_goes_before_what_changes_beside_it(case: str) -> None:
-    wanted, stored, sent, last = UPGRADES[case]
-    assert changed(child(**wanted), stored) == ChildUpdate(NEW, sent, last=last)
+    desired, stored, sent, last = UPGRADES[case]
+    assert changed(child(**desired), stored) == ChildUpdate(NEW, sent, last=last)
 
 
 @pytest.mark.parametrize("case", UPGRADES)
 def test_what_goes_first_is_admitted_and_what_follows_is_too(case: str) -> None:
-    wanted, stored, _sent, _last = UPGRADES[case]
+    desired, stored, _sent, _last = UPGRADES[case]
     versions = {OLD: BEFORE, NEW: AFTER}
     seen, steps = existing(**stored), 0
     while steps < 3:
         steps += 1
         update = next_update(
-            child(**wanted), seen, seen.parameters, versions[seen.operator_version_key], AFTER
+            child(**desired), seen, seen.parameters, versions[seen.operator_version_key], AFTER
         )
         after = existing(update.version, **dict[str, Any](update.parameters))
         request = Request("UPDATE", "ns", "c", after.to_wire(), seen.to_wire())
@@ -109,7 +109,7 @@ def test_what_goes_first_is_admitted_and_what_follows_is_too(case: str) -> None:
         seen = after
         if update.last:
             break
-    assert (seen.operator_version_key, seen.parameters) == (NEW, wanted)
+    assert (seen.operator_version_key, seen.parameters) == (NEW, desired)
     assert steps <= 2
 
 
@@ -125,11 +125,11 @@ def test_without_the_old_version_nothing_is_removed_by_the_upgrade() -> None:
 
 def test_what_becomes_immutable_is_changed_before() -> None:
     after = version(NEW, "KEPT", "ADDED", immutable=["KEPT"])
-    wanted = child(KEPT="2", ADDED="a")
-    first = changed(wanted, {"KEPT": "1", "GONE": "g"}, after=after)
+    desired = child(KEPT="2", ADDED="a")
+    first = changed(desired, {"KEPT": "1", "GONE": "g"}, after=after)
     assert first == ChildUpdate(OLD, {"KEPT": "2", "GONE": "g"}, last=False)
 
-    second = next_update(wanted, existing(KEPT="2", GONE="g"), {"KEPT", "GONE"}, BEFORE, after)
+    second = next_update(desired, existing(KEPT="2", GONE="g"), {"KEPT", "GONE"}, BEFORE, after)
     assert second == ChildUpdate(NEW, {"KEPT": "2", "ADDED": "a"}, last=True)
 
 

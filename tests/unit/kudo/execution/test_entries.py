@@ -453,12 +453,12 @@ def test_uid_name_and_layout_stay_as_the_run_began(data: st.DataObject, plan: Pl
 
 @given(st.data(), plans(), plans())
 def test_entries_are_ensured_once_and_for_all(
-    data: st.DataObject, stored: Plan, wanted: Plan
+    data: st.DataObject, stored: Plan, desired: Plan
 ) -> None:
     *_, entry = run_of(data, stored)
-    once = ensure_entries({"deploy": wanted, "new": stored}, {"deploy": entry, "gone": entry})
-    assert ensure_entries({"deploy": wanted, "new": stored}, once) == once
-    layout = [(p.name, [s.name for s in p.steps]) for p in wanted.phases or ()]
+    once = ensure_entries({"deploy": desired, "new": stored}, {"deploy": entry, "gone": entry})
+    assert ensure_entries({"deploy": desired, "new": stored}, once) == once
+    layout = [(p.name, [s.name for s in p.steps]) for p in desired.phases or ()]
     found = [(p.name, [s.name for s in p.steps or ()]) for p in once["deploy"].phases or ()]
     assert found == layout
     assert (once["deploy"].uid, once["deploy"].status) == (entry.uid, entry.status)
@@ -475,11 +475,11 @@ def test_entries_that_fit_the_plan_already_are_kept_as_they_are(
 
 @given(st.data(), plans(unique=True), plans(unique=True))
 def test_a_step_that_both_plans_have_keeps_its_status(
-    data: st.DataObject, stored: Plan, wanted: Plan
+    data: st.DataObject, stored: Plan, desired: Plan
 ) -> None:
     *_, entry = run_of(data, stored)
     known = {(p.name, s.name): s.status for p in entry.phases or () for s in p.steps or ()}
-    for phase in adapt("deploy", wanted, entry).phases or ():
+    for phase in adapt("deploy", desired, entry).phases or ():
         for step in phase.steps or ():
             assert step.status == known.get((phase.name, step.name), "NEVER_RUN")
 

@@ -15,12 +15,12 @@ POD = "apiVersion: v1\nkind: Pod\nspec: {}\n"
 
 
 def request(
-    wanted: render.Wanted, *texts: str, **parameters: tuple[str | None, str | None]
+    output: render.Output, *texts: str, **parameters: tuple[str | None, str | None]
 ) -> Request:
     templates = {f"t{number}.yaml": text for number, text in enumerate(texts)}
     raw = tuple(RawParameter(name, kind, text) for name, (kind, text) in parameters.items())
     fixed = {"Name": "i", "Pipes": {"key": "artifact"}}
-    return Request(wanted, tuple(templates), templates, Variables(fixed, raw))
+    return Request(output, tuple(templates), templates, Variables(fixed, raw))
 
 
 def answer(asked: Request) -> list[Any]:

@@ -9,8 +9,8 @@ from kudo.api import ObjectReference, OperatorVersion, OperatorVersionSpec, Task
 from kudo.packages import (
     DependencyLimits,
     Package,
+    Requirement,
     Resolution,
-    Wanted,
     depends,
     locate,
     resolve,
@@ -249,14 +249,14 @@ class Cluster:
     """A lookup that notes what it is asked for."""
 
     def __init__(self, *versions: OperatorVersion) -> None:
-        self.asked: list[Wanted] = []
+        self.asked: list[Requirement] = []
         self._versions = {version.operator_name: version for version in versions}
 
-    def __call__(self, wanted: Wanted) -> OperatorVersion:
-        self.asked.append(wanted)
-        if wanted.package not in self._versions:
+    def __call__(self, requirement: Requirement) -> OperatorVersion:
+        self.asked.append(requirement)
+        if requirement.package not in self._versions:
             raise InvalidInput([Problem("DependencyUnresolved", "nobody has it")])
-        return self._versions[wanted.package]
+        return self._versions[requirement.package]
 
 
 def test_an_operators_name_is_looked_up_and_brings_no_package(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_an_operators_name_is_looked_up_and_brings_no_package(tmp_path: Path) ->
     resolution = resolve(locate(root), cluster)
     assert resolution.dependencies == ()
     assert needs(resolution.root) == [("b", "1.0.0", "7")] * 2
-    assert cluster.asked == [Wanted("b", "1.0.0"), Wanted("b")]
+    assert cluster.asked == [Requirement("b", "1.0.0"), Requirement("b")]
 
 
 def test_a_folder_of_the_operators_name_is_not_meant(tmp_path: Path) -> None:

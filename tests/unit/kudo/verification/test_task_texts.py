@@ -24,9 +24,9 @@ def task(kind: str, **spec: object) -> Task:
     return Task.from_wire({"name": "x", "kind": kind, "spec": spec})
 
 
-def refused(wanted: Task) -> str:
+def refused(desired: Task) -> str:
     with pytest.raises(FatalTaskError) as caught:
-        check_task(wanted)
+        check_task(desired)
     assert caught.value.reason == "TaskBuildError"
     return str(caught.value)
 
@@ -39,7 +39,7 @@ def pipe(**item: object) -> Task:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "text"),
+    ("desired", "text"),
     [
         (task("Apply"), f"{PREFIX}apply task 'x' {USE_DUMMY}"),
         (task("Delete"), f"{PREFIX}delete task 'x' {USE_DUMMY}"),
@@ -69,9 +69,9 @@ def pipe(**item: object) -> Task:
     ],
 )
 def test_a_task_that_lacks_something_is_refused_in_the_words_of_the_original(
-    wanted: Task, text: str
+    desired: Task, text: str
 ) -> None:
-    assert refused(wanted) == text
+    assert refused(desired) == text
 
 
 @pytest.mark.parametrize(

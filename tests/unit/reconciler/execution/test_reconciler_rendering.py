@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kudo.jobs.render import Request, Wanted
+from kudo.jobs.render import Output, Request
 from kudo.objects.dependency_hash import content_digest
 from kudo.parameters import RawParameter
 from kudo.pipe import EnvFileError
@@ -67,11 +67,11 @@ async def bench(
 
 
 def request(
-    *texts: str, wanted: Wanted = "objects", **parameters: tuple[str, str | None]
+    *texts: str, output: Output = "objects", **parameters: tuple[str, str | None]
 ) -> Request:
     templates = {f"t{number}.yaml": text for number, text in enumerate(texts)}
     raw = tuple(RawParameter(name, kind, text) for name, (kind, text) in parameters.items())
-    return Request(wanted, tuple(templates), templates, Variables({"Name": "i"}, raw))
+    return Request(output, tuple(templates), templates, Variables({"Name": "i"}, raw))
 
 
 async def test_what_is_small_is_rendered_inline() -> None:
@@ -192,9 +192,9 @@ async def test_parameter_files_and_pods_are_read_inline_and_by_workers() -> None
     more = "# {{ range 20000 }}{{ end }}\n"
     async with bench() as found:
         for tail in ("", more):
-            file = request("A: [1]\n" + tail, wanted="parameters")
+            file = request("A: [1]\n" + tail, output="parameters")
             assert await found.renderer.document(file, "ns") == {"A": "- 1\n"}
-            made = await found.renderer.document(request(pod + tail, wanted="pod"), "ns")
+            made = await found.renderer.document(request(pod + tail, output="pod"), "ns")
             assert made == {"apiVersion": "v1", "kind": "Pod"}
         assert len(found.jobs) == 2
 

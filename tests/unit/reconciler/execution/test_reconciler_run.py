@@ -93,7 +93,7 @@ class Bench:
             uid="A",
             memory=self.memory,
             writer=StatusWriter(store, instance, instance.status),
-            still_wanted=lambda: True,
+            is_current=lambda: True,
             tell=told,
         )
         progress = await self.runner.advance(run, self.entry, Intent.RUN)

@@ -81,11 +81,11 @@ async def test_a_slot_that_is_granted_to_a_cancelled_task_goes_on_to_the_next() 
 @given(
     limit=st.integers(1, 5),
     share=st.integers(1, 3),
-    wanted=st.lists(st.sampled_from("abc"), max_size=25),
+    desired=st.lists(st.sampled_from("abc"), max_size=25),
     cancelled=st.sets(st.integers(0, 24)),
 )
 def test_the_bounds_hold_and_everybody_is_served(
-    limit: int, share: int, wanted: list[str], cancelled: set[int]
+    limit: int, share: int, desired: list[str], cancelled: set[int]
 ) -> None:
     held: Counter[str] = Counter()
     served = list[str]()
@@ -101,7 +101,7 @@ def test_the_bounds_hold_and_everybody_is_served(
 
     async def scenario() -> None:
         slots = Slots(limit, share)
-        tasks = [asyncio.create_task(use(slots, namespace)) for namespace in wanted]
+        tasks = [asyncio.create_task(use(slots, namespace)) for namespace in desired]
         await asyncio.sleep(0)
         for number in cancelled:
             if number < len(tasks) and not held.total():

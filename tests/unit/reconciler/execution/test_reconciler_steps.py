@@ -81,7 +81,7 @@ class Bench:
             uid="A",
             ref=REF,
             memory=self.memory,
-            still_wanted=lambda: True,
+            is_current=lambda: True,
             tell=_told,
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),

@@ -72,7 +72,7 @@ class Bench:
             ref=ref,
             task=task,
             memory=self.memory,
-            still_wanted=lambda: True,
+            is_current=lambda: True,
             tell=_told,
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),
@@ -125,10 +125,10 @@ async def test_a_pipe_is_run_by_its_own() -> None:
     assert found.calls == (0, 0)
 
 
-@pytest.mark.parametrize(("wanted", "calls"), [(APPLY, (1, 0)), (DELETE, (0, 1))])
-async def test_each_kind_is_run_by_its_own(wanted: Task, calls: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("desired", "calls"), [(APPLY, (1, 0)), (DELETE, (0, 1))])
+async def test_each_kind_is_run_by_its_own(desired: Task, calls: tuple[int, int]) -> None:
     found = bench()
-    assert await found.run(wanted) == DONE
+    assert await found.run(desired) == DONE
     assert found.calls == calls
 
 
@@ -265,7 +265,7 @@ NO_RESOURCES = "has an empty resource list. if that's what you need, use a Dummy
 
 
 @pytest.mark.parametrize(
-    ("wanted", "text"),
+    ("desired", "text"),
     [
         (task("Apply"), f"task validation error: apply task 't' {NO_RESOURCES}"),
         (task("Delete", resources=[]), f"task validation error: delete task 't' {NO_RESOURCES}"),
@@ -277,11 +277,11 @@ NO_RESOURCES = "has an empty resource list. if that's what you need, use a Dummy
     ],
 )
 async def test_a_task_that_cannot_be_built_is_fatal_and_touches_nothing(
-    wanted: Task, text: str
+    desired: Task, text: str
 ) -> None:
     found = bench()
     with pytest.raises(FatalTaskError) as caught:
-        await found.run(wanted)
+        await found.run(desired)
     assert (caught.value.reason, str(caught.value)) == ("TaskBuildError", UNBUILT + text)
     assert found.calls == (0, 0)
 
@@ -295,11 +295,11 @@ async def test_a_task_that_cannot_be_built_is_fatal_and_touches_nothing(
         KubeError("something"),
     ],
 )
-@pytest.mark.parametrize("wanted", [APPLY, DELETE])
-async def test_what_the_api_server_refused_is_tried_again(wanted: Task, error: KubeError) -> None:
+@pytest.mark.parametrize("desired", [APPLY, DELETE])
+async def test_what_the_api_server_refused_is_tried_again(desired: Task, error: KubeError) -> None:
     found = bench(apply=[error], delete=[error])
     with pytest.raises(TransientTaskError) as caught:
-        await found.run(wanted)
+        await found.run(desired)
     assert caught.value.reason == "TaskError"
     assert str(caught.value) == str(error)
     assert caught.value.__cause__ is error

@@ -80,8 +80,8 @@ def _assert_stalled(instance: Instance, reason: str) -> None:
 
 
 def _assert_says(instance: Instance, situation: Situation) -> None:
-    wanted = with_conditions(instance, instance.status, situation, "")
-    assert wanted == instance.status, f"{situation}: {instance.status}"
+    desired = with_conditions(instance, instance.status, situation, "")
+    assert desired == instance.status, f"{situation}: {instance.status}"
 
 
 def _workloads(observed: Observed, name: str) -> list[dict[str, object]]:

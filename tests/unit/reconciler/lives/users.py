@@ -51,11 +51,11 @@ def acts(rng: Random, sort: Sort) -> Iterator[Act]:
 
 
 def _first_values(rng: Random) -> dict[str, str]:
-    wanted = {"NOTE": "n", **values(rng)}
-    if wanted.get("COUNT") == "many":
-        wanted["COUNT"] = "1"
-    wanted["NOTE"] = wanted["NOTE"] or "n"
-    return {name: value for name, value in wanted.items() if value is not None}
+    desired = {"NOTE": "n", **values(rng)}
+    if desired.get("COUNT") == "many":
+        desired["COUNT"] = "1"
+    desired["NOTE"] = desired["NOTE"] or "n"
+    return {name: value for name, value in desired.items() if value is not None}
 
 
 def _drawn(rng: Random, sort: Sort) -> tuple[Any, ...]:
@@ -182,11 +182,11 @@ class User:
             spec["planExecution"] = run | self._uid(stored, run.get("uid"))
         return {**stored, "spec": spec}
 
-    def _uid(self, stored: JsonObject, wanted: str | None) -> JsonObject:
-        if wanted == "used":
+    def _uid(self, stored: JsonObject, desired: str | None) -> JsonObject:
+        if desired == "used":
             used = sorted(used_uids(Instance.from_wire(stored)))
             return {"uid": used[0] if used else "z"}
-        if wanted is not None and self.made_up_uids:
+        if desired is not None and self.made_up_uids:
             return {"uid": f"u{next(self.numbers)}"}
         return {}
 

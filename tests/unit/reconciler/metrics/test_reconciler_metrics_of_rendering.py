@@ -37,7 +37,7 @@ def context(template: str, rendered: list[float]) -> TaskContext:
         ref=StepRef(0, 0, "phase", "step"),
         task=Task.from_wire(wire),
         memory=RunMemory("u", "i", "deploy", version, recheck_at=0.0),
-        still_wanted=lambda: True,
+        is_current=lambda: True,
         takes_long=_takes_long,
         tell=untold,
         renderer=Renderer(Pool("kudo.jobs"), rendered.append),

@@ -185,8 +185,8 @@ def kubectl(cluster: CurrentCluster, *arguments: str, text: str | None = None) -
 
 def _check_free(cluster: CurrentCluster) -> None:
     """Raise ClusterError if KUDO, or what the demo would create first, is there already."""
-    wanted = ["crd/instances.kudo.dev", f"namespace/{SYSTEM_NAMESPACE}", f"namespace/{NAMESPACE}"]
-    found = kubectl(cluster, "get", "--ignore-not-found", "--output=name", *wanted).split()
+    expected = ["crd/instances.kudo.dev", f"namespace/{SYSTEM_NAMESPACE}", f"namespace/{NAMESPACE}"]
+    found = kubectl(cluster, "get", "--ignore-not-found", "--output=name", *expected).split()
     if found:
         raise ClusterError(
             f"{', '.join(found)} is in this cluster already. The demo brings its own KUDO and "

@@ -59,11 +59,11 @@ def sharpen(text: str, verb: str, precision: int | None) -> str:
     exponent_marks = "pP" if verb in "xX" else "eEpP"
     cut = next((i for i, c in enumerate(text) if c in exponent_marks), len(text))
     number, tail = text[:cut], text[cut:]
-    wanted = 0
+    expected = 0
     if verb in "gGx":
-        wanted = 6 if precision is None else precision
+        expected = 6 if precision is None else precision
     significant = number.lstrip("+-").replace(".", "").lstrip("0")
-    missing = wanted - len(significant)
+    missing = expected - len(significant)
     if "." not in number:
         missing -= number.lstrip("+-") == "0"
         number += "."

@@ -109,28 +109,28 @@ def _less_equal(part: Part, version: Version) -> bool:
 
 
 def _tilde(part: Part, version: Version) -> bool:
-    wanted = part.version
-    if version.compare(wanted) < 0:
+    expected = part.version
+    if version.compare(expected) < 0:
         return False
-    zero = wanted.major == wanted.minor == wanted.patch == 0
+    zero = expected.major == expected.minor == expected.patch == 0
     if zero and part.given in (0, 3):
         return True
-    if version.major != wanted.major:
+    if version.major != expected.major:
         return False
-    return part.given == 1 or version.minor == wanted.minor
+    return part.given == 1 or version.minor == expected.minor
 
 
 def _caret(part: Part, version: Version) -> bool:
-    wanted = part.version
-    if version.compare(wanted) < 0:
+    expected = part.version
+    if version.compare(expected) < 0:
         return False
-    if wanted.major > 0 or part.given == 1:
-        return version.major == wanted.major
+    if expected.major > 0 or part.given == 1:
+        return version.major == expected.major
     if version.major > 0:
         return False
-    if wanted.minor > 0 or part.given == 2:
-        return version.minor == wanted.minor
-    return version.minor == 0 and version.patch == wanted.patch
+    if expected.minor > 0 or part.given == 2:
+        return version.minor == expected.minor
+    return version.minor == 0 and version.patch == expected.patch
 
 
 _CHECKS: Final[dict[str, Callable[[Part, Version], bool]]] = {

@@ -116,11 +116,11 @@ def read(text: str) -> PrivateKey:
     return _load(block.data, f"parsing {kind} private key from PEM", (_TYPED[kind],))
 
 
-def _load(data: bytes, doing: str, wanted: tuple[type, ...]) -> PrivateKey:
+def _load(data: bytes, doing: str, expected: tuple[type, ...]) -> PrivateKey:
     try:
         key = load_der_private_key(data, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise PrivateKeyError(f"{doing}: malformed key") from error
-    if not isinstance(key, wanted) or not isinstance(key, _KINDS):
+    if not isinstance(key, expected) or not isinstance(key, _KINDS):
         raise PrivateKeyError(f"{doing}: it is a key of another algorithm")
     return key

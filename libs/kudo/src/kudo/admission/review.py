@@ -226,7 +226,7 @@ def _mutate_create(
     patch = _Patch(review.request.object)
     patch.parameters(_with_immutable_defaults(review.new, version), review.new.parameters)
     patch.plan_execution(new_run(PLAN_DEPLOY, fresh_uid()))
-    patch.finalizer(wanted=PLAN_CLEANUP in version.plans)
+    patch.finalizer(needed=PLAN_CLEANUP in version.plans)
     undeclared = sorted(review.new.parameters.keys() - version.declared.keys())
     return Decision(
         warnings=_no_effect(undeclared, version), patch=patch.operations(), plan=PLAN_DEPLOY
@@ -269,7 +269,7 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
         patch.plan_execution(_cancelled(change, review.request.username))
     else:
         patch.plan_execution(_settled(change))
-    patch.finalizer(wanted=PLAN_CLEANUP in change.version.plans)
+    patch.finalizer(needed=PLAN_CLEANUP in change.version.plans)
     return Decision(warnings=_warnings(change), patch=patch.operations(), plan=plan)
 
 
@@ -394,11 +394,11 @@ class _Patch:
         if dict(value) != dict(submitted):
             self._set("/spec/parameters", dict(value))
 
-    def finalizer(self, *, wanted: bool) -> None:
+    def finalizer(self, *, needed: bool) -> None:
         present = list(self._metadata.get("finalizers") or [])
-        if wanted and FINALIZER_CLEANUP not in present:
+        if needed and FINALIZER_CLEANUP not in present:
             self._set("/metadata/finalizers", [*present, FINALIZER_CLEANUP])
-        elif not wanted and FINALIZER_CLEANUP in present:
+        elif not needed and FINALIZER_CLEANUP in present:
             rest = [name for name in present if name != FINALIZER_CLEANUP]
             self._set("/metadata/finalizers", rest)
 

@@ -140,8 +140,8 @@ def nothing_changes_while_deleting(change: Change) -> Iterator[Problem]:
     """D11, D12, D13."""
     if not change.deleting:
         return
-    wanted = change.requested.plan_name or ""
-    if change.cleanup_active and wanted != PLAN_CLEANUP:
+    requested = change.requested.plan_name or ""
+    if change.cleanup_active and requested != PLAN_CLEANUP:
         yield Problem(
             "CleanupRunning",
             "'cleanup' plan can not be cancelled or overridden by another plan since the instance "

@@ -1,6 +1,6 @@
 """Children: the Instances that the KudoOperator tasks of another Instance have.
 
-What a task wants (`wanted`), whose an existing Instance is (`kinship`), what is to be changed next
+What a task wants (`desired`), whose an existing Instance is (`kinship`), what is to be changed next
 (`updates`), which fields are ours (`fields`), and whether the OperatorVersions that a tree of
 Instances needs are there and without a cycle (`dependencies`).
 
@@ -10,10 +10,10 @@ plans run, and the admission rules judge what its parent sends.
 """
 
 from kudo.children.dependencies import check_dependencies, dependencies_of
+from kudo.children.desired import Child, VersionKey, child_of, execution_of, manifest
 from kudo.children.fields import handed_over, owned_parameters
 from kudo.children.kinship import Kin, check_ancestors, kin_of, refusal
 from kudo.children.updates import ChildUpdate, differs, next_update, restart
-from kudo.children.wanted import Child, VersionKey, child_of, execution_of, manifest
 
 __all__ = [
     "Child",

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from kudo.api import OperatorVersion, Task
-from kudo.children.wanted import VersionKey, version_of
+from kudo.children.desired import VersionKey, version_of
 from kudo.tasks import FatalTaskError
 
 Versions = Mapping[VersionKey, OperatorVersion | None]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from kudo.api import Instance, OwnerReference
-from kudo.children.wanted import Child
+from kudo.children.desired import Child
 from kudo.names import GROUP
 from kudo.tasks import FatalTaskError
 

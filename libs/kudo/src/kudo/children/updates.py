@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kudo.api import Instance, JsonObject, OperatorVersion, new_run
-from kudo.children.wanted import Child, VersionKey
+from kudo.children.desired import Child, VersionKey
 from kudo.tasks import FatalTaskError
 
 _RUNS = uuid.UUID("5f1ce8fa-6d0c-4f0c-9d0a-3d8f3c1b7a52")

@@ -44,10 +44,10 @@ def deployment(obj: JsonObject) -> Health:
 
 def _deployment_rollout(obj: JsonObject) -> str:
     """Say what a rollout lacks; empty if nothing."""
-    wanted, total = _replicas(obj), _counted(obj, "replicas")
+    desired, total = _replicas(obj), _counted(obj, "replicas")
     updated, available = _counted(obj, "updatedReplicas"), _counted(obj, "availableReplicas")
-    if updated < wanted:
-        return f"{updated} out of {wanted} new replicas have been updated..."
+    if updated < desired:
+        return f"{updated} out of {desired} new replicas have been updated..."
     if total > updated:
         return _surplus(total - updated)
     if available < updated:
@@ -61,25 +61,25 @@ def stateful_set(obj: JsonObject) -> Health:
     Through means: with OnDelete nothing, since pods are updated when somebody deletes them; with a
     partition, that the pods from the partition on are updated; else that all are.
     """
-    wanted, ready = _replicas(obj), _counted(obj, "readyReplicas")
-    surplus = _counted(obj, "replicas") - wanted
+    desired, ready = _replicas(obj), _counted(obj, "readyReplicas")
+    surplus = _counted(obj, "replicas") - desired
     if not _observed(obj):
         return _waiting(obj, "statefulset", "Waiting for statefulset spec update to be observed...")
-    if ready < wanted:
-        return _waiting(obj, "statefulset", f"Waiting for {wanted - ready} pods to be ready...")
+    if ready < desired:
+        return _waiting(obj, "statefulset", f"Waiting for {desired - ready} pods to be ready...")
     if surplus > 0:
         return _waiting(obj, "statefulset", _ROLLOUT + _surplus(surplus))
     if _strategy(obj).get("type") == "OnDelete":
         return HEALTHY
     partition = count(mapping(_strategy(obj).get("rollingUpdate")).get("partition"))
-    return _partitioned(obj, wanted - partition) if partition else _rolling(obj)
+    return _partitioned(obj, desired - partition) if partition else _rolling(obj)
 
 
-def _partitioned(obj: JsonObject, wanted: int) -> Health:
+def _partitioned(obj: JsonObject, desired: int) -> Health:
     updated = _counted(obj, "updatedReplicas")
-    if updated >= wanted:
+    if updated >= desired:
         return HEALTHY
-    what = f"{updated} out of {wanted} new pods have been updated..."
+    what = f"{updated} out of {desired} new pods have been updated..."
     return _waiting(obj, "statefulset", f"Waiting for partitioned roll out to finish: {what}")
 
 
@@ -99,30 +99,30 @@ def daemon_set(obj: JsonObject) -> Health:
 
     With OnDelete the pods may be old ones.
     """
-    wanted = _counted(obj, "desiredNumberScheduled")
+    desired = _counted(obj, "desiredNumberScheduled")
     updated, available = (
         _counted(obj, "updatedNumberScheduled"),
         _counted(obj, "numberAvailable"),
     )
     if not _observed(obj):
         return _waiting(obj, "daemonset", "Waiting for daemon set spec update to be observed...")
-    if updated < wanted and _strategy(obj).get("type") != "OnDelete":
-        what = f"{updated} out of {wanted} new pods have been updated..."
+    if updated < desired and _strategy(obj).get("type") != "OnDelete":
+        what = f"{updated} out of {desired} new pods have been updated..."
         return _waiting(obj, "daemonset", _ROLLOUT + what)
-    if available < wanted:
-        what = f"{available} of {wanted} updated pods are available..."
+    if available < desired:
+        what = f"{available} of {desired} updated pods are available..."
         return _waiting(obj, "daemonset", _ROLLOUT + what)
     return HEALTHY
 
 
 def replica_set(obj: JsonObject) -> Health:
     """Judge a ReplicaSet: its pods are ready and no pod too many is left."""
-    wanted, ready = _replicas(obj), _counted(obj, "readyReplicas")
-    surplus = _counted(obj, "replicas") - wanted
+    desired, ready = _replicas(obj), _counted(obj, "readyReplicas")
+    surplus = _counted(obj, "replicas") - desired
     if not _observed(obj):
         return _waiting(obj, "replicaset", "Waiting for replica set spec update to be observed...")
-    if ready < wanted:
-        what = f"Waiting for {wanted - ready} pods to be ready...{_replica_failure(obj)}"
+    if ready < desired:
+        what = f"Waiting for {desired - ready} pods to be ready...{_replica_failure(obj)}"
         return _waiting(obj, "replicaset", what)
     if surplus > 0:
         return _waiting(obj, "replicaset", _ROLLOUT + _surplus(surplus))
@@ -136,8 +136,8 @@ def _observed(obj: JsonObject) -> bool:
 
 
 def _replicas(obj: JsonObject) -> int:
-    wanted = number(spec(obj).get("replicas"))
-    return 1 if wanted is None else wanted
+    desired = number(spec(obj).get("replicas"))
+    return 1 if desired is None else desired
 
 
 def _counted(obj: JsonObject, field: str) -> int:

@@ -30,7 +30,7 @@ NAME: Final = "render"
 _CPU_SECONDS: Final = 8.0
 """Of one request; below the limit of the worker, so that the error can name the template."""
 
-Wanted = Literal["objects", "parameters", "pod"]
+Output = Literal["objects", "parameters", "pod"]
 Made = tuple[Manifest, ...] | Mapping[str, str] | JsonObject
 
 
@@ -39,14 +39,14 @@ class Request:
     """What is to be rendered.
 
     Attributes:
-        wanted: What the rendered texts are: Kubernetes objects, the parameter file of a child, or
+        output: What the rendered texts are: Kubernetes objects, the parameter file of a child, or
             the pod of a Pipe task. Of the latter two there is one template.
         resources: Names of templates.
         templates: Their texts; a missing one is an error when its turn comes.
         variables: What they can refer to.
     """
 
-    wanted: Wanted
+    output: Output
     resources: tuple[str, ...]
     templates: Mapping[str, str]
     variables: Variables
@@ -60,7 +60,7 @@ class Request:
     def encode(self) -> bytes:
         return orjson.dumps(
             {
-                "wanted": self.wanted,
+                "output": self.output,
                 "resources": self.resources,
                 "templates": dict(self.templates),
                 "fixed": dict(self.variables.fixed),
@@ -73,7 +73,7 @@ class Request:
         found = orjson.loads(request)
         parameters = tuple(RawParameter(*one) for one in found["parameters"])
         variables = Variables(found["fixed"], parameters)
-        return cls(found["wanted"], tuple(found["resources"]), found["templates"], variables)
+        return cls(found["output"], tuple(found["resources"]), found["templates"], variables)
 
 
 def make(
@@ -97,10 +97,10 @@ def make(
         FatalTaskError: the template cannot be rendered, or gives something else than is wanted.
     """
     templates = request.templates
-    if request.wanted == "objects":
+    if request.output == "objects":
         return render_objects((resource,), templates, values, engine=engine, expired=expired)
     text = render_named(resource, templates, values, engine=engine, expired=expired)
-    if request.wanted == "pod":
+    if request.output == "pod":
         return _pod(text, engine)
     try:
         return parse_parameter_file(resource, text, engine.budget)

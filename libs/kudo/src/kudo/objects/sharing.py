@@ -172,5 +172,5 @@ def _rest(values: Json, left_out: frozenset[str]) -> JsonObject:
 def goes_with_instance(group: str, kind: str, metadata: Mapping[str, Json]) -> bool:
     """Return whether a template asks that its object be deleted with its last Instance."""
     annotations = metadata.get("annotations") or {}
-    wanted = annotations.get(names.ANNOTATION_DELETE_WITH_INSTANCE) == "true"
-    return wanted and (group, kind) not in _NEVER_DELETED
+    requested = annotations.get(names.ANNOTATION_DELETE_WITH_INSTANCE) == "true"
+    return requested and (group, kind) not in _NEVER_DELETED

@@ -16,8 +16,8 @@ from kudo.packages.reader import open_package, parse_package, read_package
 from kudo.packages.resolution import (
     DependencyLimits,
     Lookup,
+    Requirement,
     Resolution,
-    Wanted,
     depends,
     resolve,
 )
@@ -33,8 +33,8 @@ __all__ = [
     "PackageObjects",
     "PackageParameter",
     "ParameterGroup",
+    "Requirement",
     "Resolution",
-    "Wanted",
     "depends",
     "locate",
     "open_package",

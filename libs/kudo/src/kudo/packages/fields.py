@@ -102,10 +102,10 @@ class Fields:
             self.complain(name, value, "a mapping")
         return None
 
-    def complain(self, name: str, value: object, wanted: str) -> None:
-        """Note that the field `name` should be `wanted`."""
+    def complain(self, name: str, value: object, expected: str) -> None:
+        """Note that the field `name` should be `expected`."""
         subject = self._path(name) or "the file"
-        self.note(f"{subject} must be {wanted}, not {_described(value)}")
+        self.note(f"{subject} must be {expected}, not {_described(value)}")
 
     def note(self, message: str) -> None:
         """Note that something else is wrong."""

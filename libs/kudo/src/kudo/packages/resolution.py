@@ -39,7 +39,7 @@ DEFAULT_DEPENDENCY_LIMITS: Final = DependencyLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Requirement:
     """What a task asks for; versions that it does not name are empty."""
 
     package: str
@@ -47,7 +47,7 @@ class Wanted:
     app_version: str = ""
 
 
-Lookup = Callable[[Wanted], OperatorVersion]
+Lookup = Callable[[Requirement], OperatorVersion]
 """Finds an installed version by the name of its operator; raises InvalidInput if there is none."""
 
 
@@ -130,11 +130,11 @@ class _Walk:
     def _task(self, task: Task, surroundings: Surroundings) -> Task:
         if not _names_another(task):
             return task
-        wanted = _wanted(task)
-        if is_path(wanted.package) or is_url(wanted.package):
-            identity = self._local(task, wanted, surroundings)
+        requirement = _requirement(task)
+        if is_path(requirement.package) or is_url(requirement.package):
+            identity = self._local(task, requirement, surroundings)
         elif self._lookup is not None:
-            identity = self._in_cluster(task, wanted, self._lookup)
+            identity = self._in_cluster(task, requirement, self._lookup)
         else:
             return task
         found = {
@@ -144,14 +144,14 @@ class _Walk:
         }
         return task.model_copy(update={"spec": task.spec.model_copy(update=found)})
 
-    def _local(self, task: Task, wanted: Wanted, surroundings: Surroundings) -> _Identity:
+    def _local(self, task: Task, requirement: Requirement, surroundings: Surroundings) -> _Identity:
         located = None
-        with self._naming(task, wanted):
-            place = _place(wanted.package, surroundings)
+        with self._naming(task, requirement):
+            place = _place(requirement.package, surroundings)
         if place not in self._places:
-            self._count_place(task, wanted.package)
-            with self._naming(task, wanted):
-                located = surroundings.locate(wanted.package)
+            self._count_place(task, requirement.package)
+            with self._naming(task, requirement):
+                located = surroundings.locate(requirement.package)
             self._places[place] = _identity(located.package)
         identity = self._places[place]
         self._refuse_cycle(task, str(identity))
@@ -168,9 +168,9 @@ class _Walk:
         self.found[name] = located.package
         self.found[name] = self.package(located)
 
-    def _in_cluster(self, task: Task, wanted: Wanted, lookup: Lookup) -> _Identity:
-        with self._naming(task, wanted):
-            version = lookup(wanted)
+    def _in_cluster(self, task: Task, requirement: Requirement, lookup: Lookup) -> _Identity:
+        with self._naming(task, requirement):
+            version = lookup(requirement)
         spec = version.spec
         identity = _Identity(version.operator_name, spec.version or "", spec.app_version or "")
         self._refuse_cycle(task, str(identity))
@@ -179,7 +179,7 @@ class _Walk:
             self._limit(task, str(identity), "lie too deep", len(self._above), self._limits.depth)
             self._above.append(str(identity))
             for needed in filter(_names_another, spec.tasks or ()):
-                self._in_cluster(needed, _wanted(needed), lookup)
+                self._in_cluster(needed, _requirement(needed), lookup)
             self._above.pop()
         return identity
 
@@ -216,16 +216,16 @@ class _Walk:
             raise _refusal("DependencyLimit", text, task)
 
     @contextmanager
-    def _naming(self, task: Task, wanted: Wanted) -> Iterator[None]:
+    def _naming(self, task: Task, requirement: Requirement) -> Iterator[None]:
         """Say of what goes wrong which package was looked for, and for whom."""
         try:
             yield
         except InvalidInput as error:
             causes = "; ".join(str(problem) for problem in error.problems)
             text = (
-                f'failed to resolve package Operator: "{wanted.package}", '
-                f'OperatorVersion: "{wanted.operator_version or "any"}", '
-                f'AppVersion "{wanted.app_version or "any"}", '
+                f'failed to resolve package Operator: "{requirement.package}", '
+                f'OperatorVersion: "{requirement.operator_version or "any"}", '
+                f'AppVersion "{requirement.app_version or "any"}", '
                 f"dependency of package {self._above[-1]}: {causes}"
             )
             raise _refusal("DependencyUnresolved", text, task) from error
@@ -235,9 +235,9 @@ def _names_another(task: Task) -> bool:
     return task.kind == KUDO_OPERATOR and bool(task.spec.package)
 
 
-def _wanted(task: Task) -> Wanted:
+def _requirement(task: Task) -> Requirement:
     spec = task.spec
-    return Wanted(spec.package or "", spec.operator_version or "", spec.app_version or "")
+    return Requirement(spec.package or "", spec.operator_version or "", spec.app_version or "")
 
 
 def _identity(package: Package) -> _Identity:

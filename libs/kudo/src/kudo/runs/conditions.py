@@ -60,7 +60,7 @@ def update(
     conditions: tuple["api.Condition", ...], situation: Situation, *, generation: int, now: str
 ) -> tuple["api.Condition", ...]:
     """Return the conditions for a situation: ours first, then those of others as they are."""
-    wanted = {
+    desired = {
         kind: api.Condition(
             type=kind,
             status=status,
@@ -69,15 +69,15 @@ def update(
             last_transition_time=_transition(conditions, kind, status, now),
             observed_generation=generation,
         )
-        for kind, status, reason, message in _wanted(conditions, situation)
+        for kind, status, reason, message in _desired(conditions, situation)
     }
-    ready = wanted.get(READY) or find(conditions, READY)
+    ready = desired.get(READY) or find(conditions, READY)
     others = (condition for condition in conditions if condition.type not in _OURS)
-    ours = (ready, wanted.get(RECONCILING), wanted.get(STALLED))
+    ours = (ready, desired.get(RECONCILING), desired.get(STALLED))
     return (*(condition for condition in ours if condition is not None), *others)
 
 
-def _wanted(
+def _desired(
     conditions: tuple["api.Condition", ...], situation: Situation
 ) -> Iterator[tuple[str, str, str, str]]:
     ready = situation.ready

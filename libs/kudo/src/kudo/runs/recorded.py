@@ -74,8 +74,8 @@ def _ended(plan: str, entry: JsonObject, last: str | None) -> EndedRun | None:
     uid, status = _text(entry.get("uid")), _TERMINAL.get(_text(entry.get("status")))
     message = _text(entry.get("message"))
     superseded = message.startswith(_SUPERSEDED)
-    wanted = uid == last or superseded or message == STOPPED
-    if not uid or status is None or not wanted or message.endswith(_END_UNKNOWN):
+    counts = uid == last or superseded or message == STOPPED
+    if not uid or status is None or not counts or message.endswith(_END_UNKNOWN):
         return None
     return EndedRun(plan, uid, status, superseded)
 

@@ -50,7 +50,7 @@ Check = Callable[[str, str], Fault | None]
 
 _SHARED: Final = frozenset({"size", "nodes", "aliased", "directives"})
 """Limits that the values of one decision share; each has its own depth."""
-_WANTED: Final[Mapping[str, type]] = {"array": list, "map": dict}
+_CONTAINERS: Final[Mapping[str, type]] = {"array": list, "map": dict}
 
 
 def read(value_type: str, text: str, budget: Budget) -> Fault | None:
@@ -63,8 +63,8 @@ def read(value_type: str, text: str, budget: Budget) -> Fault | None:
         text: The text, which is not empty.
         budget: What reading YAML may cost, together with other values.
     """
-    wanted = _WANTED.get(value_type)
-    if wanted is None:
+    expected = _CONTAINERS.get(value_type)
+    if expected is None:
         detail = scalar_fault(value_type, text)
         return None if detail is None else Fault(detail)
     try:
@@ -72,7 +72,7 @@ def read(value_type: str, text: str, budget: Budget) -> Fault | None:
     except YamlError as error:
         hint = _HINT if error.limit else ""
         return Fault(shown(str(error), _DETAIL) + hint, error.limit)
-    return None if content is None or isinstance(content, wanted) else Fault()
+    return None if content is None or isinstance(content, expected) else Fault()
 
 
 def read_fully(value_type: str, text: str) -> Fault | None:
@@ -187,7 +187,7 @@ class Checker:
 
     def __call__(self, value_type: str, text: str) -> Fault | None:
         """Return what is wrong with a text; None also while that is not known."""
-        scalar = value_type not in _WANTED
+        scalar = value_type not in _CONTAINERS
         if scalar and len(text) <= _SHORT:
             return read(value_type, text, self._budget)
         value = (value_type, text)

@@ -29,10 +29,10 @@ def _other_versions(package: Package, resolution: Resolution) -> Iterator[Findin
     pairs = zip(package.operator.tasks, resolution.root.operator.tasks, strict=True)
     for asked, found in pairs:
         for field in ("operator_version", "app_version"):
-            wanted, has = getattr(asked.spec, field), getattr(found.spec, field)
-            if wanted and wanted != has:
+            needed, has = getattr(asked.spec, field), getattr(found.spec, field)
+            if needed and needed != has:
                 message = (
-                    f'task "{asked.name}" asks for version {wanted} of {asked.spec.package}, but '
+                    f'task "{asked.name}" asks for version {needed} of {asked.spec.package}, but '
                     f"that is {has or 'without one'}; what lies there is installed"
                 )
                 yield warning("DependencyVersion", message, at_task(asked.name))

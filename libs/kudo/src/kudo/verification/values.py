@@ -82,12 +82,12 @@ def _map(value: object) -> str | None:
     return _container("map", "a map", value, dict)
 
 
-def _container(value_type: str, wanted: str, value: object, kind: type) -> str | None:
+def _container(value_type: str, expected: str, value: object, kind: type) -> str | None:
     if isinstance(value, str):
         return _text_fault(value_type, value) if value else None
     if value is None or isinstance(value, kind):
         return None
-    return f'type is "{value_type}" but value {_shown(value)} is not {wanted}'
+    return f'type is "{value_type}" but value {_shown(value)} is not {expected}'
 
 
 def _integral(value: object) -> bool:

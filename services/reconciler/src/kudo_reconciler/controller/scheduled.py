@@ -212,11 +212,11 @@ class Scheduled:
 
     async def _with_finalizer(self, instance: Instance, version: OperatorVersion) -> Instance:
         """Have the finalizer exactly where the version in force has a cleanup plan."""
-        present, wanted = finalizers(instance), PLAN_CLEANUP in version.plans
-        if instance.metadata.deleting or wanted == (FINALIZER_CLEANUP in present):
+        present, desired = finalizers(instance), PLAN_CLEANUP in version.plans
+        if instance.metadata.deleting or desired == (FINALIZER_CLEANUP in present):
             return instance
         kept = [item for item in present if item != FINALIZER_CLEANUP]
-        names = [*kept, FINALIZER_CLEANUP] if wanted else kept
+        names = [*kept, FINALIZER_CLEANUP] if desired else kept
         return await self.context.instances.set_finalizers(instance, names) or instance
 
     def _replaced(self, key: Key, instance: Instance) -> dict[str, str]:
@@ -307,7 +307,7 @@ class Scheduled:
             uid=uid,
             memory=memory,
             writer=writer,
-            still_wanted=lambda: self._still_wanted(key, instance),
+            is_current=lambda: self._is_current(key, instance),
             tell=partial(self._tell, instance, memory),
         )
         intent = Intent.STOP if self.context.stopping() else Intent.RUN
@@ -346,7 +346,7 @@ class Scheduled:
             memory.told.add((reason, message))
             self.context.events.note(identity(instance), memory.uid, severity, reason, message)
 
-    def _still_wanted(self, key: Key, instance: Instance) -> bool:
+    def _is_current(self, key: Key, instance: Instance) -> bool:
         """Whether the cluster, as far as we know it, still wants the run."""
         now = self.context.instances.cached(key)
         return (

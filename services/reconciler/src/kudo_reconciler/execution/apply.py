@@ -14,7 +14,7 @@ from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, T
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Wanted
+from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.store.instances import InstanceStore
 
@@ -82,16 +82,16 @@ class ApplyTask:
         return last
 
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
-        wanted = await self._wanted(context)
-        await self._keep_until_they_go(wanted, context)
+        desired = await self._desired(context)
+        await self._keep_until_they_go(desired, context)
         before = {
             (item.resource, item.namespace, item.name): item
             for item in context.memory.applied.get(context.key, ())
         }
         # Before anything is sent, so that what comes of it is seen.
-        await self.observer.watch_all(one.resource for one in wanted)
+        await self.observer.watch_all(one.resource for one in desired)
         items, objects = [], []
-        for one in wanted:
+        for one in desired:
             done = before.get((one.resource, one.namespace, one.name))
             if done is not None and done.uid in context.memory.healthy:
                 items.append(done)
@@ -103,19 +103,19 @@ class ApplyTask:
         context.memory.applied[context.key] = tuple(items)
         return objects
 
-    async def _wanted(self, context: TaskContext) -> list[Wanted]:
+    async def _desired(self, context: TaskContext) -> list[Desired]:
         """Return the objects as they are to be sent; none has been sent if this fails."""
         manifests = await context.manifests()
         resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
         enriched = []
         for one in resolved:
-            enriched.append(Wanted(one.manifest, one.resource, one.target(context.origin)))
+            enriched.append(Desired(one.manifest, one.resource, one.target(context.origin)))
             # Each copies an object, which may be large, and there may be many.
             await asyncio.sleep(0)
         hashed = await self.hasher.hashed(enriched, context)
         return [replace(one, target=encode_string_data(one.target)) for one in hashed]
 
-    async def _keep_until_they_go(self, wanted: list[Wanted], context: TaskContext) -> None:
+    async def _keep_until_they_go(self, desired: list[Desired], context: TaskContext) -> None:
         """Have a finalizer on the Instance before it gets objects that no owner reference deletes.
 
         Raises:
@@ -125,7 +125,7 @@ class ApplyTask:
             return
         if any(
             goes_with_instance(one.resource.group, one.resource.kind, one.target["metadata"])
-            for one in wanted
+            for one in desired
             if not one.resource.namespaced
         ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
             raise Outdated

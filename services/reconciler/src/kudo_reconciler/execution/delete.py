@@ -23,7 +23,7 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, controller_of
 from kudo_reconciler.objects.refusals import task_error, told
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
-from kudo_reconciler.objects.run_context import check_wanted
+from kudo_reconciler.objects.run_context import check_current
 from kudo_reconciler.objects.shares import Shares
 
 _ATTEMPTS = 5
@@ -90,7 +90,7 @@ class DeleteTask:
                 if await self._stays(resolved, live, context):
                     return None
                 await self.observer.watch(resource)
-                check_wanted(context)
+                check_current(context)
                 await self._send(item, live, context.client)
             except NotFound:
                 return None
@@ -125,7 +125,7 @@ class DeleteTask:
         another = await self.ownership.another(live["metadata"], ours)
         if another is None:
             return False
-        check_wanted(context)
+        check_current(context)
         await self.shares.take_off(resource, live, ours, client=context.client)
         text = f"{manifest} stays: Instance {another} shares it; Instance {ours} no longer does"
         context.tell("Normal", "ClusterResourcesKept", text)

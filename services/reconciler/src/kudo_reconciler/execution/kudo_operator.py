@@ -24,7 +24,7 @@ from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, T
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.refusals import Refusal, stays_refused, task_error, told
-from kudo_reconciler.objects.run_context import check_wanted
+from kudo_reconciler.objects.run_context import check_current
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.children import ChildStore
 
@@ -47,7 +47,7 @@ class ChildTask:
             TransientTaskError: trying again may help.
             Superseded: the run was replaced.
         """
-        child = await self._wanted(context)
+        child = await self._desired(context)
         seen = await self._look(child, context)
         if seen is not None and _is_of_this_run(seen, context):
             health = health_of(seen)
@@ -57,7 +57,7 @@ class ChildTask:
                 return TaskResult(done=True)
         return await self._change(child, context)
 
-    async def _wanted(self, context: TaskContext) -> Child:
+    async def _desired(self, context: TaskContext) -> Child:
         """Return what the task wants, rendered once for each execution."""
         known = context.memory.children.get(context.key)
         if known is not None:
@@ -127,7 +127,7 @@ class ChildTask:
         target = children.manifest(
             child, context.instance, context.uid, update.version, update.parameters
         )
-        check_wanted(context)
+        check_current(context)
         applied = await self.store.apply(target, seen, client=context.client)
         self.metrics.applied.labels("applied").inc()
         if update.last:
@@ -143,7 +143,7 @@ class ChildTask:
             **(seen["metadata"].get("annotations") or {}),
             ANNOTATION_PLAN_UID: context.uid,
         }
-        check_wanted(context)
+        check_current(context)
         restarted = await self.store.patch(
             seen,
             jsonpatch.add("/metadata/annotations", annotations),
@@ -168,7 +168,7 @@ class ChildTask:
         entries = children.handed_over(seen["metadata"], kept)
         if entries is None:
             return seen
-        check_wanted(context)
+        check_current(context)
         update = jsonpatch.add("/metadata/managedFields", entries)
         return await self.store.patch(seen, update, client=context.client)
 

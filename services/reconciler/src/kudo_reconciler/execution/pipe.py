@@ -36,9 +36,9 @@ from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, T
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Wanted, controller_of, is_applied, is_owned
+from kudo_reconciler.objects.ownership import Desired, controller_of, is_applied, is_owned
 from kudo_reconciler.objects.refusals import told
-from kudo_reconciler.objects.run_context import check_wanted
+from kudo_reconciler.objects.run_context import check_current
 from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
 
 
@@ -74,12 +74,12 @@ class PipeTask:
             seen = self.observer.sees(PODS, context.instance.metadata.namespace, name)
             return TaskResult(done=False, message=message, polled=not seen)
         files = context.task.spec.pipe or ()
-        check_wanted(context)
+        check_current(context)
         await context.takes_long(f"copying files from pod {pod['metadata']['name']}")
         contents = await self.pods.read(pod, files, client=context.client)
-        for wanted in await self._artifacts(context, files, contents):
-            await self.applier.apply(wanted, context)
-        check_wanted(context)
+        for desired in await self._artifacts(context, files, contents):
+            await self.applier.apply(desired, context)
+        check_current(context)
         await self._deleting(pod, context)
         return TaskResult(done=True)
 
@@ -124,14 +124,14 @@ class PipeTask:
             raise FatalTaskError("ResourceValidationError", problems)
         await self.observer.watch(PODS)
         target = waiter_pod(pod, name, self.waiter_image)
-        applied = await self.applier.apply(_wanted(context, PODS, target), context)
+        applied = await self.applier.apply(_desired(context, PODS, target), context)
         _remember(applied, context)
         return applied
 
     async def _replace(self, pod: JsonObject, context: TaskContext) -> None:
         context.memory.applied.pop(context.key, None)
         if not is_deleting(pod):
-            check_wanted(context)
+            check_current(context)
             await self._deleting(pod, context)
 
     def _refuse_foreign(self, pod: JsonObject, context: TaskContext) -> None:
@@ -184,16 +184,16 @@ class PipeTask:
 
     async def _artifacts(
         self, context: TaskContext, files: Sequence[PipeFile], contents: Sequence[bytes]
-    ) -> list[Wanted]:
+    ) -> list[Desired]:
         """Return the artifacts as they are to be sent; none has been sent if this fails."""
-        wanted = []
+        desired = []
         for file, content in zip(files, contents, strict=True):
             made = await _content(file, content, context)
             obj = artifact(file, made, _names(context).artifact(file.key or ""))
-            wanted.append(_wanted(context, _resource(file), obj))
+            desired.append(_desired(context, _resource(file), obj))
             # Each may have 1 MiB.
             await asyncio.sleep(0)
-        return await self.hasher.hashed(wanted, context)
+        return await self.hasher.hashed(desired, context)
 
     async def _read(
         self, context: TaskContext, resource: Resource, name: str, *, live: bool
@@ -218,9 +218,9 @@ def _names(context: TaskContext) -> PipeNames:
     )
 
 
-def _wanted(context: TaskContext, resource: Resource, obj: JsonObject) -> Wanted:
+def _desired(context: TaskContext, resource: Resource, obj: JsonObject) -> Desired:
     manifest = Manifest(context.task.spec.pod or "", obj)
-    return Wanted(manifest, resource, enrich(obj, context.origin, namespaced=True))
+    return Desired(manifest, resource, enrich(obj, context.origin, namespaced=True))
 
 
 async def _content(file: PipeFile, content: bytes, context: TaskContext) -> bytes | dict[str, str]:

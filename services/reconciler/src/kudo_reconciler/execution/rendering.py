@@ -165,7 +165,7 @@ class Renderer:
         what = f"rendering {', '.join(request.resources)[:200]}"
         try:
             answer = await self._call(render.NAME, request.encode(), tenant, what)
-            made = await _decoded(answer, objects=request.wanted == "objects")
+            made = await _decoded(answer, objects=request.output == "objects")
         except FatalTaskError as error:
             if error.limit:
                 self._known.put(request, error)
@@ -218,7 +218,7 @@ def _hash(request: Request) -> int:
     variables, templates = request.variables, request.templates
     names = (value for value in variables.fixed.values() if isinstance(value, str))
     texts = (templates.get(name) for name in request.resources)
-    return hash((request.wanted, request.resources, *names, *texts, variables.parameters))
+    return hash((request.output, request.resources, *names, *texts, variables.parameters))
 
 
 def _digest(request: Request) -> bytes:
@@ -232,7 +232,7 @@ def _digest(request: Request) -> bytes:
 
 
 def _texts(request: Request) -> list[str]:
-    texts = [request.wanted, repr(request.variables.fixed)]
+    texts = [request.output, repr(request.variables.fixed)]
     for resource in request.resources:
         texts += [resource, request.templates.get(resource, "")]
     for parameter in request.variables.parameters:

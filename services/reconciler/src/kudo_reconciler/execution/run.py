@@ -88,7 +88,7 @@ class Run:
     uid: str
     memory: RunMemory
     writer: StatusWriter
-    still_wanted: Callable[[], bool]
+    is_current: Callable[[], bool]
     tell: Tell
 
 
@@ -204,7 +204,7 @@ class PlanRunner:
             uid=run.uid,
             ref=ref,
             memory=run.memory,
-            still_wanted=run.still_wanted,
+            is_current=run.is_current,
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,

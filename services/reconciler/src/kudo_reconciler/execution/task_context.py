@@ -10,7 +10,7 @@ from kubeio.resource import Resource
 from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion, Plan, Task
 from kudo.children import Child
 from kudo.execution import StepRef, StepState, step_of
-from kudo.jobs.render import Request, Wanted
+from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.rendering import Manifest, variables
 from kudo.tasks import FatalTaskError, TaskPath
@@ -98,7 +98,7 @@ class StepContext:
     """The place of a step in a run, for one attempt at it.
 
     Attributes:
-        still_wanted: Whether the run is the one that the Instance wants; asked right before each
+        is_current: Whether the run is the one that the Instance wants; asked right before each
             write.
         tell: Writes an event.
         takes_long: Says what the attempt is at from now on, which no worker waits for.
@@ -115,7 +115,7 @@ class StepContext:
     uid: str
     ref: StepRef
     memory: RunMemory
-    still_wanted: Callable[[], bool]
+    is_current: Callable[[], bool]
     tell: Tell
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
@@ -151,7 +151,7 @@ class StepContext:
             ref=self.ref,
             task=task,
             memory=self.memory,
-            still_wanted=self.still_wanted,
+            is_current=self.is_current,
             tell=self.tell,
             takes_long=self.takes_long,
             renderer=self.renderer,
@@ -164,7 +164,7 @@ class TaskContext:
     """The place of a task in a run. It is the `RunContext` of the objects of its task.
 
     Attributes:
-        still_wanted, tell, takes_long, renderer, client: As of the step.
+        is_current, tell, takes_long, renderer, client: As of the step.
     """
 
     instance: Instance
@@ -174,7 +174,7 @@ class TaskContext:
     ref: StepRef
     task: Task
     memory: RunMemory
-    still_wanted: Callable[[], bool]
+    is_current: Callable[[], bool]
     tell: Tell
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
@@ -209,14 +209,14 @@ class TaskContext:
         request = self._request("objects", self.task.spec.resources or ())
         return await self.renderer.objects(request, self.tenant)
 
-    async def document(self, wanted: Wanted, template: str) -> JsonObject:
+    async def document(self, output: Output, template: str) -> JsonObject:
         """Render a parameter file or a pod; raises as `manifests` does.
 
         Args:
-            wanted: `parameters` or `pod`.
+            output: `parameters` or `pod`.
             template: Its name.
         """
-        return await self.renderer.document(self._request(wanted, (template,)), self.tenant)
+        return await self.renderer.document(self._request(output, (template,)), self.tenant)
 
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
         """Return what stands for the content of a ConfigMap or Secret; see `Renderer.digest`."""
@@ -227,7 +227,7 @@ class TaskContext:
         """The namespace that shares worker processes with others."""
         return self.instance.metadata.namespace
 
-    def _request(self, wanted: Wanted, resources: Iterable[str]) -> Request:
+    def _request(self, output: Output, resources: Iterable[str]) -> Request:
         templates: Mapping[str, str] = self.version.spec.templates or {}
         names = tuple(dict.fromkeys(resources))
         found = variables(
@@ -238,7 +238,7 @@ class TaskContext:
             step=self.ref.step,
         )
         texts = {name: templates[name] for name in names if name in templates}
-        return Request(wanted, names, texts, found)
+        return Request(output, names, texts, found)
 
 
 @dataclass(frozen=True, slots=True)

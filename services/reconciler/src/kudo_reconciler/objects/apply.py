@@ -37,7 +37,7 @@ from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.cached_objects import is_whole, written_by
 from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.observer import ObjectWrite, Observer
-from kudo_reconciler.objects.ownership import Ownership, Wanted
+from kudo_reconciler.objects.ownership import Desired, Ownership
 from kudo_reconciler.objects.refusals import (
     Refusal,
     stays_refused,
@@ -45,7 +45,7 @@ from kudo_reconciler.objects.refusals import (
     told,
     without_secrets,
 )
-from kudo_reconciler.objects.run_context import Place, RunContext, check_wanted
+from kudo_reconciler.objects.run_context import Place, RunContext, check_current
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class Applier:
     metrics: Metrics
     locks: KeyedLocks[Place] = field(default_factory=KeyedLocks)
 
-    async def apply(self, wanted: Wanted, context: RunContext) -> JsonObject:
+    async def apply(self, desired: Desired, context: RunContext) -> JsonObject:
         """Apply an enriched object and return it as the API server has it.
 
         Raises:
@@ -79,45 +79,45 @@ class Applier:
             FatalTaskError: the API server will not take the object.
             TransientTaskError: it may take it later.
         """
-        async with self.locks.of(wanted.place):
-            with self.observer.writing(*wanted.place, key_of(context.instance)) as write:
-                return await self._apply(wanted, context, write)
+        async with self.locks.of(desired.place):
+            with self.observer.writing(*desired.place, key_of(context.instance)) as write:
+                return await self._apply(desired, context, write)
 
-    async def _apply(self, wanted: Wanted, context: RunContext, write: ObjectWrite) -> JsonObject:
-        known = await self._known(wanted, context)
+    async def _apply(self, desired: Desired, context: RunContext, write: ObjectWrite) -> JsonObject:
+        known = await self._known(desired, context)
         for _ in range(_ATTEMPTS):
             if known is not None:
-                context.seen.add(wanted.place)
+                context.seen.add(desired.place)
             try:
-                applied = await self._mending(wanted, known, context)
+                applied = await self._mending(desired, known, context)
             except Conflict as conflict:
-                known = await self._after_conflict(wanted, conflict, context)
+                known = await self._after_conflict(desired, conflict, context)
             except NotFound as error:
                 # The namespace is gone, or the kind is.
-                self.discovery.invalidate(wanted.resource.api_version)
+                self.discovery.invalidate(desired.resource.api_version)
                 if known is None:
-                    raise self._refused(wanted, error) from error
-                known = await self._read_again(wanted, context)
+                    raise self._refused(desired, error) from error
+                known = await self._read_again(desired, context)
             except (ApiError, ConnectionLost) as error:
-                raise self._refused(wanted, error) from error
+                raise self._refused(desired, error) from error
             else:
                 self.metrics.applied.labels("applied").inc()
-                context.seen.add(wanted.place)
+                context.seen.add(desired.place)
                 write.answered(applied, after=known)
                 return applied
-        text = f"{wanted.manifest} keeps changing while it is applied"
+        text = f"{desired.manifest} keeps changing while it is applied"
         raise TransientTaskError("TaskApplyError", text)
 
-    async def _known(self, wanted: Wanted, context: RunContext) -> JsonObject | None:
+    async def _known(self, desired: Desired, context: RunContext) -> JsonObject | None:
         try:
             return await self.observer.current(
-                wanted.resource, wanted.namespace, wanted.name, client=context.client
+                desired.resource, desired.namespace, desired.name, client=context.client
             )
         except (ApiError, ConnectionLost) as error:
-            raise self._refused(wanted, error) from error
+            raise self._refused(desired, error) from error
 
     async def _mending(
-        self, wanted: Wanted, known: JsonObject | None, context: RunContext
+        self, desired: Desired, known: JsonObject | None, context: RunContext
     ) -> JsonObject:
         """Apply an object without what its kind does not have.
 
@@ -125,56 +125,56 @@ class Applier:
         """
         for _ in range(_MENDS):
             try:
-                return await self._attempt(wanted, known, context)
+                return await self._attempt(desired, known, context)
             except ServerError as error:
-                mended = typed_patch.mended(wanted.target, error.message)
+                mended = typed_patch.mended(desired.target, error.message)
                 if mended is None:
                     raise
                 for note in mended.notes:
-                    context.tell("Warning", note.reason, f"{wanted.manifest}: {note.text}")
-                wanted = replace(wanted, target=mended.target)
-        text = f"{wanted.manifest} has more than {_MENDS} fields that its kind does not have"
+                    context.tell("Warning", note.reason, f"{desired.manifest}: {note.text}")
+                desired = replace(desired, target=mended.target)
+        text = f"{desired.manifest} has more than {_MENDS} fields that its kind does not have"
         raise FatalTaskError("TaskApplyError", text)
 
     async def _attempt(
-        self, wanted: Wanted, known: JsonObject | None, context: RunContext
+        self, desired: Desired, known: JsonObject | None, context: RunContext
     ) -> JsonObject:
         if known is None:
-            return await self._create(wanted, context)
-        claim, others = await self.ownership.claim(wanted, known, context.instance)
-        if wanted.resource.kind == "Job" and known["metadata"].get("deletionTimestamp"):
+            return await self._create(desired, context)
+        claim, others = await self.ownership.claim(desired, known, context.instance)
+        if desired.resource.kind == "Job" and known["metadata"].get("deletionTimestamp"):
             # Its last state would count for the one that is wanted now.
-            text = f"{wanted.manifest} is being deleted: it is applied once it is gone"
+            text = f"{desired.manifest} is being deleted: it is applied once it is gone"
             raise TransientTaskError("TaskApplyError", text)
         if claim is Claim.FOREIGN:
-            return await self._adopt(wanted, known, context)
-        known = await self._with_our_fields(wanted, known, context)
+            return await self._adopt(desired, known, context)
+        known = await self._with_our_fields(desired, known, context)
         if claim is Claim.KEPT:
-            wanted = _without_owner(wanted, context)
+            desired = _without_owner(desired, context)
         if claim is Claim.SHARED:
-            return await self._share(wanted, known, others, context)
-        return await self._send(wanted, known, context, force=True)
+            return await self._share(desired, known, others, context)
+        return await self._send(desired, known, context, force=True)
 
-    async def _create(self, wanted: Wanted, context: RunContext) -> JsonObject:
+    async def _create(self, desired: Desired, context: RunContext) -> JsonObject:
         """Create an object that is not there.
 
         One that is cluster-scoped must not be there: two Instances that create it at the same
         moment would not see each other, and only one of them would be written on it.
         """
-        if wanted.place in context.seen:
+        if desired.place in context.seen:
             await self._check_instance(context)
-        if wanted.resource.namespaced:
-            applied = await self._send(wanted, None, context, force=False)
-            if _holds_data(wanted) and existed_before(written_by(applied)):
+        if desired.resource.namespaced:
+            applied = await self._send(desired, None, context, force=False)
+            if _holds_data(desired) and existed_before(written_by(applied)):
                 # Somebody made it since we looked for it, so that our owner reference has to go.
-                return await self._adopt(wanted, applied, context)
+                return await self._adopt(desired, applied, context)
             return applied
         # A plain creation would drop what the kind does not have without a word.
-        await self._send(wanted, None, context, force=False, dry_run=True)
-        target = await self.ownership.shared(wanted, None, context.instance)
-        check_wanted(context)
+        await self._send(desired, None, context, force=False, dry_run=True)
+        target = await self.ownership.shared(desired, None, context.instance)
+        check_current(context)
         return await context.client.create(
-            wanted.resource, target, field_manager=names.FIELD_MANAGER
+            desired.resource, target, field_manager=names.FIELD_MANAGER
         )
 
     async def _check_instance(self, context: RunContext) -> None:
@@ -195,33 +195,33 @@ class Applier:
         ):
             raise Superseded
 
-    async def _adopt(self, wanted: Wanted, known: JsonObject, context: RunContext) -> JsonObject:
+    async def _adopt(self, desired: Desired, known: JsonObject, context: RunContext) -> JsonObject:
         """Apply an object that belongs to nobody, and tell what becomes of it."""
-        if _holds_data(wanted):
-            wanted = _without_owner(wanted, context)
-        applied = await self._send(wanted, known, context, force=False)
-        text = f"{wanted.manifest} existed and belonged to nobody: it is managed by us now, and "
-        context.tell("Normal", "ObjectAdopted", text + _fate(wanted))
+        if _holds_data(desired):
+            desired = _without_owner(desired, context)
+        applied = await self._send(desired, known, context, force=False)
+        text = f"{desired.manifest} existed and belonged to nobody: it is managed by us now, and "
+        context.tell("Normal", "ObjectAdopted", text + _fate(desired))
         return applied
 
     async def _send(
         self,
-        wanted: Wanted,
+        desired: Desired,
         known: JsonObject | None,
         context: RunContext,
         *,
         force: bool,
         dry_run: bool = False,
     ) -> JsonObject:
-        target = await self.ownership.shared(wanted, known, context.instance)
+        target = await self.ownership.shared(desired, known, context.instance)
         if known is not None:
             seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
-            if not wanted.resource.namespaced:
-                _check_room(wanted, known, target)
+            if not desired.resource.namespaced:
+                _check_room(desired, known, target)
             target = {**target, "metadata": {**target["metadata"], **seen}}
-        check_wanted(context)
+        check_current(context)
         return await context.client.apply(
-            wanted.resource,
+            desired.resource,
             target,
             field_manager=names.FIELD_MANAGER,
             force=force,
@@ -229,28 +229,28 @@ class Applier:
         )
 
     async def _with_our_fields(
-        self, wanted: Wanted, known: JsonObject, context: RunContext
+        self, desired: Desired, known: JsonObject, context: RunContext
     ) -> JsonObject:
         """Make ours what we or the original wrote in another way, so that it can be dropped."""
         annotations = known["metadata"].get("annotations") or {}
         if not needs_taking_over(written_by(known), annotations):
             return known
-        live = await context.client.get(wanted.resource, wanted.name, namespace=wanted.namespace)
+        live = await context.client.get(desired.resource, desired.name, namespace=desired.namespace)
         if live["metadata"]["uid"] != known["metadata"]["uid"]:
             raise Conflict("the object was replaced meanwhile", status=409)
         # From here on what is written follows this state, which the cache may not have told of.
-        self.observer.read(wanted.resource, live)
-        entries = taken_over(live["metadata"], wanted.resource.api_version)
+        self.observer.read(desired.resource, live)
+        entries = taken_over(live["metadata"], desired.resource.api_version)
         if entries is None:
-            entries = await self._from_last_applied(wanted, live, context)
+            entries = await self._from_last_applied(desired, live, context)
         if entries is None:
             return live
         return await self._patch(
-            wanted, live, context, jsonpatch.add("/metadata/managedFields", entries)
+            desired, live, context, jsonpatch.add("/metadata/managedFields", entries)
         )
 
     async def _from_last_applied(
-        self, wanted: Wanted, live: JsonObject, context: RunContext
+        self, desired: Desired, live: JsonObject, context: RunContext
     ) -> list[JsonObject] | None:
         """Have the API server say which fields are those that the original applied.
 
@@ -262,17 +262,17 @@ class Applier:
             return None
         try:
             planned = await self._send(
-                replace(wanted, target=applied), live, context, force=True, dry_run=True
+                replace(desired, target=applied), live, context, force=True, dry_run=True
             )
         except ApiError as error:
             # What was applied then may be no valid object today; what is dropped now stays.
             why = told(error, applied)
-            log.info("not taken over", extra={"object": str(wanted.manifest), "why": why})
+            log.info("not taken over", extra={"object": str(desired.manifest), "why": why})
             return None
         return with_entry_of(live["metadata"], planned["metadata"])
 
     async def _share(
-        self, wanted: Wanted, known: JsonObject, others: tuple[str, ...], context: RunContext
+        self, desired: Desired, known: JsonObject, others: tuple[str, ...], context: RunContext
     ) -> JsonObject:
         """Apply an object that other Instances apply, too.
 
@@ -280,69 +280,69 @@ class Applier:
         """
         live = known
         if not is_whole(live):
-            live = await context.client.get(wanted.resource, wanted.name)
-            self.observer.read(wanted.resource, live)
+            live = await context.client.get(desired.resource, desired.name)
+            self.observer.read(desired.resource, live)
             if live["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
                 # Whose it is was decided by what the cache had; it may be anybody's by now.
                 raise ObjectChanged
-        same = replace(wanted, target=as_applied_last(wanted.target, live))
+        same = replace(desired, target=as_applied_last(desired.target, live))
         applied = await self._send(same, live, context, force=True)
         if not differs(applied, live):
             return applied
         text = (
-            f"{wanted.manifest} was applied by Instance {_some(others)} with another content: it "
+            f"{desired.manifest} was applied by Instance {_some(others)} with another content: it "
             "is applied as this template has it"
         )
         context.tell("Warning", "ObjectShared", text)
-        return await self._send(wanted, applied, context, force=True)
+        return await self._send(desired, applied, context, force=True)
 
     async def _patch(
-        self, wanted: Wanted, known: JsonObject, context: RunContext, change: JsonObject
+        self, desired: Desired, known: JsonObject, context: RunContext, change: JsonObject
     ) -> JsonObject:
         """Change an object, if it is still as it was seen."""
         version = known["metadata"]["resourceVersion"]
-        check_wanted(context)
-        async with unchanged(version, lambda: self._read_again(wanted, context)):
+        check_current(context)
+        async with unchanged(version, lambda: self._read_again(desired, context)):
             return await context.client.json_patch(
-                wanted.resource,
-                wanted.name,
+                desired.resource,
+                desired.name,
                 [jsonpatch.test("/metadata/resourceVersion", version), change],
-                namespace=wanted.namespace,
+                namespace=desired.namespace,
                 field_manager=names.FIELD_MANAGER,
             )
 
     async def _after_conflict(
-        self, wanted: Wanted, conflict: Conflict, context: RunContext
+        self, desired: Desired, conflict: Conflict, context: RunContext
     ) -> JsonObject | None:
         """Read the object again; refuse if its fields are somebody else's."""
-        live = await self._read_again(wanted, context)
+        live = await self._read_again(desired, context)
         if not conflict.field_managers:
             return live
         if live is not None:
-            claim, _ = await self.ownership.claim(wanted, live, context.instance)
+            claim, _ = await self.ownership.claim(desired, live, context.instance)
         if live is None or claim is Claim.FOREIGN:
-            raise self._refused(wanted, conflict)
+            raise self._refused(desired, conflict)
         return live
 
-    async def _read_again(self, wanted: Wanted, context: RunContext) -> JsonObject | None:
+    async def _read_again(self, desired: Desired, context: RunContext) -> JsonObject | None:
         """Bring what we know of the object up to date."""
         try:
             return await self.observer.body(
-                wanted.resource, wanted.namespace, wanted.name, client=context.client
+                desired.resource, desired.namespace, desired.name, client=context.client
             )
         except (ApiError, ConnectionLost) as error:
-            raise self._refused(wanted, error) from error
+            raise self._refused(desired, error) from error
 
-    def _refused(self, wanted: Wanted, error: Refusal) -> FatalTaskError | TransientTaskError:
-        said = without_secrets(error, wanted.target)
-        text = f"failed to apply {wanted.manifest}: {told(error, wanted.target)}"
+    def _refused(self, desired: Desired, error: Refusal) -> FatalTaskError | TransientTaskError:
+        said = without_secrets(error, desired.target)
+        text = f"failed to apply {desired.manifest}: {told(error, desired.target)}"
         if isinstance(said, Conflict) and said.field_managers:
             fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in said.field_managers.items())
-            text = f"failed to apply {wanted.manifest}: these fields belong to other managers: "
+            text = f"failed to apply {desired.manifest}: these fields belong to other managers: "
             text += fields
         elif isinstance(said, ApiError):
             causes = [(cause.field, cause.message) for cause in said.causes]
-            hint = advice(wanted.resource.kind, said.status, said.message, causes)
+            hint = advice(desired.resource.kind, said.status, said.message, causes)
             text = f"{text}; {hint}" if hint else text
         self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)
@@ -354,7 +354,7 @@ def _some(names: tuple[str, ...]) -> str:
     return f"{named} and {others} others" if others > 0 else named
 
 
-def _check_room(wanted: Wanted, known: JsonObject, target: JsonObject) -> None:
+def _check_room(desired: Desired, known: JsonObject, target: JsonObject) -> None:
     """Refuse for now to share an object whose annotations have no room for another sharer.
 
     Raises:
@@ -364,22 +364,22 @@ def _check_room(wanted: Wanted, known: JsonObject, target: JsonObject) -> None:
     if not sharing or has_room(target, known):
         return
     text = (
-        f"{wanted.manifest} is shared by {sharing} Instances, and its annotations, which name "
+        f"{desired.manifest} is shared by {sharing} Instances, and its annotations, which name "
         "them, may have 256 KiB: it is applied once one of them is deleted; else give it another "
         "name in some of them"
     )
     raise TransientTaskError("TaskApplyError", text)
 
 
-def _holds_data(wanted: Wanted) -> bool:
-    return holds_data(wanted.resource.group, wanted.resource.kind)
+def _holds_data(desired: Desired) -> bool:
+    return holds_data(desired.resource.group, desired.resource.kind)
 
 
-def _without_owner(wanted: Wanted, context: RunContext) -> Wanted:
-    return replace(wanted, target=without_owner(wanted.target, context.instance.metadata.uid))
+def _without_owner(desired: Desired, context: RunContext) -> Desired:
+    return replace(desired, target=without_owner(desired.target, context.instance.metadata.uid))
 
 
-def _fate(adopted: Wanted) -> str:
+def _fate(adopted: Desired) -> str:
     """Return what becomes of an adopted object when its Instance is deleted."""
     resource = adopted.resource
     if resource.namespaced:

@@ -21,7 +21,7 @@ from kudo.objects.dependency_hash import (
 )
 from kudo.tasks import TransientTaskError
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Wanted
+from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.refusals import told
 from kudo_reconciler.objects.run_context import RunContext
 from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
@@ -39,7 +39,7 @@ class DependencyHasher:
 
     observer: Observer
 
-    async def hashed(self, wanted: Sequence[Wanted], context: RunContext) -> list[Wanted]:
+    async def hashed(self, desired: Sequence[Desired], context: RunContext) -> list[Desired]:
         """Return the objects with the hash of what they use, or of their own content.
 
         Raises:
@@ -47,24 +47,24 @@ class DependencyHasher:
             TransientTaskError: a dependency could not be read, or no worker process hash it.
         """
         digests: Digests = {}
-        for one in wanted:
+        for one in desired:
             dependency = _as_dependency(one)
             if dependency is not None:
                 digests[dependency] = await context.digest(one.target, live=False)
-        return [await self._one(one, digests, context) for one in wanted]
+        return [await self._one(one, digests, context) for one in desired]
 
-    async def _one(self, wanted: Wanted, digests: Digests, context: RunContext) -> Wanted:
-        dependency = _as_dependency(wanted)
+    async def _one(self, desired: Desired, digests: Digests, context: RunContext) -> Desired:
+        dependency = _as_dependency(desired)
         if dependency is not None:
-            return replace(wanted, target=_with_content(wanted.target, digests[dependency]))
-        used = dependencies_of(wanted.target)
-        if not used or not wanted.resource.namespaced:
-            return wanted
+            return replace(desired, target=_with_content(desired.target, digests[dependency]))
+        used = dependencies_of(desired.target)
+        if not used or not desired.resource.namespaced:
+            return desired
         for one in used:
             if one not in digests:
                 digests[one] = await self._live(one, context)
         value = dependencies_hash([digests[one] for one in used])
-        return replace(wanted, target=with_dependencies_hash(wanted.target, value))
+        return replace(desired, target=with_dependencies_hash(desired.target, value))
 
     async def _live(self, dependency: Dependency, context: RunContext) -> bytes:
         """Return the digest of what is in the cluster, read past the cache.
@@ -90,10 +90,10 @@ class DependencyHasher:
         return await context.digest(found, live=True)
 
 
-def _as_dependency(wanted: Wanted) -> Dependency | None:
+def _as_dependency(desired: Desired) -> Dependency | None:
     for kind, resource in _RESOURCES.items():
-        if (wanted.resource.group, wanted.resource.kind) == (resource.group, kind):
-            return Dependency(kind, wanted.name)
+        if (desired.resource.group, desired.resource.kind) == (resource.group, kind):
+            return Dependency(kind, desired.name)
     return None
 
 

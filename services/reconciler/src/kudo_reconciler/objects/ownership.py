@@ -30,7 +30,7 @@ _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Desired:
     """An object that is to be applied.
 
     Attributes:
@@ -63,7 +63,7 @@ class Ownership:
     instances: InstanceStore
 
     async def claim(
-        self, wanted: Wanted, known: JsonObject, instance: Instance
+        self, desired: Desired, known: JsonObject, instance: Instance
     ) -> tuple[Claim, tuple[str, ...]]:
         """Return what an existing object is to an Instance, and who shares it.
 
@@ -72,21 +72,21 @@ class Ownership:
             TransientTaskError: an Instance of this name owned it that is gone.
             KubeError: the API server could not be asked for the Instances that share it.
         """
-        _refuse_foreign_controller(wanted, known, instance)
-        if not wanted.resource.namespaced:
+        _refuse_foreign_controller(desired, known, instance)
+        if not desired.resource.namespaced:
             living = frozenset(await self._living(known))
             return claim(known["metadata"], instance, living.__contains__)
         if is_owned(known, instance.metadata.uid):
             return Claim.OURS, ()
-        return (await self._unowned(wanted, known, instance)), ()
+        return (await self._unowned(desired, known, instance)), ()
 
-    async def _unowned(self, wanted: Wanted, known: JsonObject, instance: Instance) -> Claim:
+    async def _unowned(self, desired: Desired, known: JsonObject, instance: Instance) -> Claim:
         """Return what an object without an owner is to an Instance of its namespace.
 
         Raises:
             FatalTaskError: another Instance applies it.
         """
-        if not holds_data(wanted.resource.group, wanted.resource.kind):
+        if not holds_data(desired.resource.group, desired.resource.kind):
             return Claim.FOREIGN
         # All Instances share our field manager: the API server would let one take from another.
         name, metadata = applied_by(known["metadata"], written_by(known)), instance.metadata
@@ -95,27 +95,27 @@ class Ownership:
         if name and await self.at(Key(metadata.namespace, name)) is not None:
             text = f"the object is already applied by another Instance {name}"
             raise FatalTaskError(
-                "TaskEnhancementError", f"failed to apply {wanted.manifest}: {text}"
+                "TaskEnhancementError", f"failed to apply {desired.manifest}: {text}"
             )
         return Claim.FOREIGN
 
     async def shared(
-        self, wanted: Wanted, known: JsonObject | None, instance: Instance
+        self, desired: Desired, known: JsonObject | None, instance: Instance
     ) -> JsonObject:
         """Return the object to send, with the Instances written on it that share it.
 
         Raises:
             KubeError: the API server could not be asked for them.
         """
-        if wanted.resource.namespaced:
-            return wanted.target
-        metadata = wanted.target["metadata"]
+        if desired.resource.namespaced:
+            return desired.target
+        metadata = desired.target["metadata"]
         sharing = shared_by((*await self._living(known), identity(instance)))
         annotations = {
             **(metadata.get("annotations") or {}),
             names.ANNOTATION_SHARED_BY: sharing,
         }
-        return {**wanted.target, "metadata": {**metadata, "annotations": annotations}}
+        return {**desired.target, "metadata": {**metadata, "annotations": annotations}}
 
     async def _living(self, known: JsonObject | None) -> list[InstanceIdentity]:
         """Return the Instances that share an object and exist.
@@ -216,12 +216,12 @@ def is_applied(obj: JsonObject, resource: Resource, instance: Instance) -> bool:
     return applied_by(obj["metadata"], written_by(obj)) == instance.metadata.name
 
 
-def _refuse_foreign_controller(wanted: Wanted, known: JsonObject, instance: Instance) -> None:
+def _refuse_foreign_controller(desired: Desired, known: JsonObject, instance: Instance) -> None:
     controller = controller_of(known)
     if controller is None or controller.get("uid") == instance.metadata.uid:
         return
     kind, name = controller.get("kind"), controller.get("name")
-    text = f"failed to apply {wanted.manifest}: the object is already owned by another "
+    text = f"failed to apply {desired.manifest}: the object is already owned by another "
     if (kind, name) == ("Instance", instance.metadata.name):
         # The garbage collector comes for it: no two Instances of a name live at once.
         text = f"{text}Instance {name} that is gone; it is applied once it has gone as well"

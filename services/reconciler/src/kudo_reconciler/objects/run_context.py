@@ -30,7 +30,7 @@ class RunContext(Protocol):
         """Return the client that acts as whom the Instance's objects are read and written as."""
 
     @property
-    def still_wanted(self) -> Callable[[], bool]:
+    def is_current(self) -> Callable[[], bool]:
         """Return what says whether the run is the one that the Instance wants."""
 
     @property
@@ -54,7 +54,7 @@ class RunContext(Protocol):
         """
 
 
-def check_wanted(context: RunContext) -> None:
+def check_current(context: RunContext) -> None:
     """Raise Superseded if the Instance does not want the run any more."""
-    if not context.still_wanted():
+    if not context.is_current():
         raise Superseded

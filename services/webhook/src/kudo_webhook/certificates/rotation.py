@@ -17,7 +17,7 @@ from kudo_webhook.certificates.configurations import Bundles, Configurations
 from kudo_webhook.certificates.due import authority_due, leaf_due
 from kudo_webhook.certificates.lifetimes import Lifetimes
 from kudo_webhook.certificates.store import PairSecret, Stored
-from kudo_webhook.certificates.trust import trusts, wanted
+from kudo_webhook.certificates.trust import desired, trusts
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class Rotation:
     async def _trust(
         self, authority: Pair, leaf: Stored, bundles: Bundles, began: datetime
     ) -> bool:
-        trusted = wanted(authority, bundles.held, leaf.pair, began, self._lifetimes)
+        trusted = desired(authority, bundles.held, leaf.pair, began, self._lifetimes)
         changed = await self._objects.configurations.trust(trusted, bundles)
         if changed:
             self._on_write("bundle")

@@ -29,7 +29,7 @@ def write_bundle(trusted: Iterable[x509.Certificate]) -> bytes:
     return b"".join(map(pem, ordered))
 
 
-def wanted(
+def desired(
     authority: Pair, held: Trust, leaf: Pair | None, now: datetime, lifetimes: Lifetimes
 ) -> Trust:
     """Return what has to be trusted: the authority, and what it may not yet have replaced.

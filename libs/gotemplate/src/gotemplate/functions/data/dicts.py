@@ -76,15 +76,15 @@ def _ordered(found: Dict | None) -> list[str]:
     return sorted(found or _NIL, key=to_bytes)
 
 
-def pick(found: Dict | None, *wanted: str) -> Dict:
+def pick(found: Dict | None, *expected: str) -> Dict:
     """Give a map of those keys alone."""
     found = found or {}
-    return {key: found[key] for key in wanted if key in found}
+    return {key: found[key] for key in expected if key in found}
 
 
-def omit(found: Dict | None, *unwanted: str) -> Dict:
+def omit(found: Dict | None, *excluded: str) -> Dict:
     """Give a map without those keys."""
-    return {key: value for key, value in (found or _NIL).items() if key not in unwanted}
+    return {key: value for key, value in (found or _NIL).items() if key not in excluded}
 
 
 def dig(*path: object) -> object:
@@ -117,9 +117,9 @@ def _as_text(value: object) -> str:
     raise _conversion(value, "string")
 
 
-def _conversion(value: object, wanted: str) -> FunctionError:
+def _conversion(value: object, expected: str) -> FunctionError:
     got = "nil" if value is None else type_name(value)
-    return FunctionError(f"interface conversion: interface {{}} is {got}, not {wanted}")
+    return FunctionError(f"interface conversion: interface {{}} is {got}, not {expected}")
 
 
 def deep_copy(run: Rendering, value: object) -> object:

@@ -100,10 +100,10 @@ def uniq(run: Rendering, items: object) -> list[object]:
     return list(found.values())
 
 
-def without(run: Rendering, items: object, *unwanted: object) -> list[object]:
+def without(run: Rendering, items: object, *excluded: object) -> list[object]:
     """Give the items that are none of the others."""
     found = items_of(items, "Cannot find without on type")
-    keys = {key(run, value) for value in unwanted}
+    keys = {key(run, value) for value in excluded}
     return [item for item in found if key(run, item) not in keys]
 
 
@@ -111,8 +111,8 @@ def has(run: Rendering, value: object, items: object) -> bool:
     """Tell whether a list has an item; nil has none."""
     if items is None:
         return False
-    wanted = key(run, value)
-    return any(key(run, item) == wanted for item in items_of(items, "Cannot find has on type"))
+    expected = key(run, value)
+    return any(key(run, item) == expected for item in items_of(items, "Cannot find has on type"))
 
 
 def part(items: object, *bounds: object) -> object:

@@ -95,14 +95,14 @@ def b32dec(text: str) -> str:
 
 def _bad_byte32(end: int, padding: bytes) -> int | None:
     """Find the byte Go's decoder stops at: `end` digits were read, the rest is no digit."""
-    last, wanted = end % _GROUP32, -end % _GROUP32
+    last, expected = end % _GROUP32, -end % _GROUP32
     if not padding:
         return end - last if last else None
     if not padding.startswith(b"=") or last < _FEWEST_DIGITS or len(padding) > _GROUP32:
         return end
-    if len(padding) < wanted:
+    if len(padding) < expected:
         return end + len(padding)
-    for position, mark in enumerate(padding[1:wanted]):
+    for position, mark in enumerate(padding[1:expected]):
         if mark != ord("="):
             return end + position
     return None if last in _PADDED else end

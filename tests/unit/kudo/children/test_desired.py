@@ -24,23 +24,23 @@ def task(**spec: str) -> Task:
     return Task.from_wire({"name": "have-db", "kind": "KudoOperator", "spec": fields})
 
 
-def wanted(version: OperatorVersion = VERSION, **spec: Any) -> Child:
+def desired(version: OperatorVersion = VERSION, **spec: Any) -> Child:
     return child_of(task(**spec), PARENT, version, {})
 
 
 def refused(**spec: Any) -> FatalTaskError:
     with pytest.raises(FatalTaskError) as caught:
-        wanted(**spec)
+        desired(**spec)
     return caught.value
 
 
 def test_a_child_is_named_after_its_parent_and_its_operator() -> None:
-    found = wanted()
+    found = desired()
     assert (found.namespace, found.name, found.operator) == ("ns", "shop-db", "db")
 
 
 def test_instance_name_is_taken_as_it_stands() -> None:
-    assert wanted(instanceName="main-db").name == "main-db"
+    assert desired(instanceName="main-db").name == "main-db"
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_instance_name_is_taken_as_it_stands() -> None:
     ],
 )
 def test_the_version_is_named_by_the_fields_of_the_task(spec: dict[str, Any], name: str) -> None:
-    assert wanted(instanceName="x", **spec).version == ("ns", name)
+    assert desired(instanceName="x", **spec).version == ("ns", name)
 
 
 def test_the_version_is_looked_for_beside_that_of_the_parent() -> None:
-    assert wanted(version=ELSEWHERE).version == ("library", "db-0.2.0")
-    assert wanted(version=ELSEWHERE).namespace == "ns"
+    assert desired(version=ELSEWHERE).version == ("library", "db-0.2.0")
+    assert desired(version=ELSEWHERE).namespace == "ns"
 
 
 @pytest.mark.parametrize("name", ["Shop", "a_b", "../x", "-a", "a.", "", "a" * 254])
@@ -104,7 +104,7 @@ def test_what_is_sent_is_what_the_original_sends_and_the_execution() -> None:
 
 
 def test_a_version_in_another_namespace_is_named_with_it_and_no_parameters_are_left_out() -> None:
-    found = wanted(version=ELSEWHERE)
+    found = desired(version=ELSEWHERE)
     sent = manifest(found, PARENT, "run", found.version, {})
     assert sent["spec"] == {"operatorVersion": {"name": "db-0.2.0", "namespace": "library"}}
 
