@@ -135,7 +135,7 @@ def serve(listener: socket.socket, mains: Mapping[str, Main]) -> Main:
                 pid = os.fork()
                 if pid == 0:
                     prepare()
-                    _take_over(request, [listener, connection, *(c for _, c in waiting.values())])
+                    _become(request, [listener, connection, *(c for _, c in waiting.values())])
                     return mains[request["program"]]
                 _send(connection, {"pid": pid})
                 waiting[os.pidfd_open(pid)] = pid, connection
@@ -147,7 +147,7 @@ def serve(listener: socket.socket, mains: Mapping[str, Main]) -> Main:
                 connection.close()
 
 
-def _take_over(request: dict[str, Any], inherited: Sequence[socket.socket]) -> None:
+def _become(request: dict[str, Any], inherited: Sequence[socket.socket]) -> None:
     """Make this process the program of a request: arguments, environment and files."""
     for one in inherited:
         one.close()

@@ -38,13 +38,13 @@ class _Pause:
     Attributes:
         reconciler: Which.
         rule: Which rule did it.
-        taken_over: Set when another reconciler holds the Lease.
+        lease_acquired: Set when another reconciler holds the Lease.
         over: Set when the write, or its answer, may go on its way.
     """
 
     reconciler: str
     rule: Rule
-    taken_over: asyncio.Event = field(default_factory=asyncio.Event)
+    lease_acquired: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -98,7 +98,7 @@ class Strikes:
         """Take note of who holds the Lease."""
         for pause in self._pauses.values():
             if pause.reconciler != reconciler:
-                pause.taken_over.set()
+                pause.lease_acquired.set()
 
     async def plan_ended(self, namespace: str, patience: float) -> bool:
         """Send what was held up until now, and let go of whom was paused.
@@ -106,16 +106,16 @@ class Strikes:
         Returns:
             False if a leader was paused, and nobody took over within `patience` seconds.
         """
-        pause, taken_over = self._pauses.get(namespace), True
+        pause, lease_acquired = self._pauses.get(namespace), True
         if pause is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(pause.taken_over.wait(), patience)
-            taken_over = pause.taken_over.is_set()
+                await asyncio.wait_for(pause.lease_acquired.wait(), patience)
+            lease_acquired = pause.lease_acquired.is_set()
             self._resume(namespace)
         send = self._late.pop(namespace, None)
         if send is not None:
             await send()
-        return taken_over
+        return lease_acquired
 
     def _resume(self, namespace: str) -> None:
         pause = self._pauses.pop(namespace, None)

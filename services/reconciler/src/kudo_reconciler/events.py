@@ -220,7 +220,7 @@ class EventRecorder:
         return True
 
     def _queue_replaced(self, instance: Instance, run: EndedRun) -> None:
-        # A crash may have cost its start event, and nobody takes it over any more. What this
+        # A crash may have cost its start event, and nobody resumes it any more. What this
         # process has written is not sent again.
         self._queue_both(identity(instance), instance.metadata.deleting, run)
 

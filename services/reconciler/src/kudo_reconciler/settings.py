@@ -65,7 +65,7 @@ _OPTIONS = (
     Option(
         "--lease-duration",
         _PREFIX + "LEASE_DURATION",
-        "Seconds without a renewal after which another replica takes over.",
+        "Seconds without a renewal after which another replica becomes the leader.",
         default=15.0,
         type=_some_seconds,
     ),

@@ -1,4 +1,4 @@
-"""Whose fields are whose, before and after they are taken over."""
+"""Field owners before and after the migration of managed fields."""
 
 import json
 from typing import Any
@@ -11,8 +11,8 @@ from kudo.api import JsonObject
 from kudo.names import ANNOTATION_LAST_APPLIED
 from kudo.objects.managed_fields import (
     last_applied,
-    needs_taking_over,
-    taken_over,
+    migrated,
+    needs_migration,
     with_entry_of,
     writers,
 )
@@ -66,8 +66,8 @@ LABELS: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
         pytest.param(metadata(entry("manager", "Apply"), annotations=ORIGINAL), id="applied by it"),
     ],
 )
-def test_there_is_nothing_to_take_over(found: dict[str, Any]) -> None:
-    assert taken_over(found, V1) is None
+def test_there_is_nothing_to_migrate(found: dict[str, Any]) -> None:
+    assert migrated(found, V1) is None
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_there_is_nothing_to_take_over(found: dict[str, Any]) -> None:
     ],
 )
 def test_one_entry_becomes_ours(found: dict[str, Any]) -> None:
-    assert taken_over(found, V1) == [entry("kudo", "Apply", SPEC)]
+    assert migrated(found, V1) == [entry("kudo", "Apply", SPEC)]
 
 
 def test_entries_are_united_and_strangers_stay() -> None:
@@ -93,12 +93,12 @@ def test_entries_are_united_and_strangers_stay() -> None:
         annotations=ORIGINAL,
     )
     union = {"f:spec": {"f:replicas": {}, "f:template": {}}, **LABELS}
-    assert taken_over(found, V1) == [entry("kudo", "Apply", union), other]
+    assert migrated(found, V1) == [entry("kudo", "Apply", union), other]
 
 
-def test_taking_over_leaves_its_argument_alone() -> None:
+def test_migration_leaves_its_argument_alone() -> None:
     first, second = entry("kudo", "Apply", SPEC), entry("kudo", fields={"f:spec": {"f:x": {}}})
-    taken_over(metadata(first, second), V1)
+    migrated(metadata(first, second), V1)
     assert first == entry("kudo", "Apply", SPEC)
     assert second == entry("kudo", fields={"f:spec": {"f:x": {}}})
 
@@ -121,17 +121,17 @@ def leaves(tree: dict[str, Any], path: tuple[str, ...] = ()) -> set[tuple[str, .
 
 
 @given(st.lists(ENTRIES), st.sampled_from([{}, ORIGINAL]))
-def test_no_field_is_lost_and_taking_over_twice_changes_nothing(
+def test_no_field_is_lost_and_a_second_migration_changes_nothing(
     entries: list[dict[str, Any]], annotations: dict[str, str]
 ) -> None:
     found = metadata(*entries, annotations=annotations)
-    result = taken_over(found, V1)
+    result = migrated(found, V1)
     if result is None:
-        assert not needs_taking_over(writers(found), {})
+        assert not needs_migration(writers(found), {})
         return
     before = set().union(*(leaves(one["fieldsV1"]) for one in entries))
     assert set().union(*(leaves(one["fieldsV1"]) for one in result)) == before
-    assert taken_over({**found, "managedFields": result}, V1) is None
+    assert migrated({**found, "managedFields": result}, V1) is None
 
 
 # What the original wrote down

@@ -14,7 +14,7 @@ from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
 from kudo.health import health_of
-from kudo.objects.managed_fields import needs_taking_over
+from kudo.objects.managed_fields import needs_migration
 from kudo.objects.sharing import sharers
 from kudo_reconciler.objects.cached_objects import reduced, written_by
 from kudo_reconciler.objects.observer import Observer
@@ -137,7 +137,7 @@ def test_what_decides_about_an_object_is_kept() -> None:
     assert written_by(kept) == written_by(pod)
     annotations = kept["metadata"]["annotations"]
     assert annotations[names.ANNOTATION_LAST_APPLIED] == ""
-    assert needs_taking_over(written_by(kept), annotations)
+    assert needs_migration(written_by(kept), annotations)
     assert "managedFields" in pod["metadata"]
 
 

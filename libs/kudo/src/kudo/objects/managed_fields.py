@@ -1,4 +1,4 @@
-"""Taking over what another way of writing left: whose fields are whose in `managedFields`.
+"""Migrates `managedFields` to server-side apply, so that an apply owns what we wrote before.
 
 Server-side apply removes a field that the template dropped only if it knows that we applied it. An
 object of KUDO 0.19 carries its fields as an Update of the manager `manager`; one that we created by
@@ -37,7 +37,7 @@ def writers(metadata: Mapping[str, Json]) -> tuple[Writer, ...]:
     return tuple(_shared(_writer(entry)) for entry in _entries(metadata))
 
 
-def needs_taking_over(written_by: Iterable[Writer], annotations: Mapping[str, Json]) -> bool:
+def needs_migration(written_by: Iterable[Writer], annotations: Mapping[str, Json]) -> bool:
     """Return whether we or the original wrote fields in another way than by server-side apply.
 
     Args:
@@ -49,7 +49,7 @@ def needs_taking_over(written_by: Iterable[Writer], annotations: Mapping[str, Js
     )
 
 
-def taken_over(metadata: Mapping[str, Json], api_version: str) -> list[JsonObject] | None:
+def migrated(metadata: Mapping[str, Json], api_version: str) -> list[JsonObject] | None:
     """Return the `managedFields` with our fields in one entry of server-side apply.
 
     Args:

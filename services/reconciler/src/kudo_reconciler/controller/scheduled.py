@@ -1,7 +1,7 @@
-"""A scheduled run, from its take-over to the clear.
+"""A scheduled run, from its start to the clear.
 
-    refuse | take over -> advance -> ... -> finish -> end -> idle
-                              └── cancel ──────┘
+    refuse | start or resume -> advance -> ... -> finish -> end -> idle
+                                    └── cancel ──────┘
 
 The writes that end a run come in this order: terminal status, clear with a uid test, status of the
 idle Instance; the end event is queued before the clear. After a crash between any two of them the
@@ -108,10 +108,10 @@ class Scheduled:
         if memory is None or entry is None:
             if self.context.stopping():
                 return Result("waiting")
-            taken = await self._take_over(key, instance)
-            if isinstance(taken, Result):
-                return taken
-            instance, version = taken
+            started = await self._start_or_resume(key, instance)
+            if isinstance(started, Result):
+                return started
+            instance, version = started
         else:
             # A run keeps the version that it began with.
             version = memory.version
@@ -120,7 +120,7 @@ class Scheduled:
 
     # The beginning
 
-    async def _take_over(
+    async def _start_or_resume(
         self, key: Key, instance: Instance
     ) -> tuple[Instance, OperatorVersion] | Result:
         """Begin to work on a run: read everything live and decide the rules again.
@@ -242,7 +242,7 @@ class Scheduled:
     def _announce(self, key: Key, instance: Instance) -> None:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         memory = self._memories.get(key)
-        # Until its first status is stored, a run may be taken over more than once.
+        # Until its first status is stored, a run may be started more than once.
         announced = memory is not None and memory.is_of(instance, uid)
         if not announced:
             for plan in self._replaced(key, instance).values():

@@ -21,7 +21,7 @@ from kudo.api import JsonObject
 from kudo.api_errors import typed_patch
 from kudo.api_errors.advice import advice
 from kudo.objects.adoption import existed_before, holds_data, without_owner
-from kudo.objects.managed_fields import last_applied, needs_taking_over, taken_over, with_entry_of
+from kudo.objects.managed_fields import last_applied, migrated, needs_migration, with_entry_of
 from kudo.objects.sharing import (
     Claim,
     as_applied_last,
@@ -233,14 +233,14 @@ class Applier:
     ) -> JsonObject:
         """Make ours what we or the original wrote in another way, so that it can be dropped."""
         annotations = known["metadata"].get("annotations") or {}
-        if not needs_taking_over(written_by(known), annotations):
+        if not needs_migration(written_by(known), annotations):
             return known
         live = await context.client.get(desired.resource, desired.name, namespace=desired.namespace)
         if live["metadata"]["uid"] != known["metadata"]["uid"]:
             raise Conflict("the object was replaced meanwhile", status=409)
         # From here on what is written follows this state, which the cache may not have told of.
         self.observer.read(desired.resource, live)
-        entries = taken_over(live["metadata"], desired.resource.api_version)
+        entries = migrated(live["metadata"], desired.resource.api_version)
         if entries is None:
             entries = await self._from_last_applied(desired, live, context)
         if entries is None:
@@ -267,7 +267,9 @@ class Applier:
         except ApiError as error:
             # What was applied then may be no valid object today; what is dropped now stays.
             why = told(error, applied)
-            log.info("not taken over", extra={"object": str(desired.manifest), "why": why})
+            log.info(
+                "managed fields not migrated", extra={"object": str(desired.manifest), "why": why}
+            )
             return None
         return with_entry_of(live["metadata"], planned["metadata"])
 

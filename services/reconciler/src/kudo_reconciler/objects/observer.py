@@ -392,7 +392,7 @@ def _kind(resource: Resource) -> _Kind:
 def _concerned(delta: Delta) -> set[str]:
     """Return the Instances that a change concerns, as `namespace/name`.
 
-    An object that another Instance took over concerns both. Of a cluster-scoped object that has
+    An object that moved to another Instance concerns both. Of a cluster-scoped object that has
     another sharer and is as it was, only that one: hundreds may share it.
     """
     after = set(_instance_of(delta.object))
