@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import orjson
 
+from kubeio.kinds import EVENTS
 from kudo.names import FINALIZER_CLEANUP
-from kudo_reconciler.resources import EVENTS, INSTANCES
+from kudo_reconciler.resources import INSTANCES
 from tests.faults.injection.paths import Target, target_of
 
 Json = dict[str, object]

@@ -1,13 +1,11 @@
-"""Where the kinds that the commands use live in the API."""
+"""Where KUDO's kinds live in the API."""
 
 from kubeio.resource import Resource
-from kudo.names import GROUP, VERSION
+from kudo import names
 
-OPERATORS = Resource(GROUP, VERSION, "Operator", "operators", namespaced=True)
-OPERATOR_VERSIONS = Resource(GROUP, VERSION, "OperatorVersion", "operatorversions", namespaced=True)
-INSTANCES = Resource(GROUP, VERSION, "Instance", "instances", namespaced=True)
-NAMESPACES = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
-EVENTS = Resource("", "v1", "Event", "events", namespaced=True)
+OPERATORS = Resource(*names.OPERATORS)
+OPERATOR_VERSIONS = Resource(*names.OPERATOR_VERSIONS)
+INSTANCES = Resource(*names.INSTANCES)
 
 ALL = (OPERATORS, OPERATOR_VERSIONS, INSTANCES)
 FIELD_MANAGER = "kubectl-kudo"

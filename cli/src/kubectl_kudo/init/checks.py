@@ -11,17 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.kinds import NAMESPACES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.init.cluster import find
 from kubectl_kudo.init.kinds import (
-    ACCOUNTS,
-    BINDINGS,
     CERT_MANAGER,
     CONFIGURATION,
-    DEPLOYMENTS,
     MANAGED_BY,
-    MUTATING,
     RECONCILER,
     WEBHOOK,
     kind_of,
@@ -31,6 +26,13 @@ from kubectl_kudo.init.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, Option
 from kubectl_kudo.init.original import Original
 from kubeio.client import Client
 from kubeio.errors import NotFound
+from kubeio.kinds import (
+    CLUSTER_ROLE_BINDINGS,
+    DEPLOYMENTS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+)
 from kubeio.resource import Resource
 
 _OLDEST: Final = (1, 30)
@@ -171,7 +173,7 @@ async def kept_by_others(client: Client, namespace: str) -> list[str]:
 async def helm_release(client: Client, namespace: str) -> HelmRelease | None:
     """Find a release of the chart, in whatever namespace."""
     for found in (
-        await find(client, MUTATING, CONFIGURATION),
+        await find(client, MUTATING_WEBHOOKS, CONFIGURATION),
         await find(client, DEPLOYMENTS, WEBHOOK, namespace),
     ):
         if found is not None and labels_of(found).get(MANAGED_BY) == "Helm":
@@ -184,7 +186,7 @@ async def helm_release(client: Client, namespace: str) -> HelmRelease | None:
 
 async def elsewhere(client: Client, namespace: str) -> list[str]:
     """Find an installation in another namespace."""
-    binding = await find(client, BINDINGS, WEBHOOK) or {}
+    binding = await find(client, CLUSTER_ROLE_BINDINGS, WEBHOOK) or {}
     others = {subject.get("namespace") for subject in binding.get("subjects") or []} - {namespace}
     return [
         f"KUDO is installed in namespace {other}, and a cluster can have one KUDO only: use "
@@ -224,7 +226,7 @@ async def unusable_namespace(plan: Plan) -> list[str]:
 async def missing_account(plan: Plan) -> list[str]:
     """Find a service account that is the user's and missing."""
     account, namespace = plan.options.service_account, plan.options.namespace
-    if account == DEFAULT_ACCOUNT or await find(plan.client, ACCOUNTS, account, namespace):
+    if account == DEFAULT_ACCOUNT or await find(plan.client, SERVICE_ACCOUNTS, account, namespace):
         return []
     return [
         (

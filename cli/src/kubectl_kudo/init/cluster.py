@@ -7,9 +7,10 @@ from typing import Final
 from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.kinds import FIELD_MANAGER
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.init.kinds import DEPLOYMENTS, OURS, REMOVABLE, STATEFUL_SETS, kind_of, named
+from kubectl_kudo.init.kinds import OURS, REMOVABLE, kind_of, named
 from kubeio.client import Client, Propagation
 from kubeio.errors import ApiError, ConnectionLost, NotFound, ServerError, TooManyRequests
+from kubeio.kinds import DEPLOYMENTS, STATEFUL_SETS
 from kubeio.resource import Resource
 
 _POLL: Final = 0.5

@@ -14,12 +14,13 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.init.checks import REQUIREMENTS, Plan, check, check_rights, old_server
 from kubectl_kudo.init.cluster import apply, find, installed, remove, until
-from kubectl_kudo.init.kinds import CRDS, RECONCILER, WEBHOOK, key_of, kind_of, named
+from kubectl_kudo.init.kinds import RECONCILER, WEBHOOK, key_of, kind_of, named
 from kubectl_kudo.init.manifests import Manifests, read_manifests
 from kubectl_kudo.init.options import Options
 from kubectl_kudo.init.original import Original, find_original, remove_original, stop
 from kubectl_kudo.init.ready import not_working, trouble_of_pods, unavailable
 from kubeio.client import Client
+from kubeio.kinds import CRDS
 
 _AGAIN: Final = "Run the same command again to go on."
 

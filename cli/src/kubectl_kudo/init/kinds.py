@@ -2,39 +2,26 @@
 
 from typing import Final
 
-from kubectl_kudo.core.kinds import NAMESPACES
 from kubectl_kudo.core.output import JsonObject
+from kubeio.kinds import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CONFIG_MAPS,
+    CRDS,
+    DEPLOYMENTS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    NETWORK_POLICIES,
+    POD_DISRUPTION_BUDGETS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    VALIDATING_WEBHOOKS,
+)
 from kubeio.resource import Resource
 
-ADMISSION: Final = "admissionregistration.k8s.io"
 CERT_MANAGER: Final = "cert-manager.io"
-_RBAC: Final = "rbac.authorization.k8s.io"
-
-CRDS = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "CustomResourceDefinition",
-    "customresourcedefinitions",
-    namespaced=False,
-)
-ACCOUNTS = Resource("", "v1", "ServiceAccount", "serviceaccounts", namespaced=True)
-SERVICES = Resource("", "v1", "Service", "services", namespaced=True)
-SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
-PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
-LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
-DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments", namespaced=True)
-STATEFUL_SETS = Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)
-BINDINGS = Resource(_RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
-MUTATING, VALIDATING = (
-    Resource(
-        ADMISSION,
-        "v1",
-        f"{kind}WebhookConfiguration",
-        f"{kind.lower()}webhookconfigurations",
-        False,
-    )
-    for kind in ("Mutating", "Validating")
-)
 
 WEBHOOK: Final = "kudo-webhook"
 RECONCILER: Final = "kudo-reconciler"
@@ -44,13 +31,9 @@ OURS: Final = f"{MANAGED_BY}=kubectl-kudo,app.kubernetes.io/part-of=kudo"
 """Selects what `init` has installed."""
 
 _ALL: Final = (
-    *(CRDS, NAMESPACES, ACCOUNTS, SERVICES, DEPLOYMENTS, BINDINGS, MUTATING, VALIDATING),
-    Resource("", "v1", "ConfigMap", "configmaps", namespaced=True),
-    Resource(_RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False),
-    Resource(_RBAC, "v1", "Role", "roles", namespaced=True),
-    Resource(_RBAC, "v1", "RoleBinding", "rolebindings", namespaced=True),
-    Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", namespaced=True),
-    Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True),
+    *(CRDS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, DEPLOYMENTS, CLUSTER_ROLE_BINDINGS),
+    *(MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, CONFIG_MAPS, CLUSTER_ROLES, ROLES, ROLE_BINDINGS),
+    *(NETWORK_POLICIES, POD_DISRUPTION_BUDGETS),
     Resource(CERT_MANAGER, "v1", "Issuer", "issuers", namespaced=True),
     Resource(CERT_MANAGER, "v1", "Certificate", "certificates", namespaced=True),
 )

@@ -9,10 +9,11 @@ from typing import Any
 import yaml
 
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.init.kinds import MUTATING, RECONCILER, VALIDATING
+from kubectl_kudo.init.kinds import RECONCILER
 from kubectl_kudo.init.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, Options
+from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 
-_CONFIGURATIONS = {MUTATING.kind, VALIDATING.kind}
+_CONFIGURATIONS = {MUTATING_WEBHOOKS.kind, VALIDATING_WEBHOOKS.kind}
 _RIGHTS = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
 

@@ -12,18 +12,18 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import FIELD_MANAGER
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.init.cluster import find, remove, until, until_gone
-from kubectl_kudo.init.kinds import (
-    ACCOUNTS,
-    BINDINGS,
-    MUTATING,
-    SECRETS,
-    SERVICES,
-    STATEFUL_SETS,
-    named,
-)
+from kubectl_kudo.init.kinds import named
 from kubectl_kudo.init.options import DEFAULT_NAMESPACE
 from kubeio.client import Client
 from kubeio.errors import NotFound
+from kubeio.kinds import (
+    CLUSTER_ROLE_BINDINGS,
+    MUTATING_WEBHOOKS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    STATEFUL_SETS,
+)
 
 _MANAGER: Final = "kudo-controller-manager"
 _CONFIGURATION: Final = "kudo-manager-instance-admission-webhook-config"
@@ -45,13 +45,13 @@ class Original:
 
     def __str__(self) -> str:
         manager = f"StatefulSet {self.namespace}/{_MANAGER}" if self.manager else ""
-        configuration = f"{MUTATING.kind} {_CONFIGURATION}" if self.configuration else ""
+        configuration = f"{MUTATING_WEBHOOKS.kind} {_CONFIGURATION}" if self.configuration else ""
         return ", ".join(filter(None, (manager, configuration)))
 
 
 async def find_original(client: Client, namespace: str) -> Original | None:
     """Look where its webhook configuration says, in this and in its usual namespace."""
-    configuration = await find(client, MUTATING, _CONFIGURATION)
+    configuration = await find(client, MUTATING_WEBHOOKS, _CONFIGURATION)
     for place in dict.fromkeys((*_namespaces(configuration), namespace, DEFAULT_NAMESPACE)):
         if await find(client, STATEFUL_SETS, _MANAGER, place) is not None:
             return Original(place, manager=True, configuration=configuration is not None)
@@ -102,12 +102,12 @@ async def remove_original(client: Client, original: Original, seconds: float) ->
     """
     place = original.namespace
     for kind, name in (
-        (MUTATING, _CONFIGURATION),
+        (MUTATING_WEBHOOKS, _CONFIGURATION),
         (STATEFUL_SETS, _MANAGER),
         (SERVICES, f"{_MANAGER}-service"),
         (SECRETS, "kudo-webhook-server-secret"),
-        (BINDINGS, "kudo-manager-rolebinding"),
-        (ACCOUNTS, "kudo-manager"),
+        (CLUSTER_ROLE_BINDINGS, "kudo-manager-rolebinding"),
+        (SERVICE_ACCOUNTS, "kudo-manager"),
     ):
         namespace = place if kind.namespaced else None
         if await remove(client, kind, name, namespace) is not None:

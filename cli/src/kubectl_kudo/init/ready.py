@@ -6,9 +6,10 @@ from kubectl_kudo.core.errors import describe
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.init.cluster import find
-from kubectl_kudo.init.kinds import DEPLOYMENTS, PODS, RECONCILER, WEBHOOK, named
+from kubectl_kudo.init.kinds import RECONCILER, WEBHOOK, named
 from kubeio.client import Client
 from kubeio.errors import ApiError, KubeError
+from kubeio.kinds import DEPLOYMENTS, PODS
 from kudo.names import API_VERSION
 
 _HOOK: Final = "instance-admission.kudo.dev"

@@ -14,20 +14,12 @@ from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.init.checks import kept_by_others
 from kubectl_kudo.init.cluster import StillThere, find, installed, remove, until_gone
-from kubectl_kudo.init.kinds import (
-    CRDS,
-    DEPLOYMENTS,
-    LEASES,
-    RECONCILER,
-    SECRETS,
-    WEBHOOK,
-    kind_of,
-    named,
-)
+from kubectl_kudo.init.kinds import RECONCILER, WEBHOOK, kind_of, named
 from kubectl_kudo.init.manifests import read_crds
 from kubectl_kudo.init.options import Options
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
+from kubeio.kinds import CRDS, DEPLOYMENTS, LEASES, SECRETS
 from kubeio.resource import Resource
 
 _MADE_BY_SERVICES: Final = (

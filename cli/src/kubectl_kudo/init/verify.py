@@ -8,12 +8,13 @@ from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.init.checks import elsewhere, helm_release, other_certificate
 from kubectl_kudo.init.cluster import find_like, until
 from kubectl_kudo.init.install import not_established
-from kubectl_kudo.init.kinds import CRDS, kind_of, named
+from kubectl_kudo.init.kinds import kind_of, named
 from kubectl_kudo.init.manifests import read_manifests
 from kubectl_kudo.init.options import Options
 from kubectl_kudo.init.original import find_original
 from kubectl_kudo.init.ready import not_working
 from kubeio.client import Client
+from kubeio.kinds import CRDS
 
 
 async def verify(client: Client, options: Options, *, wait: bool) -> None:

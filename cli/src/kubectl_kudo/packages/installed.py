@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.kinds import NAMESPACES, OPERATOR_VERSIONS
+from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.packages.contents import Contents
 from kubectl_kudo.packages.install_checks import check_kubernetes
 from kubeio.errors import Forbidden, NotFound
+from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
 from kudo.api import OperatorVersion
 

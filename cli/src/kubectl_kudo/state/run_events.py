@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from kubectl_kudo.core.kinds import EVENTS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubeio.errors import KubeError
+from kubeio.kinds import EVENTS
 
 _END = "PlanFinished"
 """Reason of the event that repeats how the run ended."""

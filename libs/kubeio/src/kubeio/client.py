@@ -23,13 +23,13 @@ from kubeio.decoding.metadata import fault_in, nameless
 from kubeio.decoding.watch import WatchEvent, events
 from kubeio.errors import ConnectionLost, Gone, Malformed
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
+from kubeio.kinds import PODS
 from kubeio.resource import Resource, name_of, namespace_of
 from kubeio.types import Json, JsonObject, Transform
 
 FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
-_PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
 PAGE_CHARACTERS = 8 * 2**20
 """How long a page of a list should be: what the API server and we hold of it at once, and what is
 read anew when it breaks."""
@@ -463,7 +463,7 @@ class Client:
             OutputTooLarge: there was more than `limit` bytes.
         """
         frames = self._http.websocket(
-            _PODS.path(namespace, pod, "exec"),
+            PODS.path(namespace, pod, "exec"),
             query=exec_query(container, command),
             protocols=PROTOCOLS,
             verb="EXEC",

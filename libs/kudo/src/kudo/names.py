@@ -10,6 +10,11 @@ GROUP: Final = "kudo.dev"
 VERSION: Final = "v1beta1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 
+OPERATORS: Final = (GROUP, VERSION, "Operator", "operators", True)
+"""Group, version, kind, plural, and whether it is namespaced: where a kind lives in the API."""
+OPERATOR_VERSIONS: Final = (GROUP, VERSION, "OperatorVersion", "operatorversions", True)
+INSTANCES: Final = (GROUP, VERSION, "Instance", "instances", True)
+
 LABEL_HERITAGE: Final = "heritage"
 HERITAGE: Final = "kudo"
 LABEL_OPERATOR: Final = "kudo.dev/operator"

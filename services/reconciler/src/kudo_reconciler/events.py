@@ -30,6 +30,7 @@ from kubeio.errors import (
     ServerError,
     TooManyRequests,
 )
+from kubeio.kinds import EVENTS
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.dns1123 import MAX_SUBDOMAIN, is_subdomain
@@ -40,7 +41,6 @@ from kudo_reconciler.errors import described
 from kudo_reconciler.event_queue import Event, EventQueue, EventsWritten, Severity, Waiting
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.resources import EVENTS
 from serving.logs import log_context
 
 log = logging.getLogger(__name__)

@@ -1,23 +1,13 @@
-"""The kinds that the reconciler always needs, written down so that no discovery is needed."""
+"""Where the kinds that the reconciler always needs live in the API."""
 
 from typing import Final
 
+from kubeio.kinds import DAEMON_SETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
 from kubeio.resource import Resource
-from kudo.names import GROUP, VERSION
+from kudo import names
 
-INSTANCES: Final = Resource(GROUP, VERSION, "Instance", "instances", namespaced=True)
-OPERATOR_VERSIONS: Final = Resource(
-    GROUP, VERSION, "OperatorVersion", "operatorversions", namespaced=True
-)
-EVENTS: Final = Resource("", "v1", "Event", "events", namespaced=True)
-CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
-SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
+INSTANCES: Final = Resource(*names.INSTANCES)
+OPERATOR_VERSIONS: Final = Resource(*names.OPERATOR_VERSIONS)
 
-READINESS_KINDS: Final = (
-    Resource("apps", "v1", "Deployment", "deployments", namespaced=True),
-    Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True),
-    Resource("apps", "v1", "DaemonSet", "daemonsets", namespaced=True),
-    Resource("apps", "v1", "ReplicaSet", "replicasets", namespaced=True),
-    Resource("", "v1", "Pod", "pods", namespaced=True),
-)
+READINESS_KINDS: Final = (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, REPLICA_SETS, PODS)
 """The kinds whose health makes an idle Instance Ready."""

@@ -11,9 +11,10 @@ import pytest
 from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.errors import Conflict, NotFound
+from kubeio.kinds import PODS
 from kudo.api import JsonObject
 from kudo.names import ANNOTATION_PLAN_UID
-from kudo_reconciler.execution.pipe_pods import PODS, PipePods
+from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from tests.support.apiserver.cluster import MemoryCluster

@@ -15,7 +15,8 @@ from datetime import datetime
 from typing import Protocol
 
 from kubeio.errors import Conflict, Forbidden, KubeError, NotFound
-from kubeio.leader_election.record import LEASES, Record, claimed, released
+from kubeio.kinds import LEASES
+from kubeio.leader_election.record import Record, claimed, released
 from kubeio.leader_election.term import JITTER, LeaseTimes, Term
 from kubeio.resource import Resource
 from kubeio.types import JsonObject

@@ -9,10 +9,7 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from kubeio.resource import Resource
 from kubeio.types import JsonObject
-
-LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
 
 _RELEASED_SECONDS = 1
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubeio.errors import ApiError, ConnectionLost
+from kubeio.kinds import CONFIG_MAPS, PODS, SECRETS
 from kubeio.resource import Resource
 from kudo.api import JsonObject, PipeFile
 from kudo.objects.enrichment import enrich
@@ -31,7 +32,7 @@ from kudo.pipe import (
 )
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.execution.pipe_pods import PODS, PipePods, execution_of, is_deleting
+from kudo_reconciler.execution.pipe_pods import PipePods, execution_of, is_deleting
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
@@ -39,7 +40,6 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired, controller_of, is_applied, is_owned
 from kudo_reconciler.objects.refusals import told
 from kudo_reconciler.objects.run_context import check_current
-from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ from a pod that is not the one that was asked for.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
 from kubeio.exec import ExecResult, OutputTooLarge
-from kubeio.resource import Resource
+from kubeio.kinds import PODS
 from kudo import names
 from kudo.api import Instance, JsonObject, PipeFile
 from kudo.pipe import check_sizes, is_pipe_pod, path_of
@@ -25,7 +24,6 @@ from kudo_reconciler.objects.refusals import told
 
 log = logging.getLogger(__name__)
 
-PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
 _ATTEMPTS = 5
 _STAT_BYTES = 64 * 1024
 _COPY_SECONDS = 120.0

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kubeio.errors import ApiError, ConnectionLost
+from kubeio.kinds import CONFIG_MAPS, SECRETS
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
@@ -24,7 +25,6 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.refusals import told
 from kudo_reconciler.objects.run_context import RunContext
-from kudo_reconciler.resources import CONFIG_MAPS, SECRETS
 
 _RESOURCES: dict[str, Resource] = {
     "ConfigMap": CONFIG_MAPS,
