@@ -18,6 +18,7 @@ from tests.support.informers import reached
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, refuse, stream, until
 
 OURS = {"heritage": "kudo", "kudo.dev/instance": "i"}
+ME, OTHER = Key("ns", "i"), Key("ns", "other")
 TIMING = Timing(backoff=(0.01, 0.02), steady=0.01)
 
 
@@ -82,11 +83,11 @@ async def test_a_list_that_fails_is_retried_beside_and_wakes_whom_it_shows(api: 
     watched: list[Resource] = []
     async with observer(api, woken, on_watched=watched.append, sync_timeout=0.01) as seen:
         assert not await seen.watch(WIDGET)
-        assert not seen.sees(WIDGET, "ns", "a")
+        assert not seen.sees(WIDGET, "ns", "a", ME)
         assert (woken, watched) == ([], [])
         failing.set()
         await until(lambda: watched)
-        assert seen.sees(WIDGET, "ns", "a")
+        assert seen.sees(WIDGET, "ns", "a", ME)
         assert await seen.watch(WIDGET)
     assert woken == [Key("ns", "i")]
     assert watched == [WIDGET]
@@ -209,7 +210,7 @@ async def test_a_kind_is_not_watched_before_the_api_server_accepts_the_watch(
     watched: list[Resource] = []
     async with observer(api, on_watched=watched.append) as seen:
         assert not await seen.watch(WIDGET)
-        assert not seen.sees(WIDGET, "ns", "a")
+        assert not seen.sees(WIDGET, "ns", "a", ME)
     assert watched == []
 
 
@@ -227,7 +228,7 @@ async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -
         await until(lambda: api.watchers)
         api.watch_faults.append(failing)
         api.end_watches()
-        await until(lambda: not seen.sees(WIDGET, "ns", "a"))
+        await until(lambda: not seen.sees(WIDGET, "ns", "a", ME))
         why = seen.why_unwatched(WIDGET)
         assert (
             why
@@ -235,11 +236,8 @@ async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -
         )
         mended = True
         await until(lambda: api.watchers)
-        assert seen.sees(WIDGET, "ns", "a")
+        assert seen.sees(WIDGET, "ns", "a", ME)
         assert seen.why_unwatched(WIDGET) == ""
-
-
-ME, OTHER = Key("ns", "i"), Key("ns", "other")
 
 
 def written(obj: JsonObject, version: int, *, by: str = "kudo", **metadata: Any) -> JsonObject:
@@ -283,7 +281,7 @@ async def test_the_event_of_a_write_that_comes_before_its_answer_wakes_nobody(
         await until(lambda: api.watchers)
         with seen.writing(WIDGET, "ns", "a", ME) as sent:
             created = written(api.put("a", labels=OURS), api.version)
-            await until(lambda: seen.sees(WIDGET, "ns", "a"))
+            await until(lambda: seen.sees(WIDGET, "ns", "a", ME))
             sent.answered(created, after=None)
         assert woken == []
         with seen.writing(WIDGET, "ns", "a", ME) as sent:

@@ -85,6 +85,23 @@ def test_a_delete_removes_what_a_kudo_without_the_annotation_left(label: str) ->
     play(body)
 
 
+def test_a_delete_soon_sees_that_what_a_kudo_without_the_annotation_left_is_gone() -> None:
+    async def body(scene: Scene) -> None:
+        labels = {"heritage": "kudo", "kudo.dev/instance": "i"}
+        await put_role(scene, labels=labels, finalizers=["example.dev/held"])
+        await scene.life.put_version(version(role(), deploy=["delete"]))
+        await scene.life.user.create("i", {})
+        await asyncio.sleep(5)
+        assert scene.entry("i", "deploy")["status"] == "IN_PROGRESS"
+        await scene.admin.merge_patch(ROLES, "role", {"metadata": {"finalizers": None}})
+        assert scene.stored(ROLES, "role") is None
+        # Nothing wakes the Instance: the object does not name it.
+        await asyncio.sleep(10)
+        assert scene.entry("i", "deploy")["status"] == "COMPLETE"
+
+    play(body)
+
+
 def test_a_delete_keeps_what_the_labels_of_an_earlier_kudo_say_is_anothers() -> None:
     async def body(scene: Scene) -> None:
         await put_role(scene, labels={"heritage": "kudo", "kudo.dev/instance": "j"})

@@ -11,6 +11,7 @@ from kudo.objects.sharing import goes_with_instance
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
@@ -148,11 +149,12 @@ class ApplyTask:
 
     def _unseen(self, context: TaskContext) -> list[AppliedObject]:
         """Return what is waited for and could change without our notice."""
+        key = key_of(context.instance)
         return [
             item
             for item in context.memory.applied.get(context.key, ())
             if item.uid not in context.memory.healthy
-            and not self.observer.sees(item.resource, item.namespace, item.name)
+            and not self.observer.sees(item.resource, item.namespace, item.name, key)
         ]
 
 

@@ -19,6 +19,7 @@ from kudo.objects.sharing import is_of_kudo
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, controller_of
 from kudo_reconciler.objects.refusals import task_error, told
@@ -56,12 +57,13 @@ class DeleteTask:
         if not left:
             return TaskResult(done=True)
         message = ", ".join(f"{item} is not gone yet" for item in left)
-        return TaskResult(done=False, message=message, polled=self._unseen(left))
+        return TaskResult(done=False, message=message, polled=self._unseen(left, context))
 
-    def _unseen(self, left: list[AppliedObject]) -> bool:
+    def _unseen(self, left: list[AppliedObject], context: TaskContext) -> bool:
         """Whether the deletion of one would not be noticed: it does not carry our labels, say."""
+        key = key_of(context.instance)
         return any(
-            not self.observer.sees(item.resource, item.namespace, item.name) for item in left
+            not self.observer.sees(item.resource, item.namespace, item.name, key) for item in left
         )
 
     async def _delete_all(self, context: TaskContext) -> tuple[AppliedObject, ...]:

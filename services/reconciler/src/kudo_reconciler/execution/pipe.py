@@ -34,6 +34,7 @@ from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.pipe_pods import PipePods, execution_of, is_deleting
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
@@ -71,7 +72,8 @@ class PipeTask:
         pod, message = await self._pod(context)
         if message:
             name = pod["metadata"]["name"]
-            seen = self.observer.sees(PODS, context.instance.metadata.namespace, name)
+            key = key_of(context.instance)
+            seen = self.observer.sees(PODS, key.namespace, name, key)
             return TaskResult(done=False, message=message, polled=not seen)
         files = context.task.spec.pipe or ()
         check_current(context)

@@ -230,13 +230,18 @@ class Observer:
         self.read(resource, live)
         return live
 
-    def sees(self, resource: Resource, namespace: str | None, name: str) -> bool:
-        """Return whether a change of this object would be noticed at once."""
+    def sees(self, resource: Resource, namespace: str | None, name: str, by: Key) -> bool:
+        """Return whether a change of this object would wake this Instance at once.
+
+        It would not where the object does not name the Instance: a cluster-scoped object that KUDO
+        0.19 left has the label that we watch by, and no annotation of who shares it.
+        """
         informer = self._informer(resource)
         # A watch that cannot be opened is retried with delays that grow.
         if informer is None or informer.error is not None:
             return False
-        return informer.get(namespace, name) is not None
+        found = informer.get(namespace, name)
+        return found is not None and str(by) in _instance_of(found)
 
     def last_state(self, uid: str) -> JsonObject | None:
         """Return how a Job ended that was deleted lately, if it was watched."""
