@@ -19,15 +19,8 @@ from tests.bench.figures import Figure
 from tests.bench.memory import mebibytes, own_memory, pid, reconciler, until
 from tests.bench.reviews import Json
 from tests.bench.world import Call, World, each
-from tests.integration.support import (
-    INSTANCES,
-    NAMESPACES,
-    VERSIONS,
-    new_instance,
-    operator_version,
-    plan,
-    template,
-)
+from tests.support import build
+from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
 
 _NAMESPACE: Final = "deleted"
 _GROUP: Final = "deleted.example.org"
@@ -74,13 +67,13 @@ async def _prepare(client: Client) -> None:
     await client.create(_DEFINITIONS, _definition())
     await client.create(_ROLES, _role())
     await until(partial(_is_served, client))
-    version = operator_version(
+    version = build.operator_version(
         "thing-1",
-        templates={"all.yaml": template(_thing(_OWN))},
-        plans={"deploy": plan({"step": ["all"]})},
+        templates={"all.yaml": build.template(_thing(_OWN))},
+        plans={"deploy": build.plan({"step": ["all"]})},
     )
     await client.create(VERSIONS, version, namespace=_NAMESPACE)
-    await client.create(INSTANCES, new_instance("thing", "thing-1"), namespace=_NAMESPACE)
+    await client.create(INSTANCES, build.instance("thing", "thing-1"), namespace=_NAMESPACE)
 
 
 def _definition() -> Json:

@@ -1,4 +1,4 @@
-"""Hostile tenants: the worst of each figure of `tests.faults.tenants`, on a cluster of its own."""
+"""Hostile tenants: the worst of each figure of `tests.bench.tenants`, on a cluster of its own."""
 
 import asyncio
 from pathlib import Path
@@ -7,7 +7,7 @@ from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import announce
 from tests.bench.figures import Figure
-from tests.faults.tenants_run import run_tenants
+from tests.bench.tenants.run import run_tenants
 
 _CRDS = Path(__file__).resolve().parents[2] / "crds"
 

@@ -17,14 +17,14 @@ from kudo.parameters import RawParameter
 from kudo.rendering import Engine, Variables
 from kudo_reconciler.execution.rendering import Renderer
 from tests.bench.figures import Figure
-from tests.integration.support import config_map, deployment, template
+from tests.support import build
 
 _BATCHES: Final = 20
 _CALLS: Final = 50
 _TARGET: Final = 0.05
-_TEXT: Final = template(
-    deployment("{{ .Name }}-web", replicas="{{int .Params.REPLICAS int}}"),
-    config_map(
+_TEXT: Final = build.template(
+    build.deployment("{{ .Name }}-web", replicas="{{int .Params.REPLICAS int}}"),
+    build.config_map(
         "{{ .Name }}-settings", **{f"setting-{n}": f"{{{{ .Params.P{n} }}}}" for n in range(8)}
     ),
 )

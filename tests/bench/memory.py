@@ -29,7 +29,7 @@ from tests.bench import load, reviews
 from tests.bench.figures import Figure
 from tests.bench.reviews import Json
 from tests.bench.world import Call, World, each, program
-from tests.integration.support import INSTANCES, NAMESPACES, VERSIONS
+from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
 
 _NAMESPACE: Final = "memory"
 _INSTANCES: Final = 1000

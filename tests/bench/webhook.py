@@ -21,7 +21,7 @@ from tests.bench.figures import Figure
 from tests.bench.renewal import Renewal, renew_under_load
 from tests.bench.rounds import Values, cpu_seconds, paired
 from tests.bench.world import Call, World, each, program
-from tests.integration.support import INSTANCES, NAMESPACES, VERSIONS
+from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
 
 _INSTANCES = 1000
 _VERSIONS = 100

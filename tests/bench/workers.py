@@ -11,7 +11,7 @@ import time
 from typing import Final
 
 from tests.bench.figures import Figure
-from tests.unit.workers.conftest import running
+from tests.support.pools import running
 from workers import LimitExceeded, Pool
 
 _BATCHES: Final = 5

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chart.site import Site, new_site
+from tests.support.cluster.site import Site, new_site
 
 
 @pytest.fixture(scope="session")

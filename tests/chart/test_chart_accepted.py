@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from tests.chart.objects import of_set, pods
-from tests.chart.site import Site
 from tests.chart.value_sets import VALUE_SETS
+from tests.support.cluster.site import Site
 from tests.support.gomodules import CERT_MANAGER, PROMETHEUS_OPERATOR, module_folder
 from tools.chart.helm import NAMESPACE
 

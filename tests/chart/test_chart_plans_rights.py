@@ -9,16 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.chart.site import CONFIGURATION_KINDS, KubectlError, Site
-from tests.integration.support import (
-    messages,
-    new_instance,
-    operator_version,
-    plan,
-    status_of,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.cluster.site import CONFIGURATION_KINDS, KubectlError, Site
+from tests.support.cluster.waiting import wait_until
 from tools.chart.helm import CHART, NAMESPACE, Json
 
 pytestmark = pytest.mark.cluster
@@ -98,7 +91,9 @@ def test_an_instance_with_a_cleanup_plan_comes_and_goes(running: Site, namespace
 async def test_a_plan_creates_what_the_role_holds(running: Site, namespace: str, obj: Json) -> None:
     _install(running, namespace, obj)
 
-    await _until(running, namespace, lambda found: status_of(found, "deploy") == "COMPLETE")
+    await _until(
+        running, namespace, lambda found: instances.status_of(found, "deploy") == "COMPLETE"
+    )
 
     assert "allowed" in running.names(obj["kind"], f"--namespace={namespace}")
 
@@ -158,9 +153,11 @@ async def test_a_plan_cannot_create_what_the_role_does_not_hold(
 ) -> None:
     _install(running, namespace, obj)
 
-    found = await _until(running, namespace, lambda found: says in messages(found, "deploy"))
+    found = await _until(
+        running, namespace, lambda found: says in instances.messages(found, "deploy")
+    )
 
-    assert status_of(found, "deploy") != "COMPLETE"
+    assert instances.status_of(found, "deploy") != "COMPLETE"
     assert "forbidden" not in running.names(obj["kind"], f"--namespace={namespace}")
 
 
@@ -173,11 +170,15 @@ async def test_a_labelled_role_lets_the_waiting_plan_go_on(running: Site, namesp
     }
     _install(running, namespace, quota)
     refused = 'resource "resourcequotas"'
-    waiting = await _until(running, namespace, lambda i: refused in messages(i, "deploy"))
-    assert "grant KUDO's reconciler the right to get resourcequotas" in messages(waiting, "deploy")
+    waiting = await _until(running, namespace, lambda i: refused in instances.messages(i, "deploy"))
+    assert "grant KUDO's reconciler the right to get resourcequotas" in instances.messages(
+        waiting, "deploy"
+    )
 
     running.apply(_labelled_role("resourcequotas"))
-    await _until(running, namespace, lambda found: status_of(found, "deploy") == "COMPLETE")
+    await _until(
+        running, namespace, lambda found: instances.status_of(found, "deploy") == "COMPLETE"
+    )
 
     running.kubectl("delete", "clusterrole", "more-for-plans")
 
@@ -220,7 +221,9 @@ async def test_bookkeeping_of_the_reconciler_passes_a_dead_webhook_and_users_cha
     running: Site, namespace: str
 ) -> None:
     _install(running, namespace, _config_map("some"))
-    await _until(running, namespace, lambda found: status_of(found, "deploy") == "COMPLETE")
+    await _until(
+        running, namespace, lambda found: instances.status_of(found, "deploy") == "COMPLETE"
+    )
     change = '--patch={"spec":{"planExecution":{"planName":"deploy","uid":"x"}}}'
     patch = ("patch", "instances.kudo.dev", "it", "--type=merge", change, "--dry-run=server")
     where = f"--namespace={namespace}"
@@ -245,10 +248,10 @@ _NOBODY = "https://127.0.0.1:1/nobody"
 
 
 def _install(site: Site, namespace: str, obj: Json) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "op-0.1.0",
-        templates={"object.yaml": template(obj)},
-        plans={"deploy": plan({"apply": ["object"]})},
+        templates={"object.yaml": build.template(obj)},
+        plans={"deploy": build.plan({"apply": ["object"]})},
     )
     operator = {
         "apiVersion": "kudo.dev/v1beta1",
@@ -256,7 +259,7 @@ def _install(site: Site, namespace: str, obj: Json) -> None:
         "metadata": {"name": "op"},
         "spec": {},
     }
-    for one in (operator, version, new_instance("it", "op-0.1.0")):
+    for one in (operator, version, build.instance("it", "op-0.1.0")):
         site.kubectl("create", "--filename=-", f"--namespace={namespace}", text=json.dumps(one))
 
 

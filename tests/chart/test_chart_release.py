@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from kudo_cluster.installation import Service
-from tests.chart.site import (
+from tests.support.cluster.initialising import BUILT_IN, init
+from tests.support.cluster.site import (
     CONFIGURATION,
     CONFIGURATION_KINDS,
     CRDS,
@@ -22,7 +23,6 @@ from tests.chart.site import (
     Site,
     wait_until,
 )
-from tests.integration.cli.initialising import BUILT_IN, init
 from tools.chart.helm import CHART, NAMESPACE, HelmError, Json, helm
 
 pytestmark = pytest.mark.cluster

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kudo_cluster.installation import Service
-from tests.chart.site import CONFIGURATION, Site
+from tests.support.cluster.site import CONFIGURATION, Site
 from tools.chart.helm import CHART, NAMESPACE, HelmError, Json
 
 pytestmark = pytest.mark.cluster

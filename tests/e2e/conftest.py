@@ -11,9 +11,10 @@ import pytest
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import default, silent
-from tests.integration.cluster.kubectl import Kubectl, new_namespace
-from tests.integration.support import World, client_of
-from tests.integration.support import new_namespace as new_user_namespace
+from tests.support.cluster.clients import client_of
+from tests.support.cluster.clients import new_namespace as new_user_namespace
+from tests.support.cluster.kubectl import Kubectl, new_namespace
+from tests.support.cluster.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT_LEASE = ["--lease-duration=3", "--lease-renew-deadline=2", "--lease-retry=0.5"]

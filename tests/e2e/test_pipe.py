@@ -8,18 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.lifecycle.helpers import until_event
-from tests.integration.support import (
-    CONFIG_MAPS,
-    Json,
-    World,
-    messages,
-    new_instance,
-    operator_version,
-    plan,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.events import until_event
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WAIT = ("--wait", "--wait-time", "120s")
@@ -52,13 +47,13 @@ def generator(script: str) -> str:
 async def install(world: World, script: str, *files: str) -> None:
     """Create an Instance that copies files, each into a ConfigMap with the file's name as key."""
     entries = [{"file": f"/out/{name}", "kind": "ConfigMap", "key": name} for name in files]
-    version = operator_version(
+    version = build.operator_version(
         "v",
         templates={"pod.yaml": generator(script)},
         tasks=[{"name": "pipe", "kind": "Pipe", "spec": {"pod": "pod.yaml", "pipe": entries}}],
-        plans={"deploy": plan({"make": ["pipe"]})},
+        plans={"deploy": build.plan({"make": ["pipe"]})},
     )
-    done = await world.apply(version, new_instance("i", "v"))
+    done = await world.apply(version, build.instance("i", "v"))
     assert done.code == 0, done.output
 
 
@@ -154,14 +149,14 @@ async def test_a_byte_more_than_a_mebibyte_ends_the_plan(world: World, inside: K
     await install(world, "echo a > /out/a; head -c 1048577 /dev/zero > /out/big", "a", "big")
     failed = await world.until_failed("i")
     text = "pipe file /out/big size 1048577 exceeds maximum file size of 1048576 bytes"
-    assert text in messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
     assert await world.find(CONFIG_MAPS, f"{PREFIX}.a") is None
     await wait_until(partial(no_pods, inside), lambda: "the pipe pod to be gone")
 
 
 async def test_a_file_that_was_not_made_ends_the_plan(world: World, inside: Kubectl) -> None:
     await install(world, "echo a > /out/a; ln -s a /out/link; mkdir /out/folder", "a", "none")
-    message = messages(await world.until_failed("i"), "deploy")
+    message = instances.messages(await world.until_failed("i"), "deploy")
     assert "stat ended with exit code 1: stat: can't stat '/out/none': No such file" in message
     await wait_until(partial(no_pods, inside), lambda: "the pipe pod to be gone")
 
@@ -170,7 +165,7 @@ async def test_an_init_container_that_fails_is_started_again(world: World) -> No
     script = "echo >> /out/tries; test $(wc -l < /out/tries) = 2 || exit 3"
     await install(world, script, "tries")
     text = "init container gen ended with exit code 3 (Error)"
-    await world.until("i", lambda i: text in messages(i, "deploy"), text)
+    await world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
     await world.until_complete("i")
     assert await content(world, "tries") == b"\n\n"
 
@@ -213,7 +208,7 @@ async def test_a_reconciler_that_dies_between_copy_and_artifact_uses_the_same_po
     inside.wait(counted, "resourcequota/few")
     let_go(inside)
     text = f"failed to apply ConfigMap {PREFIX}.a"
-    await world.until("i", lambda i: text in messages(i, "deploy"), text)
+    await world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
     made = inside("exec", POD, "--container=waiter", "--", "cat", "/out/a")
     world.installation.reconciler.kill()
     inside("delete", "quota", "few")

@@ -10,7 +10,7 @@ from pathlib import Path
 from kudo_cluster import Cluster
 from kudo_cluster.programs import images
 from tests.e2e.objects import container, job, pod, server, service
-from tests.integration.cluster.kubectl import Kubectl
+from tests.support.cluster.kubectl import Kubectl
 
 _PATIENCE = 60.0
 _POLL = 0.1

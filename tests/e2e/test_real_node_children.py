@@ -4,17 +4,13 @@ import urllib.request
 from pathlib import Path
 
 from tests.e2e.objects import job, server
-from tests.integration.children.family import CHILD, child, install, parent, until_runs
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import (
-    INSTANCES,
-    Json,
-    World,
-    config_map,
-    messages,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster import children
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 PACKAGE = Path(__file__).resolve().parents[2] / "examples" / "parent-child"
 WAIT = ("--wait", "--wait-time", "120s")
@@ -68,24 +64,29 @@ async def test_a_tree_of_operators_serves_what_is_handed_down(
 
 async def test_a_container_that_fails_in_a_child_fails_the_parent(world: World) -> None:
     failing: Json = job("failing", ["sh", "-c", "exit 3"])
-    await install(world, parent(), child(settings=template(failing)))
+    await children.install(
+        world, children.parent(), children.child(settings=build.template(failing))
+    )
 
     failed = await world.until_failed("i")
 
-    assert f"instance {world.namespace}/{CHILD} plan deploy ended with FATAL_ERROR: " in messages(
-        failed, "deploy"
+    assert (
+        f"instance {world.namespace}/{children.CHILD} plan deploy ended with FATAL_ERROR: "
+        in instances.messages(failed, "deploy")
     )
-    assert 'job "failing" has failed terminally' in messages(failed, "deploy")
+    assert 'job "failing" has failed terminally' in instances.messages(failed, "deploy")
 
 
 async def test_what_is_changed_by_hand_in_a_child_is_put_back(world: World) -> None:
-    size = config_map("{{ .Name }}", size="{{ .Params.SIZE }}")
+    size = build.config_map("{{ .Name }}", size="{{ .Params.SIZE }}")
     slow = server("slow", "hello")
     slow["spec"]["containers"][0]["readinessProbe"]["initialDelaySeconds"] = 8
-    await install(world, parent(), child(settings=template(size, slow)))
-    await until_runs(world, CHILD)
+    await children.install(
+        world, children.parent(), children.child(settings=build.template(size, slow))
+    )
+    await children.until_runs(world, children.CHILD)
 
-    await world.patch(CHILD, {"parameters": {"SIZE": "by hand"}})
+    await world.patch(children.CHILD, {"parameters": {"SIZE": "by hand"}})
     await world.until_complete("i")
 
-    assert (await world.instance(CHILD))["spec"]["parameters"] == {"SIZE": "1"}
+    assert (await world.instance(children.CHILD))["spec"]["parameters"] == {"SIZE": "1"}

@@ -4,8 +4,10 @@ import urllib.request
 from functools import partial
 from pathlib import Path
 
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import DEPLOYMENTS, World, wait_until
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import DEPLOYMENTS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WAIT = ("--wait", "--wait-time", "120s")

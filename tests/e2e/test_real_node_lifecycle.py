@@ -19,7 +19,7 @@ from kudo_cluster.processes.process import Process, wait_until_gone
 from kudo_cluster.progress import silent
 from kudo_cluster.state import State
 from tests.e2e.objects import pod
-from tests.integration.cluster.kubectl import Kubectl, new_namespace
+from tests.support.cluster.kubectl import Kubectl, new_namespace
 
 _PATIENCE = 60.0
 _MEMORY = {"name": "memory", "emptyDir": {"medium": "Memory"}}

@@ -17,11 +17,11 @@ from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import announce
 from tests.bench.figures import table
+from tests.bench.tenants.run import run_tenants
 from tests.faults.cells.campaign import Campaign
 from tests.faults.cells.matrix import GROUPS, Sample, choice_lines, full, matrix_lines, part
 from tests.faults.steps import Steps
 from tests.faults.steps_table import figures
-from tests.faults.tenants_run import run_tenants
 
 _FAMILIES = ("tenants", "steps", "matrix")
 _ROOT = Path(__file__).resolve().parents[2]

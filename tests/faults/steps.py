@@ -22,18 +22,11 @@ from tests.faults.injection.faults import Fault, Requests, Rules
 from tests.faults.injection.proxy import Proxy
 from tests.faults.injection.reconcilers import LEASE_OPTIONS, Reconcilers
 from tests.faults.injection.strikes import Strikes
-from tests.integration.support import (
-    INSTANCES,
-    NAMESPACES,
-    Json,
-    World,
-    entry,
-    messages,
-    new_instance,
-    status_of,
-    steps,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES, NAMESPACES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 from tests.support.hostile import VERSION
 
 _PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
@@ -135,7 +128,7 @@ class Steps:
         say("steps: cancelling")
         with self._struck(_COPIES, Fault.HANG):
             copy = await self._cancels(
-                versions.copying(), lambda i: "copying" in messages(i, "deploy")
+                versions.copying(), lambda i: "copying" in instances.messages(i, "deploy")
             )
         render = await self._cancels(versions.rendering(), _began)
         with self._struck(_SLOW, Fault.HANG):
@@ -162,8 +155,10 @@ class Steps:
         """Deploy a ConfigMap; return how long it takes."""
         name = f"plain-{next(self._numbers)}"
         began = time.monotonic()
-        await world.apply(new_instance(name, "plain-1"))
-        await world.until(name, lambda i: status_of(i, "deploy") == "COMPLETE", "a deploy")
+        await world.apply(build.instance(name, "plain-1"))
+        await world.until(
+            name, lambda i: instances.status_of(i, "deploy") == "COMPLETE", "a deploy"
+        )
         taken = time.monotonic() - began
         await world.until_idle(name)
         return taken
@@ -202,7 +197,7 @@ class Steps:
             await world.apply(versions.applying(versions.CLAIM))
         async with asyncio.TaskGroup() as group:
             for world, name in made:
-                group.create_task(_install(world, new_instance(name, VERSION)))
+                group.create_task(_install(world, build.instance(name, VERSION)))
         taken = await self._deploys(plain)
         for world, name in made:
             found = await world.instance(name)
@@ -214,7 +209,7 @@ class Steps:
 
     async def _sibling(self) -> list[float]:
         world = await self._world()
-        await world.apply(versions.gated(), new_instance("i", VERSION))
+        await world.apply(versions.gated(), build.instance("i", VERSION))
         await _until_pod(world, 0)
         await asyncio.sleep(_FAILING_SECONDS)
         taken = []
@@ -224,7 +219,7 @@ class Steps:
             await _until_pod(world, number + 1)
             taken.append(time.monotonic() - began)
         found = await world.instance("i")
-        assert steps(found, "deploy")["phase1.bad"] == "ERROR", found
+        assert instances.steps(found, "deploy")["phase1.bad"] == "ERROR", found
         await _delete(world, "i")
         return taken
 
@@ -245,15 +240,19 @@ class Steps:
     async def _cancel(self, version: Json, begun: Callable[[Json], bool]) -> float:
         """Cancel a run once it is at what takes long; return how long that takes."""
         world = await self._world()
-        await world.apply(version, new_instance("i", VERSION))
+        await world.apply(version, build.instance("i", VERSION))
         await world.until("i", begun, "a run that takes long")
         began = time.monotonic()
         await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
         ended = await world.until(
-            "i", lambda i: status_of(i, "deploy") in {"COMPLETE", "FATAL_ERROR"}, "the end"
+            "i",
+            lambda i: instances.status_of(i, "deploy") in {"COMPLETE", "FATAL_ERROR"},
+            "the end",
         )
         taken = time.monotonic() - began
-        assert "COMPLETE" not in steps(ended, "deploy").values(), entry(ended, "deploy")
+        assert "COMPLETE" not in instances.steps(ended, "deploy").values(), instances.entry(
+            ended, "deploy"
+        )
         return taken
 
     async def _world(self) -> World:
@@ -282,7 +281,7 @@ async def _until_pod(world: World, number: int) -> None:
 
 def _began(instance: Json) -> bool:
     """Whether the run is on record and has not ended."""
-    return status_of(instance, "deploy") == "IN_PROGRESS"
+    return instances.status_of(instance, "deploy") == "IN_PROGRESS"
 
 
 def _value(text: str, name: str) -> float:

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from tests.integration.support import Json, config_map, operator_version, plan, template
+from tests.support import build
+from tests.support.build import Json
 from tests.support.hostile import HEAD, VERSION, parallel
 
 GATES: Final = 6
@@ -32,16 +33,18 @@ CLAIM: Final = {
 
 
 def plain() -> Json:
-    return operator_version(
+    return build.operator_version(
         "plain-1",
-        templates={"all.yaml": template(config_map("{{ .Name }}", a="b"))},
-        plans={"deploy": plan({"step": ["all"]})},
+        templates={"all.yaml": build.template(build.config_map("{{ .Name }}", a="b"))},
+        plans={"deploy": build.plan({"step": ["all"]})},
     )
 
 
 def applying(obj: Json) -> Json:
-    return operator_version(
-        VERSION, templates={"t.yaml": template(obj)}, plans={"deploy": plan({"step": ["t"]})}
+    return build.operator_version(
+        VERSION,
+        templates={"t.yaml": build.template(obj)},
+        plans={"deploy": build.plan({"step": ["t"]})},
     )
 
 
@@ -68,11 +71,11 @@ def copying() -> Json:
     }
     file = {"file": "/out/a", "kind": "ConfigMap", "key": "a"}
     pipe = {"name": "pipe", "kind": "Pipe", "spec": {"pod": "pod.yaml", "pipe": [file]}}
-    return operator_version(
+    return build.operator_version(
         VERSION,
-        templates={"pod.yaml": template(pod)},
+        templates={"pod.yaml": build.template(pod)},
         tasks=[pipe],
-        plans={"deploy": plan({"make": ["pipe"]})},
+        plans={"deploy": build.plan({"make": ["pipe"]})},
     )
 
 
@@ -80,12 +83,14 @@ def gated() -> Json:
     """Return a version with a failing step beside serial ones, each of which waits for a pod."""
     names = [f"gate-{number}" for number in range(GATES)]
     bad = {"name": "bad", "kind": "Dummy", "spec": {"wantErr": True}}
-    return operator_version(
+    return build.operator_version(
         VERSION,
-        templates={f"{name}.yaml": template(_pod(name)) for name in names},
+        templates={f"{name}.yaml": build.template(_pod(name)) for name in names},
         tasks=[bad, *(_apply(name) for name in names)],
         plans={
-            "deploy": plan({"bad": ["bad"]}, {name: [name] for name in names}, strategy="parallel")
+            "deploy": build.plan(
+                {"bad": ["bad"]}, {name: [name] for name in names}, strategy="parallel"
+            )
         },
     )
 

@@ -13,7 +13,8 @@ from kubeio.connection.config import load_config
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.processes.supervision import Supervision
-from tests.integration.support import World, client_of, new_namespace
+from tests.support.cluster.clients import client_of, new_namespace
+from tests.support.cluster.world import World
 from tests.support.prefork import Prefork
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,14 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from tests.integration.support import (
-    Json,
-    deployment,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-)
+from tests.support import build
+from tests.support.build import Json
 
 HEAD: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 _KIB: Final = 1024
@@ -98,17 +92,17 @@ def version(text: str = _PLAIN, **changed: Any) -> Json:
     """Return an OperatorVersion that applies one template."""
     fields: dict[str, Any] = {
         "templates": {"t.yaml": text},
-        "plans": {"deploy": plan({"step": ["task"]})},
+        "plans": {"deploy": build.plan({"step": ["task"]})},
         "tasks": [_task("task", "t.yaml")],
     }
-    return operator_version(VERSION, **{**fields, **changed})
+    return build.operator_version(VERSION, **{**fields, **changed})
 
 
 def parallel(text: str, count: int = 8) -> Json:
     """Return an OperatorVersion whose plan renders a template of its own in each parallel step."""
     names = [f"t{number}.yaml" for number in range(count)]
     steps = {f"step-{number}": [f"task-{number}"] for number in range(count)}
-    deploy = plan(steps)
+    deploy = build.plan(steps)
     deploy["phases"][0]["strategy"] = "parallel"
     return version(
         templates={name: f"{text}\n# {name}" for name in names},
@@ -122,7 +116,7 @@ def _task(name: str, *resources: str) -> Json:
 
 
 def _instance(parameters: Mapping[str, Any] | None = None) -> Callable[[int], Json]:
-    made = new_instance(INSTANCE, VERSION)
+    made = build.instance(INSTANCE, VERSION)
     made["spec"]["parameters"] = dict(parameters or {})
     return lambda _: made
 
@@ -152,14 +146,14 @@ def _defaults() -> Iterator[Input]:
 
     yield denied("151 arrays", _arrays(*[aliases(4) + f" # {n}" for n in range(151)]), "400000")
     yield denied("151 definitions of one", _arrays(aliases(6)) * 151, "A0", "400000")
-    deep = parameter("M", "{a: " * 4000, immutable=True, **{"value-type": "map"})
+    deep = build.parameter("M", "{a: " * 4000, immutable=True, **{"value-type": "map"})
     yield denied("one deep map", [deep], "nested deeper than 100 levels")
 
 
 def _values() -> Iterator[Input]:
     kind = "large values"
-    array = parameter("A", required=False, **{"value-type": "array"})
-    arrays = [parameter(f"A{n}", required=False, **{"value-type": "array"}) for n in range(6)]
+    array = build.parameter("A", required=False, **{"value-type": "array"})
+    arrays = [build.parameter(f"A{n}", required=False, **{"value-type": "array"}) for n in range(6)]
     full = "[" + "0," * (127 * _KIB) + "]"
 
     def values(number: int) -> Json:
@@ -186,8 +180,8 @@ def _toggles() -> Iterator[Input]:
               "spec": {"parameter": "ON", "resources": ["t.yaml"]}}  # fmt: skip
 
     def toggled(*parameters: Json) -> Json:
-        on = parameter("ON", "true")
-        return version(tasks=[toggle], parameters=[on, parameter("GO", "1"), *parameters])
+        on = build.parameter("ON", "true")
+        return version(tasks=[toggle], parameters=[on, build.parameter("GO", "1"), *parameters])
 
     def case(name: str, hostile: Json, end: End, *says: str) -> Input:
         benign = {**hostile, "default": "[]" if hostile.get("value-type") == "array" else "{}"}
@@ -196,12 +190,12 @@ def _toggles() -> Iterator[Input]:
         return Input(kind, name, toggled(hostile), changed, end, says, before)
 
     hard = aliases(3, 10) + " " * 54_000
-    yield case("an array of 55 KB, right", parameter("A", hard, **{"value-type": "array"}),
+    yield case("an array of 55 KB, right", build.parameter("A", hard, **{"value-type": "array"}),
                End.DONE)  # fmt: skip
     yield case("an array that is aliases",
-               parameter("A", aliases(6) + " " * 54_000, **{"value-type": "array"}),
+               build.parameter("A", aliases(6) + " " * 54_000, **{"value-type": "array"}),
                End.FAILED, "A", "400000", _SMALLER)  # fmt: skip
-    yield case("a map that is deep", parameter("A", "{a: " * 13_000, **{"value-type": "map"}),
+    yield case("a map that is deep", build.parameter("A", "{a: " * 13_000, **{"value-type": "map"}),
                End.FAILED, "A", "nested deeper than 100 levels", _SMALLER)  # fmt: skip
 
 
@@ -297,7 +291,7 @@ def _digests() -> Iterator[Input]:
                     )  # fmt: skip
     # Deployments that read a ConfigMap are annotated with a digest of its content.
     content = "".join(f"  k{n}: |\n    " + json.dumps([[0]] * 60) + "\n" for n in range(1500))
-    reader = deployment("reader")
+    reader = build.deployment("reader")
     pod = reader["spec"]["template"]["spec"]
     pod["containers"][0]["envFrom"] = [{"configMapRef": {"name": "a"}}]
     yield Input(kind, "a digest of 500 KB of YAML, right",
@@ -315,11 +309,11 @@ def _shapes() -> Iterator[Input]:
     empty: list[Json] = [{}] * 400_000
     yield Input(kind, "1.2 MB of {} parameters", version(parameters=empty), _instance(),
                 End.UNSTORED, ("spec.parameters", "2000"))  # fmt: skip
-    step = plan({"step": ["task"]})
+    step = build.plan({"step": ["task"]})
     yield Input(kind, "4,000 plans", version(plans={"deploy": step} | {
         f"p{n}": step for n in range(4000)}), _instance(),
         End.UNSTORED, ("spec.plans", "200"))  # fmt: skip
-    many = [parameter(f"P{n}", "x" * 400) for n in range(2000)]
+    many = [build.parameter(f"P{n}", "x" * 400) for n in range(2000)]
     yield Input(kind, "1 MB of 2,000 parameters, right", version(parameters=many), _instance(),
                 End.DONE)  # fmt: skip
     steps = [{"name": f"s{n}", "tasks": ["task"]} for n in range(500)]

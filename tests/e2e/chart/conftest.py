@@ -14,10 +14,11 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import default
-from tests.chart.site import Site, new_site
 from tests.e2e.chart.release import USUAL, Release
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import World, client_of, new_namespace
+from tests.support.cluster.clients import client_of, new_namespace
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.site import Site, new_site
+from tests.support.cluster.world import World
 from tools.chart.helm import NAMESPACE
 from tools.images.version import ROOT
 

@@ -18,8 +18,8 @@ import yaml
 
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.processes.process import wait_until_gone
-from tests.chart.site import Site, wait_until
-from tests.integration.support import Json
+from tests.support.build import Json
+from tests.support.cluster.site import Site, wait_until
 from tools.chart.helm import render
 
 _ANNOTATION = "prometheus.io/"

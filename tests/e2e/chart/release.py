@@ -7,9 +7,9 @@ from typing import Literal
 
 import yaml
 
-from tests.chart.site import Site, wait_until
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import Json
+from tests.support.build import Json
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.site import Site, wait_until
 from tools.chart.helm import NAMESPACE, RELEASE, helm
 
 Component = Literal["webhook", "reconciler"]

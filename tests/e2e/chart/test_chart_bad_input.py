@@ -8,7 +8,10 @@ import pytest
 
 from tests.e2e.chart.plans import WRITTEN, apply, written
 from tests.e2e.chart.release import USUAL, Release
-from tests.integration.support import Json, World, new_instance, wait_until
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 from tools.chart.helm import NAMESPACE
 
 _SECRET = "own-certificate"
@@ -97,11 +100,11 @@ async def test_a_missing_and_then_unreadable_certificate_is_named_and_loaded_onc
     assert "there is none to serve with" in lines[0]
 
     # The pods that were there before have answered all the while.
-    await apply(world, written(), new_instance("before", WRITTEN))
+    await apply(world, written(), build.instance("before", WRITTEN))
     release.kubectl.apply(secret(certificate))
     release.wait_available("webhook")
     await world.until_complete("before")
-    await until_applied(world, new_instance("after", WRITTEN))
+    await until_applied(world, build.instance("after", WRITTEN))
     await world.until_complete("after")
 
 
@@ -115,9 +118,9 @@ async def test_an_authority_that_cannot_be_read_is_named_in_the_log(
     assert "cannot start" in line
 
     # The pods that were there before have answered all the while.
-    await apply(world, written(), new_instance("before", WRITTEN))
+    await apply(world, written(), build.instance("before", WRITTEN))
     release.upgrade(provided(certificate["ca.crt"]))
-    await until_applied(world, new_instance("i", WRITTEN))
+    await until_applied(world, build.instance("i", WRITTEN))
     await world.until_complete("i")
 
 
@@ -144,5 +147,5 @@ async def test_a_right_that_the_webhook_lacks_is_named_and_certificates_are_kept
 
     release.kubectl.apply(binding)
     release.wait_available("webhook")
-    await apply(world, written(), new_instance("i", WRITTEN))
+    await apply(world, written(), build.instance("i", WRITTEN))
     await world.until_complete("i")

@@ -9,16 +9,14 @@ import pytest
 from cryptography import x509
 
 from kubeio.client import Client
-from tests.chart.site import CONFIGURATION_KINDS
 from tests.e2e.chart.plans import WRITTEN, apply, written
 from tests.e2e.chart.release import USUAL, Release
-from tests.integration.registration import CONFIGURATION
-from tests.integration.support import (
-    World,
-    wait_until,
-)
-from tests.integration.webhook.writers import until_written, writing
 from tests.support.cert_manager import cert_manager, install_crds, renew
+from tests.support.cluster.registration import CONFIGURATION
+from tests.support.cluster.site import CONFIGURATION_KINDS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
+from tests.support.cluster.writers import until_written, writing
 from tools.chart.helm import NAMESPACE
 
 _LEAF, _AUTHORITY = "kudo-webhook-tls", "kudo-webhook-ca"

@@ -6,8 +6,9 @@ import pytest
 
 from tests.e2e.chart.conftest import IMAGES
 from tests.e2e.chart.release import COMPONENTS, Release
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import INSTANCES, World
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.world import World
 from tools.images.measure import measure
 from tools.images.version import ROOT
 

@@ -2,20 +2,12 @@
 
 from tests.e2e.chart.plans import apply, gated, hold, let_go
 from tests.e2e.chart.release import COMPONENTS, Release
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.lifecycle.helpers import ends_of
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    JOBS,
-    World,
-    config_map,
-    new_instance,
-    operator_version,
-    plan,
-    template,
-    wait_until,
-)
+from tests.support import build
+from tests.support.cluster.events import ends_of
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, JOBS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 from tools.chart.helm import NAMESPACE
 
 _ADDRESS = f"https://kudo-webhook.{NAMESPACE}.svc:443/mutate-kudo-dev-v1beta1-instance"
@@ -24,10 +16,13 @@ _CHANGE = '--patch={"spec":{"parameters":{"SIZE":"1"}}}'
 
 def leaving() -> dict[str, object]:
     """Return an OperatorVersion whose cleanup plan leaves a trace outside of what is deleted."""
-    return operator_version(
+    return build.operator_version(
         "leaving",
-        templates={"c.yaml": template(config_map("c")), "bye.yaml": template(config_map("bye"))},
-        plans={"deploy": plan({"c": ["c"]}), "cleanup": plan({"bye": ["bye"]})},
+        templates={
+            "c.yaml": build.template(build.config_map("c")),
+            "bye.yaml": build.template(build.config_map("bye")),
+        },
+        plans={"deploy": build.plan({"c": ["c"]}), "cleanup": build.plan({"bye": ["bye"]})},
     )
 
 
@@ -43,7 +38,7 @@ async def without_pods(release: Release, component: str) -> None:
 async def test_without_a_webhook_plans_go_on_and_only_changes_of_users_are_refused(
     world: World, inside: Kubectl, release: Release
 ) -> None:
-    await apply(world, leaving(), new_instance("leaver", "leaving"))
+    await apply(world, leaving(), build.instance("leaver", "leaving"))
     await world.until_complete("leaver")
     await hold(world, inside, gated())
     release.scale("webhook", 0)
@@ -94,7 +89,7 @@ async def until_refused(world: World, name: str, change: str) -> None:
 async def test_a_webhook_that_cannot_be_reached_is_named_and_found_again(
     world: World, release: Release
 ) -> None:
-    await apply(world, leaving(), new_instance("i", "leaving"))
+    await apply(world, leaving(), build.instance("i", "leaving"))
     await world.until_complete("i")
     change = '--patch={"spec":{"planExecution":{"planName":"deploy"}}}'
     port = '--patch=[{"op":"replace","path":"/spec/ports/0/targetPort","value":%s}]'

@@ -3,18 +3,10 @@
 from tests.e2e.chart.plans import apply
 from tests.e2e.chart.release import Release
 from tests.e2e.objects import container, job
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import (
-    Json,
-    World,
-    config_map,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.world import World
 
 _GRANT = "limits-for-kudo"
 
@@ -51,19 +43,19 @@ async def test_a_changed_config_map_restarts_the_pods_that_read_it_and_no_others
     world: World, inside: Kubectl
 ) -> None:
     templates = {
-        f"{name}.yaml": template(
-            config_map(f"settings-{name}", value=f"{{{{ .Params.{name.upper()} }}}}"),
+        f"{name}.yaml": build.template(
+            build.config_map(f"settings-{name}", value=f"{{{{ .Params.{name.upper()} }}}}"),
             reader(name, f"settings-{name}"),
         )
         for name in ("first", "second")
     }
-    version = operator_version(
+    version = build.operator_version(
         "readers",
         templates=templates,
-        parameters=[parameter("FIRST", "1"), parameter("SECOND", "1")],
-        plans={"deploy": plan({"first": ["first"], "second": ["second"]})},
+        parameters=[build.parameter("FIRST", "1"), build.parameter("SECOND", "1")],
+        plans={"deploy": build.plan({"first": ["first"], "second": ["second"]})},
     )
-    await apply(world, version, new_instance("i", "readers"))
+    await apply(world, version, build.instance("i", "readers"))
     await world.until_complete("i")
     before = started(inside)
 
@@ -79,14 +71,16 @@ async def test_a_changed_config_map_restarts_the_pods_that_read_it_and_no_others
 
 async def test_a_job_that_fails_ends_the_plan_and_its_text_says_which(world: World) -> None:
     failing = job("failing", ["sh", "-c", "exit 3"])
-    version = operator_version(
-        "failing", templates={"job.yaml": template(failing)}, plans={"deploy": plan({"j": ["job"]})}
+    version = build.operator_version(
+        "failing",
+        templates={"job.yaml": build.template(failing)},
+        plans={"deploy": build.plan({"j": ["job"]})},
     )
-    await apply(world, version, new_instance("i", "failing"))
+    await apply(world, version, build.instance("i", "failing"))
 
     failed = await world.until_failed("i")
 
-    assert 'job "failing" has failed terminally' in messages(failed, "deploy")
+    assert 'job "failing" has failed terminally' in instances.messages(failed, "deploy")
 
 
 async def test_a_plan_that_lacks_a_right_says_which_and_goes_on_once_it_is_granted(
@@ -98,13 +92,15 @@ async def test_a_plan_that_lacks_a_right_says_which_and_goes_on_once_it_is_grant
         "metadata": {"name": "limits"},
         "spec": {"limits": []},
     }
-    version = operator_version(
-        "limits", templates={"l.yaml": template(limits)}, plans={"deploy": plan({"l": ["l"]})}
+    version = build.operator_version(
+        "limits",
+        templates={"l.yaml": build.template(limits)},
+        plans={"deploy": build.plan({"l": ["l"]})},
     )
-    await apply(world, version, new_instance("i", "limits"))
+    await apply(world, version, build.instance("i", "limits"))
     said = "limitranges"
 
-    await world.until("i", lambda i: said in messages(i, "deploy"), "the missing right")
+    await world.until("i", lambda i: said in instances.messages(i, "deploy"), "the missing right")
     release.kubectl.apply(granted())
     try:
         await world.until_complete("i")

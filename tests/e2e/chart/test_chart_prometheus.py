@@ -8,21 +8,16 @@ from collections.abc import Iterator
 import pytest
 
 from kubeio.errors import ApiError
-from tests.chart.site import Site
 from tests.e2e.chart.plans import WRITTEN, apply, gated, hold, written
 from tests.e2e.chart.prometheus import Prometheus, prometheus
 from tests.e2e.chart.release import COMPONENTS, Release
 from tests.e2e.objects import job
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import (
-    World,
-    new_instance,
-    operator_version,
-    plan,
-    template,
-    wait_until,
-)
-from tests.integration.webhook.writers import writing
+from tests.support import build
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.site import Site
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
+from tests.support.cluster.writers import writing
 from tools.chart.helm import CHART
 
 _METRIC = re.compile(r"\bkudo_[a-z_]+")
@@ -59,12 +54,12 @@ async def until_all_scraped(scraping: Prometheus, release: Release) -> None:
 
 async def eventful(world: World, inside: Kubectl) -> None:
     """Have what panels and alerts speak of: a plan that fails, one that runs, a refused change."""
-    failing = operator_version(
+    failing = build.operator_version(
         "failing",
-        templates={"job.yaml": template(job("failing", ["sh", "-c", "exit 3"]))},
-        plans={"deploy": plan({"j": ["job"]})},
+        templates={"job.yaml": build.template(job("failing", ["sh", "-c", "exit 3"]))},
+        plans={"deploy": build.plan({"j": ["job"]})},
     )
-    await apply(world, failing, new_instance("failed", "failing"))
+    await apply(world, failing, build.instance("failed", "failing"))
     await world.until_failed("failed")
     await hold(world, inside, gated())
     with pytest.raises(ApiError):

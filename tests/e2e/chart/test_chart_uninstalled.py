@@ -2,15 +2,13 @@
 
 import asyncio
 
-from tests.chart.site import CONFIGURATION_KINDS, CRDS
 from tests.e2e.chart.plans import WRITTEN, apply, written
 from tests.e2e.chart.release import Release
-from tests.integration.support import (
-    CONFIG_MAPS,
-    World,
-    wait_until,
-)
-from tests.integration.webhook.writers import until_written, writing
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.site import CONFIGURATION_KINDS, CRDS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
+from tests.support.cluster.writers import until_written, writing
 from tools.chart.helm import NAMESPACE
 
 _OURS = "--selector=app.kubernetes.io/name=kudo"

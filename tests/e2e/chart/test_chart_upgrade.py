@@ -6,13 +6,11 @@ from contextlib import asynccontextmanager
 
 from tests.e2e.chart.plans import WRITTEN, apply, gated, hold, let_go, written
 from tests.e2e.chart.release import COMPONENTS, USUAL, Release
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.support import (
-    Json,
-    World,
-    wait_until,
-)
-from tests.integration.webhook.writers import Writer, until_written, writing
+from tests.support.build import Json
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
+from tests.support.cluster.writers import Writer, until_written, writing
 
 _LEAF, _AUTHORITY = "kudo-webhook-certificate", "kudo-webhook-certificate-ca"
 _WRITERS = 3

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chart.site import Site, wait_until
 from tests.e2e.chart.plans import WRITTEN, apply, written
 from tests.e2e.chart.release import USUAL, Release
-from tests.integration.cli.initialising import BUILT_IN, init
-from tests.integration.support import World, new_instance
+from tests.support import build
+from tests.support.cluster.initialising import BUILT_IN, init
+from tests.support.cluster.site import Site, wait_until
+from tests.support.cluster.world import World
 from tools.chart.helm import NAMESPACE
 
 _WAIT = ("--wait", "--timeout=180s")
@@ -32,7 +33,7 @@ async def test_what_the_plugin_installs_works_is_verified_and_goes_again(
     verified = init(empty, BUILT_IN, "--verify")
     assert verified.code == 0, verified.output
 
-    await apply(world, written(), new_instance("i", WRITTEN))
+    await apply(world, written(), build.instance("i", WRITTEN))
     await world.until_complete("i")
 
     removed = init(empty, "--uninstall", "--yes")

@@ -22,7 +22,9 @@ from tests.faults.cells.view import View, run_uid
 from tests.faults.injection.faults import WATCHES, Rule, Rules
 from tests.faults.injection.reconcilers import WATCH_SILENCE
 from tests.faults.injection.strikes import Strikes
-from tests.integration.support import EVENTS, NAMESPACES, Json, entry, idle, ready
+from tests.support import instances
+from tests.support.build import Json
+from tests.support.cluster.resources import EVENTS, NAMESPACES
 
 PLAN_SECONDS = 180.0
 """More than a run takes that is hit by the crashes of all lives, one after another."""
@@ -112,7 +114,7 @@ class Life:
 
     async def _until_end_event(self, stage: Stage) -> None:
         """Wait for the end event, which is written beside the plan, or for a while."""
-        uid = entry(self.shared.view.last(self.namespace), stage.plan).get("uid")
+        uid = instances.entry(self.shared.view.last(self.namespace), stage.plan).get("uid")
         deadline = _now() + self.shared.settle_seconds
         while _now() < deadline:
             names = [event["metadata"]["name"] for event in await self._events()]
@@ -125,9 +127,9 @@ class Life:
         now = view.instance(self.namespace)
         if now is None:
             return stage.plan == "cleanup"
-        known = entry(now, stage.plan)
+        known = instances.entry(now, stage.plan)
         terminal = known.get("status") in {"COMPLETE", "FATAL_ERROR"}
-        return idle(now) and terminal and known.get("uid") != before
+        return instances.idle(now) and terminal and known.get("uid") != before
 
     async def _calm(self) -> None:
         """Wait until Kubernetes has done what follows from the plan, too."""
@@ -157,12 +159,12 @@ class Life:
 
         def is_ready() -> bool:
             now = view.instance(self.namespace)
-            return now is None or ready(now).get("status") == "True"
+            return now is None or instances.ready(now).get("status") == "True"
 
         await view.until(self.namespace, is_ready, self.shared.settle_seconds)
 
     async def _outcome(self, stage: Stage, began: "_Began", state: State) -> Outcome:
-        run = entry(self.shared.view.last(self.namespace), stage.plan)
+        run = instances.entry(self.shared.view.last(self.namespace), stage.plan)
         uid = str(run.get("uid") or "")
         new = [e for e in await self._events() if e["metadata"]["uid"] not in began.events]
         return Outcome(

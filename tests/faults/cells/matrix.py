@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Final
 
 from tests.faults.injection.faults import KILLS, LEADERS, NETWORK, REFUSALS, WATCH, WATCHES, Fault
-from tests.integration.support import DEPLOYMENTS, INSTANCES, JOBS, VERSIONS
+from tests.support.cluster.resources import DEPLOYMENTS, INSTANCES, JOBS, VERSIONS
 
 _SHOWN = 5
 _FIRST = (

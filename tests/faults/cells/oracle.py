@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from kubeio.resource import Resource
 from kudo.names import ANNOTATION_PLAN_UID, LABEL_INSTANCE
-from tests.integration.support import (
+from tests.support.build import Json
+from tests.support.cluster.resources import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     INSTANCES,
     JOBS,
     OPERATORS,
     VERSIONS,
-    Json,
 )
 
 STATE = (

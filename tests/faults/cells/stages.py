@@ -13,7 +13,8 @@ from pathlib import Path
 
 from kubeio.client import Client
 from kudo.packages import read_package, to_objects
-from tests.integration.support import INSTANCES, OPERATORS, VERSIONS, Json
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES, OPERATORS, VERSIONS
 
 _EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 _BOOK, _PAPER = "book", "paper"

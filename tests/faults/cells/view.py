@@ -14,7 +14,9 @@ from kubeio.cache.informer import Informer
 from kubeio.cache.store import Delta
 from kubeio.client import Client
 from tests.faults.cells.oracle import execution_of
-from tests.integration.support import INSTANCES, JOBS, Json, entry, scheduled
+from tests.support import instances
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES, JOBS
 
 
 @dataclass
@@ -90,7 +92,7 @@ class View:
 
 def run_uid(instance: Json, plan: str) -> str:
     """Return the uid of the run of a plan that is scheduled, or else was last."""
-    now = scheduled(instance)
+    now = instances.scheduled(instance)
     if now.get("planName") == plan:
         return str(now.get("uid") or "")
-    return str(entry(instance, plan).get("uid") or "")
+    return str(instances.entry(instance, plan).get("uid") or "")

@@ -15,9 +15,9 @@ import pytest
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from tests.integration.acting.acting_reconciler import ACCOUNT
-from tests.integration.cluster.kubectl import Kubectl
 from tests.integration.pipe.conftest import exec_port, pipes, running_kubelet
-from tests.integration.support import World
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.world import World
 
 __all__ = ["exec_port", "pipes", "running_kubelet"]
 

@@ -9,25 +9,12 @@ import pytest
 
 from tests.integration.acting.acting_reconciler import ACCOUNT
 from tests.integration.acting.conftest import until_allowed
-from tests.integration.cluster.kubectl import Kubectl
-from tests.integration.lifecycle.helpers import task
 from tests.integration.pipe.pipes import Pipes, decoded, entry_of
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    INSTANCES,
-    Json,
-    World,
-    config_map,
-    deployment,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    status_of,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, INSTANCES
+from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 
@@ -39,12 +26,14 @@ SECRET: Json = {
     "metadata": {"name": "{{ .Name }}-secret"},
     "stringData": {"size": "{{ .Params.SIZE }}"},
 }
-CHILD = operator_version(
+CHILD = build.operator_version(
     "child-0.1.0",
     operator="child",
-    templates={"a.yaml": template(config_map("{{ .Name }}", size="{{ .Params.SIZE }}"))},
-    plans={"deploy": plan({"a": ["a"]})},
-    parameters=[parameter("SIZE", "0")],
+    templates={
+        "a.yaml": build.template(build.config_map("{{ .Name }}", size="{{ .Params.SIZE }}"))
+    },
+    plans={"deploy": build.plan({"a": ["a"]})},
+    parameters=[build.parameter("SIZE", "0")],
 )
 HAVE = {"package": "child", "operatorVersion": "0.1.0"}
 
@@ -73,7 +62,7 @@ def powerful(admin_kubectl: Kubectl) -> Iterator[Kubectl]:
 def using(name: str, config: str, secret: str) -> Json:
     """Return a Deployment whose pods restart when one of the two changes."""
     # Longer than the reconciler trusts its caches: meanwhile it reads what it applied.
-    made = deployment(name, ready_delay="3s")
+    made = build.deployment(name, ready_delay="3s")
     made["spec"]["template"]["spec"]["volumes"] = [
         {"name": "config", "configMap": {"name": config}},
         {"name": "secret", "secret": {"secretName": secret}},
@@ -83,14 +72,14 @@ def using(name: str, config: str, secret: str) -> Json:
 
 def one_task(name: str, kind: str, templates: dict[str, str], **spec: object) -> list[Json]:
     """Return an Instance whose deploy plan has this one task, and its OperatorVersion."""
-    version = operator_version(
+    version = build.operator_version(
         f"v-{name}",
         templates=templates,
-        tasks=[task("it", kind, **spec)],
-        plans={"deploy": plan({"it": ["it"]})},
-        parameters=[parameter("SIZE", "1")],
+        tasks=[build.task("it", kind, **spec)],
+        plans={"deploy": build.plan({"it": ["it"]})},
+        parameters=[build.parameter("SIZE", "1")],
     )
-    return [version, new_instance(name, f"v-{name}")]
+    return [version, build.instance(name, f"v-{name}")]
 
 
 def forbidden(world: World) -> float:
@@ -107,7 +96,7 @@ async def install(world: World, *objects: Json) -> None:
 
 async def until_says(world: World, name: str, text: str) -> Json:
     """Wait until the plan of an Instance says something."""
-    return await world.until(name, lambda seen: text in messages(seen, "deploy"), text)
+    return await world.until(name, lambda seen: text in instances.messages(seen, "deploy"), text)
 
 
 async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
@@ -116,13 +105,13 @@ async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
     grant(admin_kubectl, "*", "configmaps")
     grant(admin_kubectl, "update", OWNER)
     admin_kubectl("create", "secret", "generic", "old-secret")
-    text = template(config_map("{{ .Name }}-config"))
+    text = build.template(build.config_map("{{ .Name }}-config"))
     await install(world, *one_task("does", "Apply", {"a.yaml": text}, resources=["a.yaml"]))
     await world.until_complete("does")
 
-    secret = {"a.yaml": template(SECRET)}
-    old = {"a.yaml": template({**SECRET, "metadata": {"name": "old-secret"}})}
-    pod = {"a.yaml": template({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})}
+    secret = {"a.yaml": build.template(SECRET)}
+    old = {"a.yaml": build.template({**SECRET, "metadata": {"name": "old-secret"}})}
+    pod = {"a.yaml": build.template({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})}
     files = [entry_of("/out/a", "a")]
     await install(world, CHILD)
     await install(world, *one_task("applies", "Apply", secret, resources=["a.yaml"]))
@@ -138,14 +127,14 @@ async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
     }.items():
         says = f'User "{account}" cannot get resource "{resource}"'
         seen = await until_says(world, name, says)
-        assert status_of(seen, "deploy") != "COMPLETE"
+        assert instances.status_of(seen, "deploy") != "COMPLETE"
     admin_kubectl("get", "secret", "old-secret")
     assert forbidden(world) > 0
 
 
 def everything(priority: str) -> Json:
     """Return an OperatorVersion whose deploy plan sends every kind of request."""
-    config = config_map("{{ .Name }}-config", size="{{ .Params.SIZE }}")
+    config = build.config_map("{{ .Name }}-config", size="{{ .Params.SIZE }}")
     run = using("{{ .Name }}-run", "{{ .Name }}-config", "{{ .Name }}-secret")
     shared = {
         "apiVersion": "scheduling.k8s.io/v1",
@@ -154,26 +143,28 @@ def everything(priority: str) -> Json:
         "description": "{{ .Name }}",
         "value": 1,
     }
-    return operator_version(
+    return build.operator_version(
         "everything-1",
         templates={
-            "data.yaml": template(config, SECRET),
-            "run.yaml": template(run),
-            "shared.yaml": template(shared),
-            "old.yaml": template(config_map("old")),
+            "data.yaml": build.template(config, SECRET),
+            "run.yaml": build.template(run),
+            "shared.yaml": build.template(shared),
+            "old.yaml": build.template(build.config_map("old")),
             "child.yaml": "SIZE: '{{ .Params.SIZE }}'",
         },
         tasks=[
-            task("data", "Apply", "data.yaml"),
-            task("run", "Apply", "run.yaml"),
-            task("shared", "Apply", "shared.yaml"),
-            task("clean", "Delete", "old.yaml"),
-            task("have", "KudoOperator", **HAVE, parameterFile="child.yaml"),
+            build.task("data", "Apply", "data.yaml"),
+            build.task("run", "Apply", "run.yaml"),
+            build.task("shared", "Apply", "shared.yaml"),
+            build.task("clean", "Delete", "old.yaml"),
+            build.task("have", "KudoOperator", **HAVE, parameterFile="child.yaml"),
         ],
         plans={
-            "deploy": plan(*({name: [name]} for name in ("data", "run", "shared", "clean", "have")))
+            "deploy": build.plan(
+                *({name: [name]} for name in ("data", "run", "shared", "clean", "have"))
+            )
         },
-        parameters=[parameter("SIZE", "1")],
+        parameters=[build.parameter("SIZE", "1")],
     )
 
 
@@ -183,13 +174,13 @@ async def test_every_request_of_a_plan_goes_out_as_the_account(
     before_all = forbidden(world)
     powerful("create", "configmap", "old")
     priority = f"shared-{world.namespace}"
-    await install(world, CHILD, everything(priority), new_instance("i", "everything-1"))
+    await install(world, CHILD, everything(priority), build.instance("i", "everything-1"))
     await world.until_complete("i")
     assert await world.find(CONFIG_MAPS, "old") is None
     before = await world.get(DEPLOYMENTS, "i-run")
 
     # What KUDO 0.19 would have left: our fields are taken over before the next apply.
-    old = config_map("i-config", size="1", more="x")
+    old = build.config_map("i-config", size="1", more="x")
     applied = json.dumps({**old, "metadata": {"name": "i-config", "namespace": world.namespace}})
     note = f"kudo.dev/last-applied-configuration={applied}"
     powerful("annotate", "configmap", "i-config", note)
@@ -201,7 +192,7 @@ async def test_every_request_of_a_plan_goes_out_as_the_account(
     assert after["spec"]["template"] != before["spec"]["template"]
 
     # Another Instance applies the same cluster-scoped object, with another content.
-    await install(world, new_instance("j", "everything-1"))
+    await install(world, build.instance("j", "everything-1"))
     await world.until_complete("j")
     assert powerful.get("priorityclass", priority)["description"] == "j"
     assert (await world.get(INSTANCES, "j-child"))["spec"]["parameters"] == {"SIZE": "1"}

@@ -7,22 +7,13 @@ from typing import Any
 import pytest
 
 from kubeio.resource import Resource
-from tests.integration.lifecycle.helpers import as_admin, event_text, task
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin
+from tests.support.cluster.events import event_text
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 HASH = "kudo.dev/dependencies-hash"
 CONTENT = "kudo.dev/dependency-content"
@@ -34,13 +25,13 @@ NOTHING_USED = "4ae71336e44bf9bf79d2752e234818a5"
 def version(
     parts: dict[str, str], deploy: dict[str, list[str]], *parameters: Json, **plans: Json
 ) -> Json:
-    return operator_version(
-        "v", templates=parts, plans={"deploy": plan(deploy), **plans}, parameters=parameters
+    return build.operator_version(
+        "v", templates=parts, plans={"deploy": build.plan(deploy), **plans}, parameters=parameters
     )
 
 
 async def install(world: World, of: Json, **parameters: str) -> None:
-    done = await world.apply(of, new_instance("i", "v", **parameters))
+    done = await world.apply(of, build.instance("i", "v", **parameters))
     assert done.code == 0, done.output
     await world.until_complete("i")
 
@@ -62,7 +53,7 @@ def uid_of(instance: Json, name: str) -> str:
 
 
 def using(name: str, **volume: Any) -> Json:
-    made = deployment(name)
+    made = build.deployment(name)
     made["spec"]["template"]["spec"]["volumes"] = [{"name": "used", **volume}]
     return made
 
@@ -77,16 +68,18 @@ async def hash_of(world: World, name: str) -> str:
 
 async def test_a_changed_config_map_restarts_exactly_the_pods_that_use_it(world: World) -> None:
     parts = {
-        "used.yaml": template(config_map("used", a="{{ .Params.A }}")),
-        "other.yaml": template(config_map("other", b="{{ .Params.B }}")),
-        "apps.yaml": template(
+        "used.yaml": build.template(build.config_map("used", a="{{ .Params.A }}")),
+        "other.yaml": build.template(build.config_map("other", b="{{ .Params.B }}")),
+        "apps.yaml": build.template(
             using("uses", configMap={"name": "used"}),
             using("uses-other", configMap={"name": "other"}),
-            deployment("uses-none"),
+            build.deployment("uses-none"),
         ),
     }
     steps = {"files": ["used", "other"], "apps": ["apps"]}
-    await install(world, version(parts, steps, parameter("A", "1"), parameter("B", "1")))
+    await install(
+        world, version(parts, steps, build.parameter("A", "1"), build.parameter("B", "1"))
+    )
     names = ["uses", "uses-other", "uses-none"]
     before = {name: await world.get(DEPLOYMENTS, name) for name in names}
     assert await hash_of(world, "uses-none") == ""
@@ -100,11 +93,11 @@ async def test_a_changed_config_map_restarts_exactly_the_pods_that_use_it(world:
 
 async def test_the_hash_is_the_same_from_the_task_and_from_the_cluster(world: World) -> None:
     parts = {
-        "files.yaml": template(config_map("used", a="1")),
-        "together.yaml": template(
-            config_map("used", a="1"), using("a", configMap={"name": "used"})
+        "files.yaml": build.template(build.config_map("used", a="1")),
+        "together.yaml": build.template(
+            build.config_map("used", a="1"), using("a", configMap={"name": "used"})
         ),
-        "apart.yaml": template(using("b", configMap={"name": "used"})),
+        "apart.yaml": build.template(using("b", configMap={"name": "used"})),
     }
     await install(world, version(parts, {"one": ["together"], "two": ["apart"]}))
 
@@ -115,10 +108,10 @@ async def test_the_hash_is_the_same_from_the_task_and_from_the_cluster(world: Wo
 
 async def test_an_edit_by_hand_restarts_nothing(world: World) -> None:
     parts = {
-        "files.yaml": template(config_map("used", a="1")),
-        "apps.yaml": template(using("a", configMap={"name": "used"})),
+        "files.yaml": build.template(build.config_map("used", a="1")),
+        "apps.yaml": build.template(using("a", configMap={"name": "used"})),
     }
-    of = version(parts, {"one": ["files"], "two": ["apps"]}, again=plan({"two": ["apps"]}))
+    of = version(parts, {"one": ["files"], "two": ["apps"]}, again=build.plan({"two": ["apps"]}))
     await install(world, of)
     before = await hash_of(world, "a")
     patch = '{"data":{"a":"edited"}}'
@@ -131,8 +124,8 @@ async def test_an_edit_by_hand_restarts_nothing(world: World) -> None:
 
 
 async def test_what_a_user_made_counts_with_its_content(world: World) -> None:
-    parts = {"apps.yaml": template(using("a", secret={"secretName": "theirs"}))}
-    of = version(parts, {"apps": ["apps"]}, again=plan({"apps": ["apps"]}))
+    parts = {"apps.yaml": build.template(using("a", secret={"secretName": "theirs"}))}
+    of = version(parts, {"apps": ["apps"]}, again=build.plan({"apps": ["apps"]}))
     await install(world, of)
     assert await hash_of(world, "a") == NOTHING_USED
 
@@ -154,13 +147,15 @@ async def test_what_a_user_made_counts_with_its_content(world: World) -> None:
 
 
 async def test_content_that_is_left_out_of_the_hash_restarts_nothing(world: World) -> None:
-    files = config_map("used", a="{{ .Params.A }}")
+    files = build.config_map("used", a="{{ .Params.A }}")
     files["metadata"]["annotations"] = {"kudo.dev/skip-hash-calculation": "true"}
     parts = {
-        "files.yaml": template(files),
-        "apps.yaml": template(using("a", configMap={"name": "used"})),
+        "files.yaml": build.template(files),
+        "apps.yaml": build.template(using("a", configMap={"name": "used"})),
     }
-    await install(world, version(parts, {"one": ["files"], "two": ["apps"]}, parameter("A", "1")))
+    await install(
+        world, version(parts, {"one": ["files"], "two": ["apps"]}, build.parameter("A", "1"))
+    )
     assert await hash_of(world, "a") == NOTHING_USED
 
     await change(world, A="2")
@@ -181,7 +176,7 @@ data: {fixed: Zml4ZWQ=}
 stringData:
   {{ .Params.KEY }}: {{ .Params.VALUE | quote }}
 """
-    declared = (parameter("KEY", "first"), parameter("VALUE", "p:\u00e4"))
+    declared = (build.parameter("KEY", "first"), build.parameter("VALUE", "p:\u00e4"))
     await install(world, version({"keys.yaml": text}, {"keys": ["keys"]}, *declared))
 
     await change(world, KEY="second")
@@ -205,8 +200,8 @@ spec:
 """
 
     old = {"scaler.yaml": scaler("autoscaling/v1", "old")}
-    health = {"again": plan({"scaler": ["scaler"]})}
-    done = await world.apply(version(old, {"nothing": []}, **health), new_instance("i", "v"))
+    health = {"again": build.plan({"scaler": ["scaler"]})}
+    done = await world.apply(version(old, {"nothing": []}, **health), build.instance("i", "v"))
     assert done.code == 0, done.output
     await world.until_complete("i")
     await world.patch("i", {"planExecution": {"planName": "again"}})
@@ -240,7 +235,7 @@ async def until_labels(world: World, label: str) -> Json:
 
 async def test_an_object_of_nobody_is_adopted_with_an_event(world: World) -> None:
     await as_admin(world, "create", "configmap", "theirs", "--from-literal=mine=1")
-    parts = {"theirs.yaml": template(config_map("theirs", ours="2"))}
+    parts = {"theirs.yaml": build.template(build.config_map("theirs", ours="2"))}
 
     await install(world, version(parts, {"one": ["theirs"]}))
 
@@ -264,8 +259,8 @@ async def test_a_secret_that_existed_before_stays_when_its_instance_is_deleted(
         "metadata": {"name": "theirs"},
         "stringData": {"ours": "{{ .Params.OURS }}"},
     }
-    parts = {"theirs.yaml": template(secret)}
-    await install(world, version(parts, {"one": ["theirs"]}, parameter("OURS", "2")))
+    parts = {"theirs.yaml": build.template(secret)}
+    await install(world, version(parts, {"one": ["theirs"]}, build.parameter("OURS", "2")))
     text = await event_text(world, "ObjectAdopted")
     assert text.endswith("and stays when the Instance is deleted")
 
@@ -282,12 +277,12 @@ async def test_a_secret_that_existed_before_stays_when_its_instance_is_deleted(
 
 async def test_a_field_of_another_manager_is_not_taken_away(world: World) -> None:
     await as_admin(world, "create", "configmap", "theirs", "--from-literal=mine=1")
-    parts = {"theirs.yaml": template(config_map("theirs", mine="2"))}
-    await world.apply(version(parts, {"one": ["theirs"]}), new_instance("i", "v"))
+    parts = {"theirs.yaml": build.template(build.config_map("theirs", mine="2"))}
+    await world.apply(version(parts, {"one": ["theirs"]}), build.instance("i", "v"))
 
     failed = await world.until_failed("i")
 
-    text = messages(failed, "deploy")
+    text = instances.messages(failed, "deploy")
     assert "these fields belong to other managers" in text
     assert "kubectl-create: .data.mine" in text
     assert "ownerReferences" not in (await world.get(CONFIG_MAPS, "theirs"))["metadata"]
@@ -304,21 +299,21 @@ async def test_an_object_without_a_name_ends_the_plan(
     world: World, metadata: str, text: str
 ) -> None:
     parts = {"nameless.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}"}
-    of = operator_version(
+    of = build.operator_version(
         "v",
         templates=parts,
-        tasks=[task("nameless", "Apply", "nameless.yaml")],
-        plans={"deploy": plan({"one": ["nameless"]})},
+        tasks=[build.task("nameless", "Apply", "nameless.yaml")],
+        plans={"deploy": build.plan({"one": ["nameless"]})},
     )
-    await world.apply(of, new_instance("i", "v"))
+    await world.apply(of, build.instance("i", "v"))
 
-    assert text in messages(await world.until_failed("i"), "deploy")
+    assert text in instances.messages(await world.until_failed("i"), "deploy")
 
 
 async def test_every_character_arrives(world: World) -> None:
     """The body of an apply is read as YAML, which folds or refuses some that JSON holds."""
     text = "a\u0085b\u2028c\u2029d\x7fe\u0091f\ufffeg\uffffh\u00e4 \\u0085 end"
-    parts = {"text.yaml": template(config_map("text", text=text))}
+    parts = {"text.yaml": build.template(build.config_map("text", text=text))}
 
     await install(world, version(parts, {"one": ["text"]}))
 

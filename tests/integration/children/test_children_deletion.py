@@ -2,44 +2,32 @@
 
 from collections.abc import Sequence
 
-from tests.integration.children.family import (
-    CHILD,
-    FILE,
-    bring,
-    child,
-    have,
-    install,
-    parent,
-    until_runs,
-)
-from tests.integration.lifecycle.helpers import as_admin, delete, dummy, task
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    NAMESPACES,
-    Json,
-    World,
-    messages,
-    new_instance,
-    plan,
-    status_of,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster import children
+from tests.support.cluster.changes import as_admin, delete
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, NAMESPACES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 GONE = "cleanup finished with status "
-CLEANED = {"cleanup": plan({"bye": ["bye"]})}
+CLEANED = {"cleanup": build.plan({"bye": ["bye"]})}
 
 
 def cleaned(*tasks: Json, below: str = "", operator: str = "child") -> Json:
     """Return an operator with a cleanup plan of these tasks, and perhaps a child of its own."""
-    needs = [task("below", "KudoOperator", package=below, operatorVersion="0.1.0")] if below else []
+    needs = (
+        [build.task("below", "KudoOperator", package=below, operatorVersion="0.1.0")]
+        if below
+        else []
+    )
     deploy = {"settings": ["settings"], **({"below": ["below"]} if below else {})}
-    return child(
+    return children.child(
         operator=operator,
         tasks=[*tasks, *needs],
         plans={
-            "deploy": plan(deploy),
-            "cleanup": plan({one["name"]: [one["name"]] for one in tasks}),
+            "deploy": build.plan(deploy),
+            "cleanup": build.plan({one["name"]: [one["name"]] for one in tasks}),
         },
     )
 
@@ -61,18 +49,18 @@ async def until_all_gone(world: World, names: Sequence[str]) -> None:
 async def edit_finalizers(world: World, finalizers: list[str]) -> None:
     """Have somebody else keep the child, or let it go."""
     patch = {"metadata": {"finalizers": finalizers}}
-    await world.client.merge_patch(INSTANCES, CHILD, patch, namespace=world.namespace)
+    await world.client.merge_patch(INSTANCES, children.CHILD, patch, namespace=world.namespace)
 
 
 async def test_the_tree_goes_from_the_top_and_everyone_cleans_up(world: World) -> None:
-    done = dummy("bye", done=True)
-    top = parent(have(), done, plans=CLEANED)
-    await install(world, top, cleaned(done, below="leaf"), cleaned(done, operator="leaf"))
+    done = build.dummy("bye", done=True)
+    top = children.parent(children.have(), done, plans=CLEANED)
+    await children.install(world, top, cleaned(done, below="leaf"), cleaned(done, operator="leaf"))
     await world.until_complete("i")
 
     await delete(world)
 
-    names = ["i", CHILD, f"{CHILD}-leaf"]
+    names = ["i", children.CHILD, f"{children.CHILD}-leaf"]
     await until_all_gone(world, names)
     assert await ends_of_cleanups(world) == [f"{name} COMPLETE" for name in names]
     for name in names[1:]:
@@ -81,48 +69,56 @@ async def test_the_tree_goes_from_the_top_and_everyone_cleans_up(world: World) -
 
 async def test_the_cleanup_of_the_parent_can_still_use_its_child(world: World) -> None:
     say = "SIZE: '{{ .PlanName }} of {{ .Name }}'"
-    top = parent(have(parameterFile=FILE), file=say, plans={"cleanup": plan({"have": ["have"]})})
-    await install(world, top, child())
+    top = children.parent(
+        children.have(parameterFile=children.FILE),
+        file=say,
+        plans={"cleanup": build.plan({"have": ["have"]})},
+    )
+    await children.install(world, top, children.child())
     await world.until_complete("i")
-    first = (await world.instance(CHILD))["metadata"]["uid"]
+    first = (await world.instance(children.CHILD))["metadata"]["uid"]
     await edit_finalizers(world, ["example.org/kept"])
 
     await delete(world)
     await world.until_gone(INSTANCES, "i")
 
-    kept = await world.instance(CHILD)
+    kept = await world.instance(children.CHILD)
     assert kept["metadata"]["uid"] == first
     assert kept["spec"]["parameters"] == {"SIZE": "cleanup of i"}
     await edit_finalizers(world, [])
-    await world.until_gone(INSTANCES, CHILD)
+    await world.until_gone(INSTANCES, children.CHILD)
 
 
 async def test_a_child_whose_cleanup_fails_goes_too(world: World) -> None:
-    await install(world, parent(), cleaned(dummy("bye", wantErr=True, fatal=True)))
+    await children.install(
+        world, children.parent(), cleaned(build.dummy("bye", wantErr=True, fatal=True))
+    )
     await world.until_complete("i")
 
     await delete(world)
 
-    await until_all_gone(world, ["i", CHILD])
-    assert await ends_of_cleanups(world) == [f"{CHILD} FATAL_ERROR"]
+    await until_all_gone(world, ["i", children.CHILD])
+    assert await ends_of_cleanups(world) == [f"{children.CHILD} FATAL_ERROR"]
 
 
 async def test_a_child_that_is_still_running_is_stopped_and_cleaned_up(world: World) -> None:
-    version = cleaned(dummy("bye", done=True))
-    version["spec"]["tasks"].append(dummy("slow"))
-    version["spec"]["plans"]["deploy"] = plan({"slow": ["slow"]})
-    await install(world, parent(), version)
-    await until_runs(world, CHILD)
+    version = cleaned(build.dummy("bye", done=True))
+    version["spec"]["tasks"].append(build.dummy("slow"))
+    version["spec"]["plans"]["deploy"] = build.plan({"slow": ["slow"]})
+    await children.install(world, children.parent(), version)
+    await children.until_runs(world, children.CHILD)
 
     await delete(world)
 
-    await until_all_gone(world, ["i", CHILD])
-    assert await ends_of_cleanups(world) == [f"{CHILD} COMPLETE"]
+    await until_all_gone(world, ["i", children.CHILD])
+    assert await ends_of_cleanups(world) == [f"{children.CHILD} COMPLETE"]
 
 
 async def test_a_namespace_with_a_tree_goes(world: World) -> None:
-    done = dummy("bye", done=True)
-    await install(world, parent(have(), done, plans=CLEANED), cleaned(done))
+    done = build.dummy("bye", done=True)
+    await children.install(
+        world, children.parent(children.have(), done, plans=CLEANED), cleaned(done)
+    )
     await world.until_complete("i")
 
     await world.client.delete(NAMESPACES, world.namespace)
@@ -140,35 +136,42 @@ async def _is_gone(world: World) -> bool:
 async def test_a_parent_that_is_made_anew_waits_for_the_child_of_the_earlier_one(
     world: World,
 ) -> None:
-    await install(world, parent(), cleaned(dummy("bye")))
+    await children.install(world, children.parent(), cleaned(build.dummy("bye")))
     await world.until_complete("i")
-    earlier = (await world.instance(CHILD))["metadata"]["uid"]
+    earlier = (await world.instance(children.CHILD))["metadata"]["uid"]
     await delete(world)
     await world.until_gone(INSTANCES, "i")
 
-    await bring(world, new_instance("i", "parent-0.1.0"))
+    await children.bring(world, build.instance("i", "parent-0.1.0"))
+    child = f"{world.namespace}/{children.CHILD}"
     text = (
-        f"Instance {world.namespace}/{CHILD} belongs to an earlier Instance i and is being removed "
+        f"Instance {child} belongs to an earlier Instance i and is being removed "
         "with it: it is created anew once it is gone"
     )
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the earlier child to be seen")
-    await until_runs(world, CHILD, "cleanup")
-    await world.patch(CHILD, {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the earlier child to be seen"
+    )
+    await children.until_runs(world, children.CHILD, "cleanup")
+    await world.patch(children.CHILD, {"planExecution": {"status": "FATAL_ERROR"}})
 
     await wait_until(lambda: _is_another(world, earlier), lambda: "another child")
-    assert status_of(await world.until_ended("i"), "deploy")
+    assert instances.status_of(await world.until_ended("i"), "deploy")
 
 
 async def _is_another(world: World, earlier: str) -> bool:
-    found = await world.find(INSTANCES, CHILD)
+    found = await world.find(INSTANCES, children.CHILD)
     return found is not None and found["metadata"]["uid"] != earlier
 
 
 async def test_a_cleanup_is_not_held_up_by_a_child_that_is_gone(world: World) -> None:
-    await install(world, parent(have(), dummy("bye", done=True), plans=CLEANED), child())
+    await children.install(
+        world,
+        children.parent(children.have(), build.dummy("bye", done=True), plans=CLEANED),
+        children.child(),
+    )
     await world.until_complete("i")
-    await delete(world, CHILD)
-    await world.until_gone(INSTANCES, CHILD)
+    await delete(world, children.CHILD)
+    await world.until_gone(INSTANCES, children.CHILD)
 
     await delete(world)
 

@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    World,
-    entry,
-)
+from tests.support import instances
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES
+from tests.support.cluster.world import World
 
 PACKAGE = Path(__file__).resolve().parents[3] / "examples" / "parent-child"
 WAIT = ("--wait", "--wait-time", "90s")
@@ -30,7 +27,7 @@ async def uids(world: World) -> dict[str, str]:
 
 
 def entry_of(instance: dict[str, object]) -> str:
-    return str(entry(instance, "deploy")["uid"])
+    return str(instances.entry(instance, "deploy")["uid"])
 
 
 async def written(world: World, name: str) -> str:

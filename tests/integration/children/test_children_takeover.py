@@ -3,28 +3,6 @@
 from collections.abc import Mapping
 
 from kubeio.client import Client
-from tests.integration.children.family import (
-    CHILD,
-    child,
-    have,
-    parent,
-    run_again,
-    runs_of,
-)
-from tests.integration.lifecycle.helpers import reasons
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    VERSIONS,
-    Json,
-    World,
-    entry,
-    idle,
-    messages,
-    parameter,
-    plan,
-    status_of,
-)
 from tests.integration.takeover.original import (
     CLI,
     FIRST_RUN,
@@ -33,10 +11,16 @@ from tests.integration.takeover.original import (
     instance_entry,
 )
 from tests.integration.takeover.watching import original_in_charge
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster import children
+from tests.support.cluster.events import reasons
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, VERSIONS
+from tests.support.cluster.world import World
 
-PLANS = {"update": plan({"settings": ["settings"]})}
-EXTRA = [parameter("EXTRA", "none"), parameter("FIXED", "as it was", immutable=True)]
-DEPENDENCY = child(parameters=EXTRA, plans=PLANS)
+PLANS = {"update": build.plan({"settings": ["settings"]})}
+EXTRA = [build.parameter("EXTRA", "none"), build.parameter("FIXED", "as it was", immutable=True)]
+DEPENDENCY = children.child(parameters=EXTRA, plans=PLANS)
 SET = {"SIZE": "1", "EXTRA": "some", "FIXED": "as it was"}
 """Parameters of the child: FIXED was filled in by the webhook of the original."""
 FILE = "SIZE: '{{ .Params.SIZE }}'\nEXTRA: some\n"
@@ -54,14 +38,14 @@ class Tree:
         for one in (version, DEPENDENCY):
             await self.admin.create(VERSIONS, one, namespace=self.namespace, field_manager=CLI)
         top = await self._post(_instance("i", version, {"SIZE": "1"}), CLI)
-        below = _instance(CHILD, DEPENDENCY, SET)
+        below = _instance(children.CHILD, DEPENDENCY, SET)
         below["metadata"]["ownerReferences"] = [_owner(top)]
         await self._post(below, MANAGER)
         merged = {"spec": {"operatorVersion": {"name": "child-0.1.0"}, "parameters": SET}}
         await self.admin.merge_patch(
-            INSTANCES, CHILD, merged, namespace=self.namespace, field_manager=MANAGER
+            INSTANCES, children.CHILD, merged, namespace=self.namespace, field_manager=MANAGER
         )
-        await self._end(CHILD, DEPENDENCY, child_status)
+        await self._end(children.CHILD, DEPENDENCY, child_status)
         await self._end("i", version, parent_status)
 
     async def _post(self, instance: Json, manager: str) -> Json:
@@ -107,14 +91,14 @@ def _owner(instance: Json) -> Json:
 
 async def settled(world: World) -> Json:
     """Wait until ours has looked at both, and return the child."""
-    await world.until("i", idle, "an idle parent")
-    return await world.until(CHILD, idle, "an idle child")
+    await world.until("i", instances.idle, "an idle parent")
+    return await world.until(children.CHILD, instances.idle, "an idle child")
 
 
 async def test_nothing_runs_and_the_status_stays(world: World, admin: Client) -> None:
     async with original_in_charge(world, admin):
-        await Tree(admin, world.namespace).leave(parent(file=FILE))
-        before = await world.instance(CHILD)
+        await Tree(admin, world.namespace).leave(children.parent(file=FILE))
+        before = await world.instance(children.CHILD)
 
     after = await settled(world)
 
@@ -127,56 +111,56 @@ async def test_the_next_run_of_the_parent_runs_nothing_of_the_child(
     world: World, admin: Client
 ) -> None:
     async with original_in_charge(world, admin):
-        await Tree(admin, world.namespace).leave(parent(file=FILE))
+        await Tree(admin, world.namespace).leave(children.parent(file=FILE))
     before = await settled(world)
 
-    ended = await run_again(world)
+    ended = await children.run_again(world)
 
-    assert status_of(ended, "deploy") == "COMPLETE", messages(ended, "deploy")
-    after = await world.instance(CHILD)
+    assert instances.status_of(ended, "deploy") == "COMPLETE", instances.messages(ended, "deploy")
+    after = await world.instance(children.CHILD)
     assert after["spec"] == before["spec"]
-    assert await runs_of(world, CHILD) == []
+    assert await children.runs_of(world, children.CHILD) == []
 
 
 async def test_what_the_parent_drops_goes_and_what_is_immutable_stays(
     world: World, admin: Client
 ) -> None:
     async with original_in_charge(world, admin):
-        await Tree(admin, world.namespace).leave(parent(file="SIZE: '{{ .Params.SIZE }}'"))
+        await Tree(admin, world.namespace).leave(children.parent(file="SIZE: '{{ .Params.SIZE }}'"))
     await settled(world)
 
-    ended = await run_again(world)
+    ended = await children.run_again(world)
 
-    assert status_of(ended, "deploy") == "COMPLETE", messages(ended, "deploy")
-    after = await world.instance(CHILD)
+    assert instances.status_of(ended, "deploy") == "COMPLETE", instances.messages(ended, "deploy")
+    after = await world.instance(children.CHILD)
     assert after["spec"]["parameters"] == {"SIZE": "1", "FIXED": "as it was"}
-    assert await runs_of(world, CHILD) == ["update"]
-    assert (await world.get(CONFIG_MAPS, CHILD))["data"] == {"size": "1"}
+    assert await children.runs_of(world, children.CHILD) == ["update"]
+    assert (await world.get(CONFIG_MAPS, children.CHILD))["data"] == {"size": "1"}
 
 
 async def test_what_people_have_set_stays_theirs(world: World, admin: Client) -> None:
     async with original_in_charge(world, admin):
-        await Tree(admin, world.namespace).leave(parent(have()))
+        await Tree(admin, world.namespace).leave(children.parent(children.have()))
         theirs = {"spec": {"parameters": {"EXTRA": "by hand"}}}
         await admin.merge_patch(
-            INSTANCES, CHILD, theirs, namespace=world.namespace, field_manager=CLI
+            INSTANCES, children.CHILD, theirs, namespace=world.namespace, field_manager=CLI
         )
     await settled(world)
 
-    await run_again(world)
+    await children.run_again(world)
 
-    after = await world.instance(CHILD)
+    after = await world.instance(children.CHILD)
     assert after["spec"]["parameters"] == {"EXTRA": "by hand", "FIXED": "as it was"}
 
 
 async def test_only_parameters_and_version_become_ours(world: World, admin: Client) -> None:
     async with original_in_charge(world, admin):
-        await Tree(admin, world.namespace).leave(parent(file=FILE))
+        await Tree(admin, world.namespace).leave(children.parent(file=FILE))
     await settled(world)
 
-    await run_again(world)
+    await children.run_again(world)
 
-    found = await admin.get(INSTANCES, CHILD, namespace=world.namespace)
+    found = await admin.get(INSTANCES, children.CHILD, namespace=world.namespace)
     fields = {
         (one["manager"], one["operation"]): one["fieldsV1"].get("f:spec", {})
         for one in found["metadata"]["managedFields"]
@@ -190,12 +174,12 @@ async def test_only_parameters_and_version_become_ours(world: World, admin: Clie
 
 async def test_a_parent_that_was_waiting_goes_on_and_ends(world: World, admin: Client) -> None:
     async with original_in_charge(world, admin):
-        await Tree(admin, world.namespace).leave(parent(file=FILE), "IN_PROGRESS")
+        await Tree(admin, world.namespace).leave(children.parent(file=FILE), "IN_PROGRESS")
 
     ended = await world.until_complete("i")
 
-    assert entry(ended, "deploy")["uid"] == FIRST_RUN
-    assert await runs_of(world, CHILD) == []
+    assert instances.entry(ended, "deploy")["uid"] == FIRST_RUN
+    assert await children.runs_of(world, children.CHILD) == []
 
 
 async def test_a_child_that_had_failed_is_run_again_with_its_parent(
@@ -203,10 +187,12 @@ async def test_a_child_that_had_failed_is_run_again_with_its_parent(
 ) -> None:
     """The original counted it as a success."""
     async with original_in_charge(world, admin):
-        await Tree(admin, world.namespace).leave(parent(file=FILE), child_status="FATAL_ERROR")
-    await world.until("i", idle, "an idle parent")
+        await Tree(admin, world.namespace).leave(
+            children.parent(file=FILE), child_status="FATAL_ERROR"
+        )
+    await world.until("i", instances.idle, "an idle parent")
 
-    ended = await run_again(world)
+    ended = await children.run_again(world)
 
-    assert status_of(ended, "deploy") == "COMPLETE", messages(ended, "deploy")
-    assert await runs_of(world, CHILD) == ["deploy"]
+    assert instances.status_of(ended, "deploy") == "COMPLETE", instances.messages(ended, "deploy")
+    assert await children.runs_of(world, children.CHILD) == ["deploy"]

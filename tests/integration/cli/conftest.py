@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chart.site import CRDS, Site, new_site
-from tests.integration.cli.initialising import init
+from tests.support.cluster.initialising import init
+from tests.support.cluster.site import CRDS, Site, new_site
 from tests.support.prefork import Prefork
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.integration.support import Json
+from tests.support.build import Json
 
 
 def write_package(

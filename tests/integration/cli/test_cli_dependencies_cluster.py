@@ -6,17 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.packages import write_package
-from tests.integration.support import (
-    INSTANCES,
-    OPERATORS,
-    VERSIONS,
-    Json,
-    World,
-    config_map,
-    new_instance,
-    plan,
-    template,
-)
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES, OPERATORS, VERSIONS
+from tests.support.cluster.world import World
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "parent-child"
 APP = {"name": "app", "kind": "Apply", "spec": {"resources": ["app.yaml"]}}
@@ -34,10 +27,12 @@ def package(folder: Path, name: str, *tasks: Json, version: str = "0.1.0") -> Pa
         operatorVersion=version,
         tasks=[APP, *tasks],
         plans={
-            "deploy": plan({"app": ["app"]}),
-            "children": plan({task["name"]: [task["name"]] for task in tasks}),
+            "deploy": build.plan({"app": ["app"]}),
+            "children": build.plan({task["name"]: [task["name"]] for task in tasks}),
         },
-        templates={"app": template(config_map("{{ .Name }}", version="{{ .OperatorVersion }}"))},
+        templates={
+            "app": build.template(build.config_map("{{ .Name }}", version="{{ .OperatorVersion }}"))
+        },
     )
 
 
@@ -97,7 +92,7 @@ async def test_children_are_shown_with_their_parent_and_go_with_it(
     package(root / "db", "db")
     await world.kudo("install", str(root), "--instance", "web", "--wait")
     owner = (await world.instance("web"))["metadata"]["uid"]
-    made = new_instance("web-db", "db-0.1.0")
+    made = build.instance("web-db", "db-0.1.0")
     made["metadata"]["ownerReferences"] = [
         {"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "name": "web", "uid": owner}
     ]

@@ -5,21 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.packages import write_package
-from tests.integration.support import (
-    INSTANCES,
-    OPERATORS,
-    VERSIONS,
-    Json,
-    World,
-    config_map,
-    parameter,
-    plan,
-    template,
-)
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES, OPERATORS, VERSIONS
+from tests.support.cluster.world import World
 
 PARAMETERS = [
-    parameter("SIZE", "1"),
-    parameter("EXTRA", "1", trigger="extra"),
+    build.parameter("SIZE", "1"),
+    build.parameter("EXTRA", "1", trigger="extra"),
     {"name": "KIND", "default": "small", "immutable": True},
 ]
 
@@ -31,9 +24,9 @@ def shop(folder: Path, version: str) -> Path:
         name="shop",
         operatorVersion=version,
         tasks=[{"name": "app", "kind": "Apply", "spec": {"resources": ["app.yaml"]}}],
-        plans={name: plan({"app": ["app"]}) for name in ("deploy", "extra", "cleanup")},
+        plans={name: build.plan({"app": ["app"]}) for name in ("deploy", "extra", "cleanup")},
         parameters=PARAMETERS,
-        templates={"app": template(config_map("app", **data))},
+        templates={"app": build.template(build.config_map("app", **data))},
     )
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.chart.site import CONFIGURATION, CONFIGURATION_KINDS, CRDS, Site
-from tests.integration.cli.initialising import BUILT_IN, STEPS, init
+from tests.support.cluster.initialising import BUILT_IN, STEPS, init
+from tests.support.cluster.site import CONFIGURATION, CONFIGURATION_KINDS, CRDS, Site
 from tools.chart.helm import NAMESPACE, Json
 
 pytestmark = pytest.mark.cluster

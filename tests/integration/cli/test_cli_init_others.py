@@ -10,9 +10,9 @@ import yaml
 
 from kubeio.client import Client
 from kubeio.connection.config import load_config
-from tests.chart.site import CONFIGURATION, CONFIGURATION_KINDS, Site
-from tests.integration.cli.initialising import BUILT_IN, STEPS, init
 from tests.support.cert_manager import CERTIFICATES, SECRETS, cert_manager, install_crds
+from tests.support.cluster.initialising import BUILT_IN, STEPS, init
+from tests.support.cluster.site import CONFIGURATION, CONFIGURATION_KINDS, Site
 from tools.chart.helm import NAMESPACE, Json
 
 pytestmark = pytest.mark.cluster

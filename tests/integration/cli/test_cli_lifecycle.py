@@ -6,28 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.integration.support import (
-    CONFIG_MAPS,
-    VERSIONS,
-    Done,
-    Json,
-    World,
-    config_map,
-    deployment,
-    messages,
-    parameter,
-    plan,
-    status_of,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.commands import Done
+from tests.support.cluster.resources import CONFIG_MAPS, VERSIONS
+from tests.support.cluster.world import World
 
 PLANS = {
-    "deploy": plan({"app": ["app"]}),
-    "extra": plan({"app": ["app"]}),
-    "stuck": plan({"app": ["stuck"]}),
-    "broken": plan({"app": ["broken"]}),
+    "deploy": build.plan({"app": ["app"]}),
+    "extra": build.plan({"app": ["app"]}),
+    "stuck": build.plan({"app": ["stuck"]}),
+    "broken": build.plan({"app": ["broken"]}),
 }
-PARAMETERS = [parameter("SIZE", "1"), parameter("EXTRA", "1", trigger="extra")]
+PARAMETERS = [build.parameter("SIZE", "1"), build.parameter("EXTRA", "1", trigger="extra")]
 
 
 def shop(folder: Path, version: str, *parameters: Json, **operator: Any) -> Path:
@@ -35,9 +26,9 @@ def shop(folder: Path, version: str, *parameters: Json, **operator: Any) -> Path
     declared = [*PARAMETERS, *parameters]
     data = {p["name"]: f"{{{{ .Params.{p['name']} }}}}" for p in declared}
     templates = {
-        "app": template(config_map("app", version="{{ .OperatorVersion }}", **data)),
-        "stuck": template(deployment("stuck", ready_delay="1h")),
-        "broken": template(config_map("Not A Name")),
+        "app": build.template(build.config_map("app", version="{{ .OperatorVersion }}", **data)),
+        "stuck": build.template(build.deployment("stuck", ready_delay="1h")),
+        "broken": build.template(build.config_map("Not A Name")),
     }
     fields = {
         "name": "shop",
@@ -108,14 +99,17 @@ async def test_a_newer_app_version_alone_is_an_upgrade(installed: World, tmp_pat
 async def test_parameters_that_run_another_plan_follow_the_upgrade(
     installed: World, tmp_path: Path
 ) -> None:
-    newer = shop(tmp_path, "0.2.0", parameter("COLOUR", "grey"))
+    newer = shop(tmp_path, "0.2.0", build.parameter("COLOUR", "grey"))
 
     done = await upgrade(installed, newer, "-p", "EXTRA=2", "-p", "COLOUR=red", "--wait")
 
     assert done.code == 0, done.output
     assert "Instance web was updated." in done.stdout.splitlines()
     after = await installed.instance("web")
-    assert (status_of(after, "deploy"), status_of(after, "extra")) == ("COMPLETE", "COMPLETE")
+    assert (instances.status_of(after, "deploy"), instances.status_of(after, "extra")) == (
+        "COMPLETE",
+        "COMPLETE",
+    )
     data = (await installed.get(CONFIG_MAPS, "app"))["data"]
     assert (data["EXTRA"], data["COLOUR"]) == ("2", "red")
 
@@ -183,7 +177,7 @@ async def start(world: World, name: str) -> None:
 async def start_stuck(world: World) -> None:
     """Run the plan that does not end, and wait until it is being worked on."""
     await start(world, "stuck")
-    await world.until("web", lambda i: status_of(i, "stuck") == "IN_PROGRESS", "the run")
+    await world.until("web", lambda i: instances.status_of(i, "stuck") == "IN_PROGRESS", "the run")
 
 
 async def test_wait_on_a_failing_plan_tells_step_reason_and_events(installed: World) -> None:
@@ -208,7 +202,7 @@ async def test_wait_ends_well_with_a_plan_that_does(installed: World) -> None:
 
     assert done.code == 0, done.output
     assert done.stdout == f"plan extra of instance {installed.namespace}/web is COMPLETE\n"
-    assert status_of(await installed.instance("web"), "extra") == "COMPLETE"
+    assert instances.status_of(await installed.instance("web"), "extra") == "COMPLETE"
 
 
 async def test_history_tells_running_plans_from_ended_ones(installed: World) -> None:
@@ -236,7 +230,7 @@ async def test_cancel_ends_a_stuck_plan_and_another_one_can_run(installed: World
     assert first == f"Cancelled stuck plan of {installed.namespace}/web instance"
     assert "has ended with FATAL_ERROR: cancelled by " in second
     ended = await installed.until_failed("web", "stuck")
-    assert "cancelled by " in messages(ended, "stuck")
+    assert "cancelled by " in instances.messages(ended, "stuck")
     again = await installed.kudo(
         "plan", "trigger", "--instance", "web", "--name", "deploy", "--wait"
     )

@@ -11,24 +11,11 @@ import yaml
 
 from kubeio.resource import Resource
 from kudo.packages import read_package, to_objects
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    INSTANCES,
-    OPERATORS,
-    VERSIONS,
-    Json,
-    World,
-    config_map,
-    entry,
-    idle,
-    new_namespace,
-    ready,
-    scheduled,
-    status_of,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.clients import new_namespace
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, INSTANCES, OPERATORS, VERSIONS
+from tests.support.cluster.world import World
 
 FIRST_OPERATOR = Path(__file__).resolve().parents[3] / "examples" / "first-operator"
 SERVICES = Resource("", "v1", "Service", "services", namespaced=True)
@@ -55,7 +42,7 @@ async def test_install_waits_until_the_deploy_plan_is_complete(world: World) -> 
         f"instance {world.namespace}/hello created",
         f"instance {world.namespace}/hello ready",
     ]
-    assert status_of(await world.instance("hello"), "deploy") == "COMPLETE"
+    assert instances.status_of(await world.instance("hello"), "deploy") == "COMPLETE"
 
 
 async def test_install_reads_an_archive_like_a_folder(world: World, tmp_path: Path) -> None:
@@ -106,20 +93,20 @@ async def test_plain_kubectl_apply_does_the_same_as_the_command_line(world: Worl
     pages = [await where.get(CONFIG_MAPS, "hello-page") for where in (world, plain)]
     assert comparable(pages[0]) == comparable(pages[1])
     runs = [await where.instance("hello") for where in (world, plain)]
-    assert steps(runs[0], "deploy") == steps(runs[1], "deploy")
+    assert instances.steps(runs[0], "deploy") == instances.steps(runs[1], "deploy")
 
 
 async def test_update_runs_the_plan_and_waits_for_that_run(world: World) -> None:
     await install(world)
-    before = entry(await world.instance("hello"), "deploy")["uid"]
+    before = instances.entry(await world.instance("hello"), "deploy")["uid"]
 
     done = await world.kudo("update", "--instance", "hello", "-p", "replicas=3", "--wait")
 
     assert done.code == 0, done.output
     assert "Instance hello was updated." in done.stdout.splitlines()
     after = await world.instance("hello")
-    assert entry(after, "deploy")["uid"] != before
-    assert status_of(after, "deploy") == "COMPLETE"
+    assert instances.entry(after, "deploy")["uid"] != before
+    assert instances.status_of(after, "deploy") == "COMPLETE"
     assert (await world.get(DEPLOYMENTS, "hello"))["spec"]["replicas"] == 3
 
 
@@ -180,7 +167,7 @@ async def test_uninstall_waits_until_cleanup_has_run_and_the_instance_is_gone(
 
 
 async def test_waiting_ends_at_once_when_the_plan_fails(world: World, package: Path) -> None:
-    broken = template(config_map("Not A Name"))
+    broken = build.template(build.config_map("Not A Name"))
     (package / "templates" / "page.yaml").write_text(broken, encoding="utf-8")
 
     done = await world.kudo("install", str(package), "--instance", "hello", "--wait")
@@ -265,10 +252,10 @@ async def test_data_goes_to_stdout_as_json_and_yaml(world: World) -> None:
     await install(world)
 
     status = await world.kudo("plan", "status", "--instance", "hello", "-o", "json")
-    instances = await world.kudo("get", "instances", "-o", "yaml")
+    listing = await world.kudo("get", "instances", "-o", "yaml")
 
     assert json.loads(status.stdout)["planStatus"]["deploy"]["status"] == "COMPLETE"
-    [listed] = [item for item in yaml.safe_load_all(instances.stdout) if item]
+    [listed] = [item for item in yaml.safe_load_all(listing.stdout) if item]
     assert listed["metadata"]["name"] == "hello"
 
 
@@ -292,6 +279,6 @@ async def test_two_instances_of_one_version_stand_beside_each_other(world: World
         f"operatorversion {world.namespace}/first-operator-0.1.0 already installed" in second.stdout
     )
     for name in ("hello", "again"):
-        instance = await world.until(name, idle, "an idle Instance")
-        assert not scheduled(instance)
-        assert ready(instance)["status"] == "True"
+        instance = await world.until(name, instances.idle, "an idle Instance")
+        assert not instances.scheduled(instance)
+        assert instances.ready(instance)["status"] == "True"

@@ -4,17 +4,10 @@ import json
 from pathlib import Path
 
 from tests.integration.cli.packages import write_package
-from tests.integration.lifecycle.helpers import conditions
-from tests.integration.support import (
-    CONFIG_MAPS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    plan,
-    status_of,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.world import World
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -29,7 +22,7 @@ def package(folder: Path, *parameters: Json, **templates: str) -> Path:
         name="published",
         operatorVersion="1.0.0",
         tasks=[{"name": "apply", "kind": "Apply", "spec": {"resources": names}}],
-        plans={"deploy": plan({"apply": ["apply"]})},
+        plans={"deploy": build.plan({"apply": ["apply"]})},
     )
 
 
@@ -37,15 +30,17 @@ async def install(world: World, folder: Path, *arguments: str) -> None:
     done = await world.kudo("install", str(folder), "--instance", "i", "--wait", *arguments)
     assert done.code == 0, done.output
     instance = await world.until_complete("i")
-    assert status_of(instance, "deploy") == "COMPLETE"
-    assert conditions(instance) == ["Ready"]
+    assert instances.status_of(instance, "deploy") == "COMPLETE"
+    assert instances.conditions(instance) == ["Ready"]
 
 
 async def test_arrays_and_maps_without_default_install_without_a_value(
     world: World, tmp_path: Path
 ) -> None:
-    text = template(
-        config_map("{{ .Name }}", array="{{ .Params.TOLERATIONS }}", map="{{ .Params.LABELS }}")
+    text = build.template(
+        build.config_map(
+            "{{ .Name }}", array="{{ .Params.TOLERATIONS }}", map="{{ .Params.LABELS }}"
+        )
     )
     folder = package(
         tmp_path / "package",
@@ -60,7 +55,7 @@ async def test_arrays_and_maps_without_default_install_without_a_value(
 
 
 async def test_an_array_that_says_required_needs_a_value(world: World, tmp_path: Path) -> None:
-    text = template(config_map("{{ .Name }}", array="{{ .Params.TOLERATIONS }}"))
+    text = build.template(build.config_map("{{ .Name }}", array="{{ .Params.TOLERATIONS }}"))
     folder = package(
         tmp_path / "package",
         {"name": "TOLERATIONS", "type": "array", "required": True},
@@ -84,9 +79,9 @@ async def test_a_package_brings_its_service_account_role_and_binding(
     reference = {"apiGroup": RBAC, "kind": "Role", "name": "{{ .Name }}-peers"}
     folder = package(
         tmp_path / "package",
-        account=template({"apiVersion": "v1", "kind": "ServiceAccount", **named}),
-        role=template({"apiVersion": f"{RBAC}/v1", "kind": "Role", **named, "rules": [rule]}),
-        binding=template(
+        account=build.template({"apiVersion": "v1", "kind": "ServiceAccount", **named}),
+        role=build.template({"apiVersion": f"{RBAC}/v1", "kind": "Role", **named, "rules": [rule]}),
+        binding=build.template(
             {
                 "apiVersion": f"{RBAC}/v1",
                 "kind": "RoleBinding",
@@ -95,7 +90,7 @@ async def test_a_package_brings_its_service_account_role_and_binding(
                 "subjects": [subject],
             }
         ),
-        web=template(deployment("{{ .Name }}-web")),
+        web=build.template(build.deployment("{{ .Name }}-web")),
     )
 
     await install(world, folder)

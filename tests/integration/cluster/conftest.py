@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kudo_cluster import Cluster
-from tests.integration.cluster.kubectl import Kubectl, new_namespace
+from tests.support.cluster.kubectl import Kubectl, new_namespace
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from kudo_cluster.control_plane.kubeconfig import Role
 
 if TYPE_CHECKING:
-    from tests.integration.cluster.kubectl import Kubectl
+    from tests.support.cluster.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster
 

@@ -28,7 +28,7 @@ from kudo_cluster.processes.process import wait_until_gone
 from kudo_cluster.progress import silent
 
 if TYPE_CHECKING:
-    from tests.integration.cluster.kubectl import Kubectl
+    from tests.support.cluster.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.integration.cluster.kubectl import Kubectl
+    from tests.support.cluster.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster
 

@@ -14,7 +14,7 @@ import pytest
 from kudo_cluster import Cluster
 
 if TYPE_CHECKING:
-    from tests.integration.cluster.kubectl import Kubectl
+    from tests.support.cluster.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster
 

@@ -8,29 +8,13 @@ import pytest
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.resource import Resource
-from tests.integration.lifecycle.helpers import (
-    FINALIZER,
-    as_admin,
-    delete,
-    dummy,
-    event_text,
-    task,
-    until_event,
-)
-from tests.integration.support import (
-    INSTANCES,
-    Json,
-    World,
-    as_list,
-    config_map,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import FINALIZER, as_admin, delete
+from tests.support.cluster.events import event_text, until_event
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 PRIORITIES = Resource(
     "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False
@@ -71,7 +55,7 @@ async def granted(world: World) -> None:
     ]
     kubeconfig = world.installation.cluster.kubeconfig("admin")
     done = await world.kubectl(
-        f"--kubeconfig={kubeconfig}", "apply", "-f", "-", text=as_list(objects)
+        f"--kubeconfig={kubeconfig}", "apply", "-f", "-", text=build.as_list(objects)
     )
     assert done.code == 0, done.output
 
@@ -102,17 +86,17 @@ def going(name: str) -> Json:
 
 
 def version(*objects: Json, **plans: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         "v",
-        templates={"objects.yaml": template(*objects)},
-        tasks=[task("objects", "Apply", "objects.yaml"), dummy("nothing", done=True)],
-        plans={"deploy": plan({"objects": ["objects"]}), **plans},
-        parameters=[parameter("TEXT", "one")],
+        templates={"objects.yaml": build.template(*objects)},
+        tasks=[build.task("objects", "Apply", "objects.yaml"), build.dummy("nothing", done=True)],
+        plans={"deploy": build.plan({"objects": ["objects"]}), **plans},
+        parameters=[build.parameter("TEXT", "one")],
     )
 
 
 async def install(world: World, *names: str, of: Json, **parameters: str) -> None:
-    done = await world.apply(of, *(new_instance(one, "v", **parameters) for one in names))
+    done = await world.apply(of, *(build.instance(one, "v", **parameters) for one in names))
     assert done.code == 0, done.output
     for one in names:
         await world.until_complete(one)
@@ -284,17 +268,17 @@ async def test_the_last_instance_knows_its_objects_also_after_a_restart(
 async def test_the_cleanup_plan_runs_before_the_objects_go(
     world: World, admin: Client, name: str
 ) -> None:
-    cleanup = operator_version(
+    cleanup = build.operator_version(
         "v",
         templates={
-            "objects.yaml": template(going(name)),
-            "bye.yaml": template(config_map("bye")),
+            "objects.yaml": build.template(going(name)),
+            "bye.yaml": build.template(build.config_map("bye")),
         },
         plans={
-            "deploy": plan({"objects": ["objects"]}),
-            "cleanup": plan({"bye": ["bye"]}),
+            "deploy": build.plan({"objects": ["objects"]}),
+            "cleanup": build.plan({"bye": ["bye"]}),
         },
-        parameters=[parameter("TEXT", "one")],
+        parameters=[build.parameter("TEXT", "one")],
     )
     await install(world, "i", of=cleanup)
     found = await world.instance("i")
@@ -335,10 +319,10 @@ async def test_an_object_of_nobody_is_adopted_unless_a_field_is_anothers(
     await admin.create(PRIORITIES, json.loads(mine), field_manager="somebody")
 
     await world.apply(
-        version(priority(other), priority(name, "mine")), new_instance("i", "v", TEXT="ours")
+        version(priority(other), priority(name, "mine")), build.instance("i", "v", TEXT="ours")
     )
     failed = await world.until_failed("i")
-    assert ".description" in messages(failed, "deploy")
+    assert ".description" in instances.messages(failed, "deploy")
     assert (await admin.get(PRIORITIES, other))["description"] == "theirs"
 
     await install(world, "j", of=version(priority(name, "mine")))
@@ -368,12 +352,18 @@ async def test_a_sharer_that_vanished_unseen_does_not_count(
 
 
 def deleting(*objects: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         "v",
-        templates={"objects.yaml": template(*objects)},
-        tasks=[task("objects", "Apply", "objects.yaml"), task("away", "Delete", "objects.yaml")],
-        plans={"deploy": plan({"objects": ["objects"]}), "remove": plan({"away": ["away"]})},
-        parameters=[parameter("TEXT", "one")],
+        templates={"objects.yaml": build.template(*objects)},
+        tasks=[
+            build.task("objects", "Apply", "objects.yaml"),
+            build.task("away", "Delete", "objects.yaml"),
+        ],
+        plans={
+            "deploy": build.plan({"objects": ["objects"]}),
+            "remove": build.plan({"away": ["away"]}),
+        },
+        parameters=[build.parameter("TEXT", "one")],
     )
 
 
@@ -410,8 +400,8 @@ async def test_a_delete_task_removes_what_kudo_019_left_unless_another_has_the_n
     left["metadata"]["labels"] = labels
     await admin.create(PRIORITIES, left)
     left_alone = deleting(priority(name))
-    left_alone["spec"]["plans"]["deploy"] = plan({"nothing": ["nothing"]})
-    left_alone["spec"]["tasks"].append(dummy("nothing", done=True))
+    left_alone["spec"]["plans"]["deploy"] = build.plan({"nothing": ["nothing"]})
+    left_alone["spec"]["tasks"].append(build.dummy("nothing", done=True))
     await install(world, ours, others, of=left_alone)
 
     await remove(world, ours)
@@ -424,7 +414,7 @@ async def test_a_delete_task_removes_what_kudo_019_left_unless_another_has_the_n
 async def test_a_share_of_what_is_shared_already_writes_nothing(
     world: World, admin: Client, name: str
 ) -> None:
-    again = version(priority(name), again=plan({"objects": ["objects"]}))
+    again = version(priority(name), again=build.plan({"objects": ["objects"]}))
     await install(world, "a", "b", of=again)
     before = await admin.get(PRIORITIES, name)
 

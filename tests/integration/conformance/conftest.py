@@ -13,10 +13,10 @@ from kubeio.errors import AlreadyExists, UnknownKind
 from kubeio.resource import Resource
 from kudo_cluster import Cluster
 from tests.integration.conformance.scripts import WIDGET_DEFINITION, WIDGETS
-from tests.integration.support import wait_until
 from tests.support.apiserver.controllers.collector import Collector
 from tests.support.apiserver.network.transport import CONFIG, MemoryTransport
 from tests.support.apiserver.server import ApiServer
+from tests.support.cluster.waiting import wait_until
 
 CRDS = Resource(
     "apiextensions.k8s.io",

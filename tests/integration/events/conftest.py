@@ -16,7 +16,7 @@ from tests.faults.injection.faults import Rules
 from tests.faults.injection.proxy import Proxy
 from tests.faults.injection.reconcilers import Reconcilers, kubeconfig_of
 from tests.faults.injection.strikes import Strikes
-from tests.integration.support import World
+from tests.support.cluster.world import World
 
 
 @dataclass

@@ -2,27 +2,21 @@
 
 from tests.integration.events.conftest import Throttled
 from tests.integration.ha.support import metric
-from tests.integration.support import (
-    INSTANCES,
-    World,
-    config_map,
-    new_instance,
-    operator_version,
-    plan,
-    template,
-    wait_until,
-)
+from tests.support import build
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 RUN = ["PlanStarted", "PlanFinished"]
 
 
 async def install(world: World, *names: str) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "v",
-        templates={"c.yaml": template(config_map("{{ .Name }}-c"))},
-        plans={"deploy": plan({"c": ["c"]})},
+        templates={"c.yaml": build.template(build.config_map("{{ .Name }}-c"))},
+        plans={"deploy": build.plan({"c": ["c"]})},
     )
-    await world.apply(version, *(new_instance(name, "v") for name in names))
+    await world.apply(version, *(build.instance(name, "v") for name in names))
     for name in names:
         await world.until_complete(name)
 
@@ -83,12 +77,12 @@ async def test_what_a_crash_lost_is_made_good_at_the_next_start(
 async def test_the_cleanup_of_an_instance_that_goes_is_told_all_the_same(
     world: World, throttled: Throttled
 ) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "leaving",
-        templates={"c.yaml": template(config_map("{{ .Name }}-c"))},
-        plans={"deploy": plan({"c": ["c"]}), "cleanup": plan({"c": ["c"]})},
+        templates={"c.yaml": build.template(build.config_map("{{ .Name }}-c"))},
+        plans={"deploy": build.plan({"c": ["c"]}), "cleanup": build.plan({"c": ["c"]})},
     )
-    await world.apply(version, new_instance("i", "leaving"))
+    await world.apply(version, build.instance("i", "leaving"))
     await world.until_complete("i")
     await world.client.delete(INSTANCES, "i", namespace=world.namespace)
     await world.until_gone(INSTANCES, "i")

@@ -13,20 +13,11 @@ from kudo.names import FINALIZER_CLEANUP
 from kudo.packages import read_package, to_objects
 from kudo.rendering import render_objects, variables
 from kudo.verification import verify
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    INSTANCES,
-    JOBS,
-    NAMESPACES,
-    Done,
-    Json,
-    World,
-    messages,
-    ready,
-    status_of,
-    steps,
-)
+from tests.support import instances
+from tests.support.build import Json
+from tests.support.cluster.commands import Done
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, INSTANCES, JOBS, NAMESPACES
+from tests.support.cluster.world import World
 
 WAIT = ("--wait", "--wait-time", "90s")
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -92,11 +83,13 @@ async def last_plan(world: World) -> tuple[str, str]:
     """Return the plan that ran last, and how it ended."""
     instance = await world.until_idle("book")
     plan = instance["status"]["lastRun"]["plan"]
-    return plan, status_of(instance, plan)
+    return plan, instances.status_of(instance, plan)
 
 
 async def until_ready(world: World) -> None:
-    await world.until("book", lambda i: ready(i).get("status") == "True", "a ready Instance")
+    await world.until(
+        "book", lambda i: instances.ready(i).get("status") == "True", "a ready Instance"
+    )
 
 
 async def page(world: World) -> str:
@@ -124,7 +117,7 @@ async def test_an_example_comes_and_goes_where_pods_have_few_rights(
 ) -> None:
     await install(restricted, package)
     instance = await restricted.until_complete("book")
-    assert set(steps(instance, "deploy").values()) == {"COMPLETE"}
+    assert set(instances.steps(instance, "deploy").values()) == {"COMPLETE"}
     await until_ready(restricted)
 
     await uninstall(restricted)
@@ -272,8 +265,8 @@ async def test_what_is_not_allowed_fails_until_it_is_set_back_and_deployed(world
     assert refused.code == 255
     assert "not-allowed" in refused.stderr
     instance = await world.until_failed("book", "not-allowed")
-    assert "dummy error" in messages(instance, "not-allowed")
-    assert ready(instance)["reason"] == "PlanInFatalError"
+    assert "dummy error" in instances.messages(instance, "not-allowed")
+    assert instances.ready(instance)["reason"] == "PlanInFatalError"
 
     back = await update(world, "storageSize=64Mi")
     assert back.code == 255
@@ -292,7 +285,7 @@ async def test_a_change_that_cannot_come_up_is_cancelled_and_taken_back(world: W
     image = "image=registry.example/never-pulls"
     succeeded(await world.kudo("update", "--instance", "book", "-p", image))
     waits = 'statefulset "book-store" is not healthy'
-    await world.until("book", lambda i: waits in messages(i, "deploy"), waits)
+    await world.until("book", lambda i: waits in instances.messages(i, "deploy"), waits)
 
     succeeded(await world.kudo("plan", "cancel", "--instance", "book", *WAIT))
     await world.until_failed("book")
@@ -309,7 +302,7 @@ async def test_an_upgrade_migrates_keeps_values_and_takes_new_ones(world: World)
     await upgrade(world, "maxLength=100")
 
     instance = await world.until_complete("book", "upgrade")
-    assert steps(instance, "upgrade") == {
+    assert instances.steps(instance, "upgrade") == {
         "close.front": "COMPLETE",
         "prepare.network": "COMPLETE",
         "prepare.pages": "COMPLETE",
@@ -337,7 +330,7 @@ async def test_after_an_upgrade_all_plans_are_those_of_the_new_version(world: Wo
 
     succeeded(await update(world, "replicas=3"))
     instance = await world.until_complete("book")
-    assert steps(instance, "deploy")["check.ask"] == "COMPLETE"
+    assert instances.steps(instance, "deploy")["check.ask"] == "COMPLETE"
     await trigger(world, "backup")
     await uninstall(world)
 
@@ -403,7 +396,7 @@ async def test_cleanup_closes_the_front_and_then_takes_a_last_backup(world: Worl
         "book", lambda i: i["metadata"]["finalizers"] == ["test/look"], "the end of cleanup"
     )
 
-    assert steps(left, "cleanup") == {
+    assert instances.steps(left, "cleanup") == {
         "close.front": "COMPLETE",
         "save.remove-last": "COMPLETE",
         "save.copy": "COMPLETE",
@@ -430,7 +423,7 @@ async def test_a_storage_class_gives_the_store_a_volume_that_lasts(
     succeeded(await world.kudo(*arguments, "-p", "storageClass=fast", "-p", "storageSize=1Gi"))
 
     waits = 'statefulset "book-store" is not healthy'
-    await world.until("book", lambda i: waits in messages(i, "deploy"), waits)
+    await world.until("book", lambda i: waits in instances.messages(i, "deploy"), waits)
 
     [claim] = (await world.get(STATEFUL_SETS, "book-store"))["spec"]["volumeClaimTemplates"]
     assert claim["spec"]["storageClassName"] == "fast"

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from kudo_cluster.installation import Installation
-from tests.faults.tenants import Tenants
+from tests.bench.tenants.tenants import Tenants
 from tests.support.hostile import Input, inputs
 
 pytestmark = pytest.mark.cluster

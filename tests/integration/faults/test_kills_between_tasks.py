@@ -11,30 +11,20 @@ from kudo_cluster.progress import silent
 from tests.faults.cells.campaign import Campaign
 from tests.faults.injection.faults import Fault, Rule
 from tests.integration.ha.support import watching
-from tests.integration.lifecycle.helpers import task, tasks_of
-from tests.integration.support import (
-    JOBS,
-    Json,
-    World,
-    client_of,
-    entry,
-    job,
-    new_instance,
-    new_namespace,
-    operator_version,
-    plan,
-    scheduled,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.clients import client_of, new_namespace
+from tests.support.cluster.resources import JOBS
+from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 
 APPLY, DELETE = "apply jobs.batch i-job", "delete jobs.batch i-job"
-VERSION: Json = operator_version(
+VERSION: Json = build.operator_version(
     "jobs-1",
-    templates={"job.yaml": template(job("{{ .Name }}-job"))},
-    tasks=[task("delete", "Delete", "job.yaml"), task("apply", "Apply", "job.yaml")],
-    plans={"deploy": plan({"run": ["delete", "apply"]})},
+    templates={"job.yaml": build.template(build.job("{{ .Name }}-job"))},
+    tasks=[build.task("delete", "Delete", "job.yaml"), build.task("apply", "Apply", "job.yaml")],
+    plans={"deploy": build.plan({"run": ["delete", "apply"]})},
 )
 
 
@@ -59,16 +49,16 @@ async def test_a_delete_is_not_repeated_after_a_crash_at_the_next_task(
     running_installation.webhook.start()
     async with struck(running_installation) as (world, campaign):
         async with watching(world, JOBS) as jobs:
-            await world.apply(VERSION, new_instance("i", "jobs-1"))
+            await world.apply(VERSION, build.instance("i", "jobs-1"))
             await world.until_complete("i")
             rule = Rule(world.namespace, APPLY, Fault.KILL_AFTER)
             campaign.lives.rules.arm(world.namespace, rule)
             again = await world.patch("i", {"planExecution": {"planName": "deploy"}})
-            uid = scheduled(again)["uid"]
+            uid = instances.scheduled(again)["uid"]
             ended = await world.until_complete("i")
             sent = campaign.lives.rules.withdraw(world.namespace)
 
         assert rule.struck == sent[DELETE] == 1
-        assert entry(ended, "deploy")["uid"] == uid
+        assert instances.entry(ended, "deploy")["uid"] == uid
         assert jobs.counts() == {"i-job": 2}
-        assert tasks_of(ended, "deploy")["run.delete"]["status"] == "COMPLETE"
+        assert instances.tasks_of(ended, "deploy")["run.delete"]["status"] == "COMPLETE"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.ha.support import Pair
-from tests.integration.support import World
+from tests.support.cluster.world import World
 
 # Its loop can be made to stand still.
 PROGRAM = Path(__file__).with_name("standing_reconciler.py")

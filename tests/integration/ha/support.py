@@ -9,16 +9,9 @@ from dataclasses import dataclass, field
 
 from kubeio.resource import Resource
 from kudo_cluster.installation import Service
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    EVENTS,
-    INSTANCES,
-    JOBS,
-    World,
-    events_written,
-    wait_until,
-)
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, EVENTS, INSTANCES, JOBS
+from tests.support.cluster.waiting import events_written, wait_until
+from tests.support.cluster.world import World
 
 WRITTEN = (INSTANCES, CONFIG_MAPS, DEPLOYMENTS, JOBS, EVENTS)
 

@@ -11,26 +11,11 @@ import pytest
 from kudo_cluster.installation import Service
 from tests.integration.ha.conftest import Start
 from tests.integration.ha.support import Pair, changed, life_of, metric, versions, watching
-from tests.integration.lifecycle.helpers import task
-from tests.integration.support import (
-    CONFIG_MAPS,
-    JOBS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    job,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS, JOBS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 
@@ -50,38 +35,40 @@ def operator(delay: str = "6s") -> Json:
     def named(obj: Json) -> str:
         return json.dumps(obj).replace('"@', '"{{ .Name }}-')
 
-    return operator_version(
+    return build.operator_version(
         "two-1",
         templates={
-            "job.yaml": named(job("@job")),
-            "last.yaml": named(job("@last")),
-            "slow.yaml": named(deployment("@slow", ready_delay=delay)),
-            "config.yaml": template(named(config_map("@config", size="{{ .Params.SIZE }}"))),
+            "job.yaml": named(build.job("@job")),
+            "last.yaml": named(build.job("@last")),
+            "slow.yaml": named(build.deployment("@slow", ready_delay=delay)),
+            "config.yaml": build.template(
+                named(build.config_map("@config", size="{{ .Params.SIZE }}"))
+            ),
         },
         tasks=[
-            task("job", "Apply", "job.yaml"),
-            task("drop", "Delete", "job.yaml"),
-            task("again", "Apply", "job.yaml"),
-            task("slow", "Apply", "slow.yaml"),
-            task("last", "Apply", "last.yaml"),
-            task("config", "Apply", "config.yaml"),
+            build.task("job", "Apply", "job.yaml"),
+            build.task("drop", "Delete", "job.yaml"),
+            build.task("again", "Apply", "job.yaml"),
+            build.task("slow", "Apply", "slow.yaml"),
+            build.task("last", "Apply", "last.yaml"),
+            build.task("config", "Apply", "config.yaml"),
         ],
         plans={
-            "deploy": plan(
+            "deploy": build.plan(
                 {name: [name] for name in ("job", "drop", "again", "slow", "last", "config")}
             ),
-            "resize": plan({"config": ["config"]}),
+            "resize": build.plan({"config": ["config"]}),
         },
-        parameters=[parameter("SIZE", "1", trigger="resize")],
+        parameters=[build.parameter("SIZE", "1", trigger="resize")],
     )
 
 
 async def until_step(world: World, name: str, step: str) -> str:
     """Wait until a step runs, and return the uid of the execution."""
     found = await world.until(
-        name, lambda i: steps(i, "deploy").get(f"phase1.{step}") == "IN_PROGRESS", step
+        name, lambda i: instances.steps(i, "deploy").get(f"phase1.{step}") == "IN_PROGRESS", step
     )
-    return str(scheduled(found)["uid"])
+    return str(instances.scheduled(found)["uid"])
 
 
 async def until_slow(world: World) -> None:
@@ -97,7 +84,9 @@ async def until_first_job(world: World) -> None:
 
 async def until_dropping(world: World) -> None:
     await world.until(
-        "i", lambda i: steps(i, "deploy").get("phase1.job") == "COMPLETE", "the end of the Job"
+        "i",
+        lambda i: instances.steps(i, "deploy").get("phase1.job") == "COMPLETE",
+        "the end of the Job",
     )
 
 
@@ -116,7 +105,7 @@ async def follow(pair: Pair, world: World, text: str, names: Mapping[str, str]) 
     led = time.monotonic()
     for name, uid in names.items():
         ended = await world.until_complete(name)
-        assert entry(ended, "deploy")["uid"] == uid
+        assert instances.entry(ended, "deploy")["uid"] == uid
     ends = time.monotonic()
     return f"leader {text}: another led after {led - begun:.1f} s, done after {ends - begun:.1f} s"
 
@@ -133,9 +122,9 @@ async def test_a_plan_whose_leader_is_killed_is_finished_by_the_standby(
     lease: tuple[str, ...],
 ) -> None:
     async with two_reconcilers(*lease) as pair, watching(world, JOBS) as jobs:
-        await world.apply(operator(), new_instance("i", "two-1"))
+        await world.apply(operator(), build.instance("i", "two-1"))
         await moment(world)
-        uid = str(scheduled(await world.instance("i"))["uid"])
+        uid = str(instances.scheduled(await world.instance("i"))["uid"])
         await kill(pair.first)
         figure(await follow(pair, world, f"killed {moment.__name__}", {"i": uid}))
         # The plan itself deletes the first one, and makes it again.
@@ -147,7 +136,7 @@ async def test_a_leader_told_to_end_hands_its_plan_over(
     figure: Figure, world: World, two_reconcilers: Start
 ) -> None:
     async with two_reconcilers(*LONG_LEASE) as pair, watching(world, JOBS) as jobs:
-        await world.apply(operator(), new_instance("i", "two-1"))
+        await world.apply(operator(), build.instance("i", "two-1"))
         uid = await until_step(world, "i", "slow")
         await stop(pair.first)
         figure(await follow(pair, world, "told to end", {"i": uid}))
@@ -157,7 +146,7 @@ async def test_a_leader_told_to_end_hands_its_plan_over(
 
 async def test_a_standby_is_warm_and_works_on_nothing(world: World, two_reconcilers: Start) -> None:
     async with two_reconcilers(*LONG_LEASE) as pair:
-        await world.apply(operator("0s"), new_instance("i", "two-1"))
+        await world.apply(operator("0s"), build.instance("i", "two-1"))
         await world.until_complete("i")
         assert pair.second.get("/readyz")[0] == 200
         assert metric(pair.first, "kudo_leader") == 1.0
@@ -181,10 +170,10 @@ async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
 ) -> None:
     async with two_reconcilers(*SHORT_LEASE) as pair, watching(world, JOBS) as jobs:
         names = [f"i{number}" for number in range(6)]
-        await world.apply(operator("2s"), *(new_instance(name, "two-1") for name in names))
+        await world.apply(operator("2s"), *(build.instance(name, "two-1") for name in names))
         await until_step(world, "i0", "slow")
         pair.first.send_signal(stand_still)
-        uids = {name: str(scheduled(await world.instance(name))["uid"]) for name in names}
+        uids = {name: str(instances.scheduled(await world.instance(name))["uid"]) for name in names}
         figure(await follow(pair, world, f"given {stand_still.name}", uids))
         for name in names:
             await world.patch(name, {"parameters": {"SIZE": "2"}})
@@ -216,7 +205,9 @@ async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
         await wait_until(
             lambda: sized(world, "i0-config", "3"), lambda: "the former leader to work again"
         )
-        assert status_of(await world.until_complete("i0", "resize"), "deploy") == "COMPLETE"
+        assert (
+            instances.status_of(await world.until_complete("i0", "resize"), "deploy") == "COMPLETE"
+        )
 
 
 async def sized(world: World, name: str, size: str) -> bool:
@@ -225,7 +216,7 @@ async def sized(world: World, name: str, size: str) -> bool:
 
 async def until_looked_again(world: World, pair: Pair) -> None:
     """Wait until the former leader has seen a change that was made after it went on."""
-    await world.apply(new_instance("late", "two-1"))
+    await world.apply(build.instance("late", "two-1"))
     await world.until_complete("late")
     seen = metric(pair.second, "kudo_instances")
     assert seen is not None

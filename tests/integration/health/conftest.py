@@ -5,7 +5,8 @@ import pytest
 from kubeio.client import Client
 from kubeio.resource import Resource
 from tests.integration.health.objects import group_of, made
-from tests.integration.support import World, wait_until
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 _RBAC = "rbac.authorization.k8s.io"
 _ROLES = Resource(_RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)

@@ -4,15 +4,9 @@ from typing import Any
 
 from kubeio.client import Client
 from kubeio.resource import Resource
-from tests.integration.support import (
-    Json,
-    World,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    template,
-)
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.world import World
 
 DEFINITIONS = Resource(
     "apiextensions.k8s.io",
@@ -93,21 +87,21 @@ def definition(world: World, plural: str = "things", **status: Json) -> Json:
 def applying(*steps: Json | list[Json], name: str = "health-1") -> Json:
     """Return a version with a deploy plan that applies an object, or several, in each step."""
     templates = {
-        f"t{number}.yaml": template(*(step if isinstance(step, list) else [step]))
+        f"t{number}.yaml": build.template(*(step if isinstance(step, list) else [step]))
         for number, step in enumerate(steps, 1)
     }
     phase = {f"s{number}": [f"t{number}"] for number in range(1, len(steps) + 1)}
-    return operator_version(
+    return build.operator_version(
         name,
         templates=templates,
-        plans={"deploy": plan(phase)},
-        parameters=[parameter("IMAGE", "busybox"), parameter("SIZE", "1")],
+        plans={"deploy": build.plan(phase)},
+        parameters=[build.parameter("IMAGE", "busybox"), build.parameter("SIZE", "1")],
     )
 
 
 async def install(world: World, *steps: Json | list[Json], **parameters: str) -> None:
     """Create the Instance `i` of such a version."""
-    done = await world.apply(applying(*steps), new_instance("i", "health-1", **parameters))
+    done = await world.apply(applying(*steps), build.instance("i", "health-1", **parameters))
     assert done.code == 0, done.output
 
 

@@ -1,25 +1,16 @@
 """Health of an Instance that another Instance's plan applies."""
 
 from tests.integration.health.objects import applying, deploy_again, install
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    Json,
-    World,
-    config_map,
-    deployment,
-    job,
-    messages,
-    new_instance,
-    ready,
-    status_of,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES
+from tests.support.cluster.world import World
 
-AFTER = config_map("after", a="b")
+AFTER = build.config_map("after", a="b")
 
 
 def child(version: str, **parameters: str) -> Json:
-    found = new_instance("child", version, **parameters)
+    found = build.instance("child", version, **parameters)
     del found["metadata"]["labels"]
     return found
 
@@ -31,32 +22,34 @@ async def bring(world: World, *steps: Json, name: str) -> None:
 
 
 async def test_the_next_step_waits_for_the_plan_of_the_child(world: World) -> None:
-    await bring(world, deployment("slow", ready_delay="2s"), name="slow-1")
+    await bring(world, build.deployment("slow", ready_delay="2s"), name="slow-1")
     await install(world, child("slow-1"), AFTER)
 
     text = f"instance {world.namespace}/child active plan is in state"
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the child to be waited for")
+    await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the child to be waited for"
+    )
     assert await world.find(CONFIG_MAPS, "after") is None
 
     await world.until_complete("i")
-    assert status_of(await world.instance("child"), "deploy") == "COMPLETE"
+    assert instances.status_of(await world.instance("child"), "deploy") == "COMPLETE"
 
 
 async def test_a_child_whose_plan_fails_ends_the_plan_with_its_message(world: World) -> None:
-    await bring(world, job("broken", exit_code=1), name="broken-1")
+    await bring(world, build.job("broken", exit_code=1), name="broken-1")
     await install(world, child("broken-1"), AFTER)
 
     failed = await world.until_failed("i")
 
     text = f"instance {world.namespace}/child plan deploy ended with FATAL_ERROR: "
-    assert text in messages(failed, "deploy")
-    assert 'job "broken" has failed terminally' in messages(failed, "deploy")
-    assert ready(failed)["reason"] == "PlanInFatalError"
+    assert text in instances.messages(failed, "deploy")
+    assert 'job "broken" has failed terminally' in instances.messages(failed, "deploy")
+    assert instances.ready(failed)["reason"] == "PlanInFatalError"
     assert await world.find(CONFIG_MAPS, "after") is None
 
 
 async def test_a_changed_child_is_waited_for_until_it_has_run_again(world: World) -> None:
-    inner = config_map("inner", size="{{ .Params.SIZE }}")
+    inner = build.config_map("inner", size="{{ .Params.SIZE }}")
     await bring(world, inner, name="sized-1")
     await install(world, child("sized-1", SIZE="{{ .Params.SIZE }}"))
     await world.until_complete("i")
@@ -71,7 +64,7 @@ async def test_a_changed_child_is_waited_for_until_it_has_run_again(world: World
 
 
 async def test_an_unchanged_child_is_healthy_as_it_is(world: World) -> None:
-    await bring(world, config_map("inner", a="b"), name="same-1")
+    await bring(world, build.config_map("inner", a="b"), name="same-1")
     await install(world, child("same-1"))
     await world.until_complete("i")
     before = await world.get(INSTANCES, "child")

@@ -4,31 +4,14 @@ import pytest
 
 from kubeio.client import Client
 from kudo.health import needs_body
-from tests.integration.health.objects import (
-    API_SERVICES,
-    AUTOSCALERS,
-    BUDGETS,
-    CLAIMS,
-    CRON_JOBS,
-    INGRESSES,
-    VOLUMES,
-    deploy_again,
-    install,
-    made,
-    workload,
-)
-from tests.integration.support import (
-    CONFIG_MAPS,
-    NAMESPACES,
-    Json,
-    World,
-    config_map,
-    job,
-    messages,
-    wait_until,
-)
+from tests.integration.health import objects
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS, NAMESPACES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
-AFTER = config_map("after", a="b")
+AFTER = build.config_map("after", a="b")
 
 
 # Claims
@@ -36,7 +19,7 @@ AFTER = config_map("after", a="b")
 
 def claim(**spec: str) -> Json:
     resources = {"requests": {"storage": "1Gi"}}
-    return made(
+    return objects.made(
         "v1",
         "PersistentVolumeClaim",
         "data",
@@ -58,11 +41,11 @@ def volume(name: str, world: World) -> Json:
         "hostPath": {"path": "/data"},
         "persistentVolumeReclaimPolicy": "Retain",
     }
-    return made("v1", "PersistentVolume", name, spec=spec)
+    return objects.made("v1", "PersistentVolume", name, spec=spec)
 
 
 async def phase_of_claim(admin: Client, world: World) -> str:
-    found = await admin.get(CLAIMS, "data", namespace=world.namespace)
+    found = await admin.get(objects.CLAIMS, "data", namespace=world.namespace)
     return str(found["status"]["phase"])
 
 
@@ -76,7 +59,7 @@ async def until_claim(admin: Client, world: World, phase: str) -> None:
 async def test_a_claim_that_waits_for_its_first_consumer_holds_no_later_step(
     world: World, admin: Client
 ) -> None:
-    await install(world, claim(), AFTER)
+    await objects.install(world, claim(), AFTER)
 
     await world.until_complete("i")
 
@@ -86,35 +69,37 @@ async def test_a_claim_that_waits_for_its_first_consumer_holds_no_later_step(
 async def test_a_claim_whose_pod_was_scheduled_is_waited_for_until_it_is_bound(
     world: World, admin: Client
 ) -> None:
-    await install(world, claim(), AFTER)
+    await objects.install(world, claim(), AFTER)
     await world.until_complete("i")
     annotations = {"volume.kubernetes.io/selected-node": "node-7"}
     patch = {"metadata": {"annotations": annotations}}
-    await admin.merge_patch(CLAIMS, "data", patch, namespace=world.namespace)
-    await deploy_again(world)
+    await admin.merge_patch(objects.CLAIMS, "data", patch, namespace=world.namespace)
+    await objects.deploy_again(world)
 
     text = f"persistentvolumeclaim {world.namespace}/data is not bound: its volume is being made"
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the claim to be waited for")
-    await admin.create(VOLUMES, volume(world.namespace, world))
+    await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the claim to be waited for"
+    )
+    await admin.create(objects.VOLUMES, volume(world.namespace, world))
 
     await world.until_complete("i")
     assert await phase_of_claim(admin, world) == "Bound"
 
 
 async def test_a_claim_that_lost_its_volume_ends_the_plan(world: World, admin: Client) -> None:
-    await admin.create(VOLUMES, volume(world.namespace, world))
-    await install(world, claim())
+    await admin.create(objects.VOLUMES, volume(world.namespace, world))
+    await objects.install(world, claim())
     await world.until_complete("i")
     await until_claim(admin, world, "Bound")
-    await admin.delete(VOLUMES, world.namespace)
-    await admin.merge_patch(VOLUMES, world.namespace, {"metadata": {"finalizers": None}})
+    await admin.delete(objects.VOLUMES, world.namespace)
+    await admin.merge_patch(objects.VOLUMES, world.namespace, {"metadata": {"finalizers": None}})
     await until_claim(admin, world, "Lost")
 
-    await deploy_again(world)
+    await objects.deploy_again(world)
 
     failed = await world.until_failed("i")
     text = f"persistentvolumeclaim {world.namespace}/data has lost its volume {world.namespace}"
-    assert text in messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
 
 
 # What is being deleted
@@ -123,16 +108,16 @@ async def test_a_claim_that_lost_its_volume_ends_the_plan(world: World, admin: C
 async def test_what_is_being_deleted_is_waited_for_and_applied_anew(
     world: World, admin: Client
 ) -> None:
-    await install(world, config_map("config", a="b"), AFTER)
+    await objects.install(world, build.config_map("config", a="b"), AFTER)
     await world.until_complete("i")
     before = await world.get(CONFIG_MAPS, "config")
     hold = {"metadata": {"finalizers": ["example.org/hold"]}}
     await admin.merge_patch(CONFIG_MAPS, "config", hold, namespace=world.namespace)
     await admin.delete(CONFIG_MAPS, "config", namespace=world.namespace)
-    await deploy_again(world)
+    await objects.deploy_again(world)
 
     text = f"ConfigMap {world.namespace}/config is being deleted, held by example.org/hold"
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the ConfigMap to go")
+    await world.until("i", lambda i: text in instances.messages(i, "deploy"), "the ConfigMap to go")
     free = {"metadata": {"finalizers": None}}
     await admin.merge_patch(CONFIG_MAPS, "config", free, namespace=world.namespace)
 
@@ -146,17 +131,17 @@ async def test_a_namespace_that_terminates_is_waited_for_and_applied_anew(
     world: World, admin: Client
 ) -> None:
     name = f"{world.namespace}-more"
-    await install(world, made("v1", "Namespace", name), AFTER)
+    await objects.install(world, objects.made("v1", "Namespace", name), AFTER)
     await world.until_complete("i")
     before = await admin.get(NAMESPACES, name)
-    held = config_map("held")
+    held = build.config_map("held")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     await admin.create(CONFIG_MAPS, held, namespace=name)
     await admin.delete(NAMESPACES, name)
-    await deploy_again(world)
+    await objects.deploy_again(world)
 
     text = f"namespace {name} is not active: Terminating"
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the Namespace to go")
+    await world.until("i", lambda i: text in instances.messages(i, "deploy"), "the Namespace to go")
     free = {"metadata": {"finalizers": None}}
     await admin.merge_patch(CONFIG_MAPS, "held", free, namespace=name)
 
@@ -172,23 +157,25 @@ async def test_what_promises_nothing_counts_once_it_exists(world: World, admin: 
     scaled = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "comes-later"}
     labels = {"matchLabels": {"app": "comes-later"}}
     backend = {"service": {"name": "comes-later", "port": {"number": 80}}}
-    run = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job("x")["spec"]}}
-    objects = [
-        made("batch/v1", "CronJob", "x", spec=run),
-        made("policy/v1", "PodDisruptionBudget", "x", spec={"selector": labels, "minAvailable": 1}),
-        made("networking.k8s.io/v1", "Ingress", "x", spec={"defaultBackend": backend}),
-        made(
+    run = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": build.job("x")["spec"]}}
+    others = [
+        objects.made("batch/v1", "CronJob", "x", spec=run),
+        objects.made(
+            "policy/v1", "PodDisruptionBudget", "x", spec={"selector": labels, "minAvailable": 1}
+        ),
+        objects.made("networking.k8s.io/v1", "Ingress", "x", spec={"defaultBackend": backend}),
+        objects.made(
             "autoscaling/v2",
             "HorizontalPodAutoscaler",
             "x",
             spec={"scaleTargetRef": scaled, "maxReplicas": 3},
         ),
     ]
-    await install(world, objects, workload("Deployment", "comes-later"))
+    await objects.install(world, others, objects.workload("Deployment", "comes-later"))
 
     await world.until_complete("i")
 
-    for kind in (CRON_JOBS, BUDGETS, INGRESSES, AUTOSCALERS):
+    for kind in (objects.CRON_JOBS, objects.BUDGETS, objects.INGRESSES, objects.AUTOSCALERS):
         assert await admin.get(kind, "x", namespace=world.namespace)
 
 
@@ -207,16 +194,18 @@ async def test_an_api_service_is_waited_for_until_its_server_answers(
         "insecureSkipTLSVerify": True,
         "service": behind,
     }
-    await install(world, made("apiregistration.k8s.io/v1", "APIService", name, spec=spec), AFTER)
+    await objects.install(
+        world, objects.made("apiregistration.k8s.io/v1", "APIService", name, spec=spec), AFTER
+    )
     text = f"apiservice {name} is not available: ServiceNotFound: "
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the APIService")
+    await world.until("i", lambda i: text in instances.messages(i, "deploy"), "the APIService")
 
     # An API service without a service is one of the API server itself, which answers.
     local = {"service": None, "insecureSkipTLSVerify": None}
-    await admin.merge_patch(API_SERVICES, name, {"spec": local})
+    await admin.merge_patch(objects.API_SERVICES, name, {"spec": local})
 
     await world.until_complete("i")
-    await admin.delete(API_SERVICES, name)
+    await admin.delete(objects.API_SERVICES, name)
 
 
 # Which kinds have a status

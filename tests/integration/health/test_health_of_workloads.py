@@ -1,24 +1,17 @@
 """Health of workloads, Jobs and Pods as the API server and its controllers show them."""
 
 from kubeio.client import Client
-from tests.integration.health.objects import (
-    BUDGETS,
-    DAEMON_SETS,
-    PODS,
-    STATEFUL_SETS,
-    install,
-    made,
-    set_status,
-    workload,
-)
-from tests.integration.support import CONFIG_MAPS, World, config_map, job, messages, steps
+from tests.integration.health import objects
+from tests.support import build, instances
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.world import World
 
-AFTER = config_map("after", a="b")
+AFTER = build.config_map("after", a="b")
 
 
 async def images(admin: Client, world: World) -> dict[str, str]:
     """Return the image of each pod that is not on its way out."""
-    pods = (await admin.list(PODS, namespace=world.namespace)).items
+    pods = (await admin.list(objects.PODS, namespace=world.namespace)).items
     return {
         pod["metadata"]["name"]: pod["spec"]["containers"][0]["image"]
         for pod in pods
@@ -27,14 +20,19 @@ async def images(admin: Client, world: World) -> dict[str, str]:
 
 
 async def test_a_daemon_set_holds_the_next_step_until_its_pods_are_available(world: World) -> None:
-    await install(world, workload("DaemonSet", "agent", ready_delay="2s"), AFTER)
+    await objects.install(world, objects.workload("DaemonSet", "agent", ready_delay="2s"), AFTER)
 
     text = 'daemonset "agent" is not healthy: Waiting for'
-    waiting = await world.until("i", lambda i: text in messages(i, "deploy"), "the DaemonSet")
+    waiting = await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the DaemonSet"
+    )
 
-    assert steps(waiting, "deploy") == {"phase1.s1": "IN_PROGRESS", "phase1.s2": "PENDING"}
+    assert instances.steps(waiting, "deploy") == {
+        "phase1.s1": "IN_PROGRESS",
+        "phase1.s2": "PENDING",
+    }
     await world.until_complete("i")
-    status = (await world.get(DAEMON_SETS, "agent"))["status"]
+    status = (await world.get(objects.DAEMON_SETS, "agent"))["status"]
     assert status["numberAvailable"] == status["desiredNumberScheduled"] == 1
     assert await world.find(CONFIG_MAPS, "after") is not None
 
@@ -42,7 +40,9 @@ async def test_a_daemon_set_holds_the_next_step_until_its_pods_are_available(wor
 async def test_a_rolling_update_of_a_stateful_set_is_through_when_every_pod_is_new(
     world: World, admin: Client
 ) -> None:
-    await install(world, workload("StatefulSet", "db", replicas=3, serviceName="db"))
+    await objects.install(
+        world, objects.workload("StatefulSet", "db", replicas=3, serviceName="db")
+    )
     await world.until_complete("i")
 
     await world.patch("i", {"parameters": {"IMAGE": "busybox:2"}})
@@ -56,8 +56,10 @@ async def test_a_partitioned_update_is_through_when_the_pods_from_the_partition_
     world: World, admin: Client
 ) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
-    db = workload("StatefulSet", "db", replicas=3, serviceName="db", updateStrategy=strategy)
-    await install(world, db)
+    db = objects.workload(
+        "StatefulSet", "db", replicas=3, serviceName="db", updateStrategy=strategy
+    )
+    await objects.install(world, db)
     await world.until_complete("i")
 
     await world.patch("i", {"parameters": {"IMAGE": "busybox:2"}})
@@ -65,7 +67,7 @@ async def test_a_partitioned_update_is_through_when_the_pods_from_the_partition_
 
     old, new = "busybox", "busybox:2"
     assert await images(admin, world) == {"db-0": old, "db-1": old, "db-2": new}
-    status = (await world.get(STATEFUL_SETS, "db"))["status"]
+    status = (await world.get(objects.STATEFUL_SETS, "db"))["status"]
     assert status["updateRevision"] != status["currentRevision"]
 
 
@@ -73,8 +75,10 @@ async def test_an_update_with_on_delete_is_through_with_the_old_pods(
     world: World, admin: Client
 ) -> None:
     strategy = {"type": "OnDelete"}
-    db = workload("StatefulSet", "db", replicas=2, serviceName="db", updateStrategy=strategy)
-    await install(world, db, AFTER)
+    db = objects.workload(
+        "StatefulSet", "db", replicas=2, serviceName="db", updateStrategy=strategy
+    )
+    await objects.install(world, db, AFTER)
     await world.until_complete("i")
 
     await world.patch("i", {"parameters": {"IMAGE": "busybox:2"}})
@@ -89,29 +93,33 @@ async def test_a_stateful_set_that_scales_down_holds_the_next_step_until_its_pod
     world: World, admin: Client
 ) -> None:
     size = "{{int .Params.SIZE int}}"
-    await install(world, workload("StatefulSet", "db", replicas=size, serviceName="db"), SIZE="2")
+    await objects.install(
+        world, objects.workload("StatefulSet", "db", replicas=size, serviceName="db"), SIZE="2"
+    )
     await world.until_complete("i")
     hold = {"metadata": {"finalizers": ["example.org/hold"]}}
-    await admin.merge_patch(PODS, "db-1", hold, namespace=world.namespace)
+    await admin.merge_patch(objects.PODS, "db-1", hold, namespace=world.namespace)
 
     await world.patch("i", {"parameters": {"SIZE": "1"}})
     text = "Waiting for rollout to finish: 1 old replicas are pending termination..."
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the last pod to go")
+    await world.until("i", lambda i: text in instances.messages(i, "deploy"), "the last pod to go")
     free = {"metadata": {"finalizers": None}}
-    await admin.merge_patch(PODS, "db-1", free, namespace=world.namespace)
+    await admin.merge_patch(objects.PODS, "db-1", free, namespace=world.namespace)
 
     await world.until_complete("i")
     assert set(await images(admin, world)) == {"db-0"}
 
 
 async def test_a_job_is_done_with_its_last_completion(world: World) -> None:
-    many = job("many")
+    many = build.job("many")
     many["spec"] |= {"completions": 3, "parallelism": 2}
     many["spec"]["template"]["metadata"]["annotations"]["kwok.kudo.dev/run-for"] = "1s"
-    await install(world, many, AFTER)
+    await objects.install(world, many, AFTER)
 
     text = 'job "many" still running or failed'
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the Job to be waited for")
+    await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the Job to be waited for"
+    )
 
     await world.until_complete("i")
     found = await world.kubectl("get", "job", "many", "-o=jsonpath={.status.succeeded}")
@@ -119,29 +127,31 @@ async def test_a_job_is_done_with_its_last_completion(world: World) -> None:
 
 
 async def test_a_job_that_passes_its_deadline_ends_the_plan_in_its_own_words(world: World) -> None:
-    late = job("late", image="never-pulls")
+    late = build.job("late", image="never-pulls")
     late["spec"] |= {"activeDeadlineSeconds": 1, "backoffLimit": 6}
-    await install(world, late, AFTER)
+    await objects.install(world, late, AFTER)
 
     failed = await world.until_failed("i")
 
     text = 'job "late" has failed terminally: Job was active longer than specified deadline'
-    assert text in messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
     assert await world.find(CONFIG_MAPS, "after") is None
 
 
 async def test_a_failed_pod_ends_the_plan_and_says_why(world: World, admin: Client) -> None:
     containers = [{"name": "main", "image": "never-pulls"}]
-    await install(world, made("v1", "Pod", "one", spec={"containers": containers}))
+    await objects.install(world, objects.made("v1", "Pod", "one", spec={"containers": containers}))
     text = f"pod {world.namespace}/one is not running yet: Pending (main: ImagePullBackOff: "
-    await world.until("i", lambda i: text in messages(i, "deploy"), "the pod to be waited for")
+    await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the pod to be waited for"
+    )
 
     evicted = {"phase": "Failed", "reason": "Evicted", "message": "no memory"}
-    await set_status(admin, PODS, "one", world.namespace, **evicted)
+    await objects.set_status(admin, objects.PODS, "one", world.namespace, **evicted)
 
     failed = await world.until_failed("i")
     text = f"pod {world.namespace}/one is not running yet: Failed (Evicted: no memory)"
-    assert text in messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
 
 
 async def test_a_disruption_budget_is_waited_for_when_it_changed(
@@ -149,13 +159,15 @@ async def test_a_disruption_budget_is_waited_for_when_it_changed(
 ) -> None:
     labels = {"matchLabels": {"app": "web"}}
     spec = {"selector": labels, "minAvailable": "{{int .Params.SIZE int}}"}
-    web = workload("Deployment", "web", replicas=2)
-    await install(world, [web, made("policy/v1", "PodDisruptionBudget", "web", spec=spec)])
+    web = objects.workload("Deployment", "web", replicas=2)
+    await objects.install(
+        world, [web, objects.made("policy/v1", "PodDisruptionBudget", "web", spec=spec)]
+    )
     await world.until_complete("i")
 
     await world.patch("i", {"parameters": {"SIZE": "2"}})
     await world.until_complete("i")
 
-    found = await admin.get(BUDGETS, "web", namespace=world.namespace)
+    found = await admin.get(objects.BUDGETS, "web", namespace=world.namespace)
     assert found["spec"]["minAvailable"] == 2
     assert found["status"]["observedGeneration"] == found["metadata"]["generation"]

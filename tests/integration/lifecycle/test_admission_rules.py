@@ -5,43 +5,33 @@ import asyncio
 import pytest
 
 from kubeio.errors import ApiError
-from tests.integration.support import (
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    idle,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.world import World
 
 
 def guarded() -> Json:
-    return operator_version(
+    return build.operator_version(
         "guarded-1",
         templates={
-            "config.yaml": template(config_map("{{ .Name }}-config", a="{{ .Params.A }}")),
-            "slow.yaml": template(deployment("{{ .Name }}-slow", ready_delay="6s")),
+            "config.yaml": build.template(
+                build.config_map("{{ .Name }}-config", a="{{ .Params.A }}")
+            ),
+            "slow.yaml": build.template(build.deployment("{{ .Name }}-slow", ready_delay="6s")),
         },
         plans={
-            "deploy": plan({"config": ["config"]}),
-            "other": plan({"config": ["config"]}),
-            "slow": plan({"wait": ["slow"]}),
-            "cleanup": plan({"config": ["config"]}),
+            "deploy": build.plan({"config": ["config"]}),
+            "other": build.plan({"config": ["config"]}),
+            "slow": build.plan({"wait": ["slow"]}),
+            "cleanup": build.plan({"config": ["config"]}),
         },
         parameters=[
-            parameter("A", "a"),
-            parameter("OTHER", "o", trigger="other"),
-            parameter("SLOW", "s", trigger="slow"),
-            parameter("PORT", "8080", immutable=True),
-            parameter("COUNT", "1", **{"value-type": "integer"}),
-            parameter("TOKEN"),
+            build.parameter("A", "a"),
+            build.parameter("OTHER", "o", trigger="other"),
+            build.parameter("SLOW", "s", trigger="slow"),
+            build.parameter("PORT", "8080", immutable=True),
+            build.parameter("COUNT", "1", **{"value-type": "integer"}),
+            build.parameter("TOKEN"),
         ],
     )
 
@@ -49,7 +39,7 @@ def guarded() -> Json:
 @pytest.fixture
 async def guarded_world(world: World) -> World:
     """Return a namespace with an idle Instance `i`."""
-    done = await world.apply(guarded(), new_instance("i", "guarded-1", TOKEN="t"))
+    done = await world.apply(guarded(), build.instance("i", "guarded-1", TOKEN="t"))
     assert done.code == 0, done.output
     await world.until_complete("i")
     return world
@@ -88,7 +78,9 @@ async def test_cleanup_cannot_be_triggered_by_hand(guarded_world: World) -> None
 
 async def test_a_second_plan_is_denied_while_one_runs(guarded_world: World) -> None:
     await guarded_world.patch("i", {"planExecution": {"planName": "slow"}})
-    await guarded_world.until("i", lambda i: status_of(i, "slow") == "IN_PROGRESS", "slow to run")
+    await guarded_world.until(
+        "i", lambda i: instances.status_of(i, "slow") == "IN_PROGRESS", "slow to run"
+    )
 
     triggered = await denied(guarded_world, {"planExecution": {"planName": "deploy"}})
     by_parameter = await denied(guarded_world, {"parameters": {"OTHER": "x"}})
@@ -112,20 +104,22 @@ async def test_the_end_of_a_run_cannot_be_declared_by_hand(guarded_world: World)
 
     answer = await guarded_world.patch("i", {"planExecution": {"status": "COMPLETE"}})
 
-    assert scheduled(answer) == scheduled(started)
+    assert instances.scheduled(answer) == instances.scheduled(started)
 
 
 async def test_a_running_plan_can_be_cancelled_and_says_by_whom(guarded_world: World) -> None:
     started = await guarded_world.patch("i", {"planExecution": {"planName": "slow"}})
-    await guarded_world.until("i", lambda i: status_of(i, "slow") == "IN_PROGRESS", "slow to run")
+    await guarded_world.until(
+        "i", lambda i: instances.status_of(i, "slow") == "IN_PROGRESS", "slow to run"
+    )
 
     spoofed = {"status": "FATAL_ERROR", "cancelledBy": "somebody else"}
     answer = await guarded_world.patch("i", {"planExecution": spoofed})
 
-    assert scheduled(answer)["cancelledBy"] == "kudo-user"
+    assert instances.scheduled(answer)["cancelledBy"] == "kudo-user"
     ended = await guarded_world.until_failed("i", "slow")
-    assert entry(ended, "slow")["message"] == "cancelled by kudo-user"
-    assert entry(ended, "slow")["uid"] == scheduled(started)["uid"]
+    assert instances.entry(ended, "slow")["message"] == "cancelled by kudo-user"
+    assert instances.entry(ended, "slow")["uid"] == instances.scheduled(started)["uid"]
     assert [e["reason"] for e in await guarded_world.events("PlanCancelled")] == ["PlanCancelled"]
 
 
@@ -160,14 +154,14 @@ async def test_undeclared_unknown_and_ill_typed_values_are_named_together(
 
 
 async def test_a_required_parameter_must_have_a_value(world: World) -> None:
-    done = await world.apply(guarded(), new_instance("i", "guarded-1"))
+    done = await world.apply(guarded(), build.instance("i", "guarded-1"))
 
     assert done.code != 0
     assert 'parameter "TOKEN" is required but has no value set' in done.stderr
 
 
 async def test_an_undeclared_parameter_at_create_is_a_warning(world: World) -> None:
-    instance = new_instance("i", "guarded-1", TOKEN="t", NOPE="x")
+    instance = build.instance("i", "guarded-1", TOKEN="t", NOPE="x")
     done = await world.kubectl_apply(guarded(), instance)
 
     assert done.code == 0
@@ -176,7 +170,7 @@ async def test_an_undeclared_parameter_at_create_is_a_warning(world: World) -> N
 
 
 async def test_an_instance_without_its_operator_version_is_denied(world: World) -> None:
-    done = await world.apply(new_instance("i", "nowhere-1"))
+    done = await world.apply(build.instance("i", "nowhere-1"))
 
     assert done.code != 0
     assert f"OperatorVersion {world.namespace}/nowhere-1 does not exist" in done.stderr
@@ -207,8 +201,8 @@ async def test_of_two_plans_triggered_at_once_one_runs(guarded_world: World) -> 
 
     refused = [answer for answer in answers if isinstance(answer, ApiError)]
     assert [error.reason for error in refused] == ["PlanRunning"]
-    ended = await guarded_world.until("i", idle, "the end of the run")
-    ran = [name for name in ("slow", "other") if status_of(ended, name) == "COMPLETE"]
+    ended = await guarded_world.until("i", instances.idle, "the end of the run")
+    ran = [name for name in ("slow", "other") if instances.status_of(ended, name) == "COMPLETE"]
     assert len(ran) == 1
 
 

@@ -3,30 +3,19 @@
 import pytest
 
 from kubeio.errors import ApiError
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    VERSIONS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    messages,
-    new_instance,
-    operator_version,
-    plan,
-    ready,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, VERSIONS
+from tests.support.cluster.world import World
 
 WHERE = "failed in deploy.phase1.step.task: "
 
 
 def broken(text: str, **task: object) -> Json:
-    version = operator_version(
+    version = build.operator_version(
         "broken-1",
         templates={"t.yaml": text},
-        plans={"deploy": plan({"step": ["task"]})},
+        plans={"deploy": build.plan({"step": ["task"]})},
         tasks=[{"name": "task", "kind": "Apply", "spec": {"resources": ["t.yaml"]}, **task}],
     )
     version["spec"]["parameters"] = [{"name": "LIST", "value-type": "array", "default": "[]"}]
@@ -55,11 +44,11 @@ CASES = {
         "Nope x of template t.yaml is namespaced: a resource with GVK nope.example.org/v1",
     ),
     "a field of the wrong type": (
-        broken(template(deployment("web", replicas="many"))),
+        broken(build.template(build.deployment("web", replicas="many"))),
         "failed to apply Deployment web of template t.yaml: ",
     ),
     "an object that the server finds invalid": (
-        broken(template(config_map("Not A Name"))),
+        broken(build.template(build.config_map("Not A Name"))),
         "failed to apply ConfigMap Not A Name of template t.yaml: ",
     ),
     "a template that is missing": (
@@ -76,69 +65,71 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 async def test_the_plan_ends_in_fatal_error_and_says_why(world: World, case: str) -> None:
     version, text = CASES[case]
-    await world.apply(version, new_instance("i", "broken-1"))
+    await world.apply(version, build.instance("i", "broken-1"))
 
     instance = await world.until_failed("i")
 
-    assert text in messages(instance, "deploy"), messages(instance, "deploy")
-    assert ready(instance)["reason"] == "PlanInFatalError"
-    assert text in ready(instance)["message"]
+    assert text in instances.messages(instance, "deploy"), instances.messages(instance, "deploy")
+    assert instances.ready(instance)["reason"] == "PlanInFatalError"
+    assert text in instances.ready(instance)["message"]
     reasons = [event["reason"] for event in await world.events()]
     assert len(reasons) == 3
     assert (reasons[0], reasons[2]) == ("PlanStarted", "PlanFinished")
 
 
 async def test_a_task_that_is_not_defined_is_named(world: World) -> None:
-    version = operator_version(
-        "broken-1", templates={}, plans={"deploy": plan({"step": ["nowhere"]})}
+    version = build.operator_version(
+        "broken-1", templates={}, plans={"deploy": build.plan({"step": ["nowhere"]})}
     )
-    await world.apply(version, new_instance("i", "broken-1"))
+    await world.apply(version, build.instance("i", "broken-1"))
 
     instance = await world.until_failed("i")
 
-    assert "missing task deploy.phase1.step.nowhere" in messages(instance, "deploy")
+    assert "missing task deploy.phase1.step.nowhere" in instances.messages(instance, "deploy")
 
 
 async def test_an_unknown_strategy_is_named(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "broken-1",
-        templates={"t.yaml": template(config_map("x"))},
-        plans={"deploy": plan({"step": ["t"]}, strategy="paralel")},
+        templates={"t.yaml": build.template(build.config_map("x"))},
+        plans={"deploy": build.plan({"step": ["t"]}, strategy="paralel")},
     )
-    await world.apply(version, new_instance("i", "broken-1"))
+    await world.apply(version, build.instance("i", "broken-1"))
 
     instance = await world.until_failed("i")
 
-    assert "strategy 'paralel' of plan 'deploy' is unknown" in messages(instance, "deploy")
+    assert "strategy 'paralel' of plan 'deploy' is unknown" in instances.messages(
+        instance, "deploy"
+    )
 
 
 async def test_a_fatal_error_leaves_later_steps_alone_and_a_new_run_mends_it(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "broken-1",
-        templates={"bad.yaml": "{{ fail }}", "good.yaml": template(config_map("good"))},
-        plans={"deploy": plan({"bad": ["bad"]}, {"good": ["good"]})},
+        templates={"bad.yaml": "{{ fail }}", "good.yaml": build.template(build.config_map("good"))},
+        plans={"deploy": build.plan({"bad": ["bad"]}, {"good": ["good"]})},
     )
-    await world.apply(version, new_instance("i", "broken-1"))
+    await world.apply(version, build.instance("i", "broken-1"))
     await world.until_failed("i")
     assert await world.find(CONFIG_MAPS, "good") is None
 
-    version["spec"]["templates"]["bad.yaml"] = template(config_map("bad"))
+    version["spec"]["templates"]["bad.yaml"] = build.template(build.config_map("bad"))
     await world.apply(version)
     await world.patch("i", {"planExecution": {"planName": "deploy"}})
 
     instance = await world.until_complete("i")
-    assert ready(instance)["reason"] == "ResourcesReady"
+    assert instances.ready(instance)["reason"] == "ResourcesReady"
 
 
 async def test_an_operator_version_with_too_many_steps_is_not_read_and_the_instance_can_go(
     world: World,
 ) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "broken-1",
-        templates={"t.yaml": template(config_map("x"))},
-        plans={"deploy": plan({"step": ["t"]})},
+        templates={"t.yaml": build.template(build.config_map("x"))},
+        plans={"deploy": build.plan({"step": ["t"]})},
     )
-    await world.apply(version, new_instance("i", "broken-1"))
+    await world.apply(version, build.instance("i", "broken-1"))
     await world.until_complete("i")
 
     # Within the bounds of each list, and 5,500 steps in all.
@@ -148,11 +139,11 @@ async def test_an_operator_version_with_too_many_steps_is_not_read_and_the_insta
     await world.apply(version)
     await world.kubectl("label", "instances.kudo.dev", "i", "look=again")
     told = await world.until(
-        "i", lambda i: ready(i)["reason"] == "InvalidOperatorVersion", "what is too large"
+        "i", lambda i: instances.ready(i)["reason"] == "InvalidOperatorVersion", "what is too large"
     )
     text = "spec.plans.phases.steps has 5500 entries, more than 5000"
 
-    assert text in ready(told)["message"]
+    assert text in instances.ready(told)["message"]
     with pytest.raises(ApiError, match=text):
         await world.patch("i", {"planExecution": {"planName": "deploy"}})
     await world.client.delete(INSTANCES, "i", namespace=world.namespace)
@@ -160,20 +151,27 @@ async def test_an_operator_version_with_too_many_steps_is_not_read_and_the_insta
 
 
 async def test_an_operator_version_that_vanished_is_named_and_found_again(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "broken-1",
-        templates={"t.yaml": template(config_map("x"))},
-        plans={"deploy": plan({"step": ["t"]})},
+        templates={"t.yaml": build.template(build.config_map("x"))},
+        plans={"deploy": build.plan({"step": ["t"]})},
     )
-    await world.apply(version, new_instance("i", "broken-1"))
+    await world.apply(version, build.instance("i", "broken-1"))
     await world.until_complete("i")
 
     await world.client.delete(VERSIONS, "broken-1", namespace=world.namespace)
     await world.kubectl("label", "instances.kudo.dev", "i", "look=again")
     missing = await world.until(
-        "i", lambda i: ready(i)["reason"] == "InvalidOperatorVersion", "the missing version"
+        "i",
+        lambda i: instances.ready(i)["reason"] == "InvalidOperatorVersion",
+        "the missing version",
     )
     await world.apply(version)
 
-    assert f"OperatorVersion {world.namespace}/broken-1 does not exist" in ready(missing)["message"]
-    await world.until("i", lambda i: ready(i)["reason"] == "ResourcesReady", "Ready again")
+    assert (
+        f"OperatorVersion {world.namespace}/broken-1 does not exist"
+        in instances.ready(missing)["message"]
+    )
+    await world.until(
+        "i", lambda i: instances.ready(i)["reason"] == "ResourcesReady", "Ready again"
+    )

@@ -1,37 +1,31 @@
 """What `kubectl get instances` shows in each state: the last plan, its state, and Ready."""
 
-from tests.integration.lifecycle.helpers import FINALIZER, delete, dummy, edit, tasks_of
-from tests.integration.support import (
-    INSTANCES,
-    Json,
-    World,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import FINALIZER, delete, edit
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 HOLD = "example.com/hold"
 
 
 def shown(**plans: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         "shown-1",
         templates={},
         tasks=[
-            dummy("done", done=True),
-            dummy("wait"),
-            dummy("fatal", wantErr=True, fatal=True),
+            build.dummy("done", done=True),
+            build.dummy("wait"),
+            build.dummy("fatal", wantErr=True, fatal=True),
         ],
         plans={
-            "deploy": plan({"done": ["done"]}),
-            "wait": plan({"wait": ["wait"]}),
-            "fatal": plan({"fatal": ["fatal"]}),
+            "deploy": build.plan({"done": ["done"]}),
+            "wait": build.plan({"wait": ["wait"]}),
+            "fatal": build.plan({"fatal": ["fatal"]}),
             **plans,
         },
-        parameters=[parameter("A", "1", trigger="wait")],
+        parameters=[build.parameter("A", "1", trigger="wait")],
     )
 
 
@@ -72,14 +66,14 @@ async def until_shown(world: World, expected: dict[str, str]) -> None:
 
 
 async def install(world: World, version: Json) -> None:
-    done = await world.apply(version, new_instance("i", "shown-1"))
+    done = await world.apply(version, build.instance("i", "shown-1"))
     assert done.code == 0, done.output
     await world.until_complete("i")
 
 
 async def test_the_columns_are_true_before_during_and_after_a_run(world: World) -> None:
     world.installation.reconciler.stop()
-    await world.apply(shown(), new_instance("i", "shown-1"))
+    await world.apply(shown(), build.instance("i", "shown-1"))
     assert await columns(world) == row("", "", "", "")
 
     world.installation.reconciler.start()
@@ -87,7 +81,7 @@ async def test_the_columns_are_true_before_during_and_after_a_run(world: World) 
     assert await columns(world) == row("deploy", "COMPLETE", "True", "ResourcesReady")
 
     await world.patch("i", {"parameters": {"A": "2"}})
-    await world.until("i", lambda i: bool(messages(i, "wait")), "the plan to wait")
+    await world.until("i", lambda i: bool(instances.messages(i, "wait")), "the plan to wait")
     assert await columns(world) == row("wait", "IN_PROGRESS", "True", "ResourcesReady")
 
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
@@ -96,9 +90,9 @@ async def test_the_columns_are_true_before_during_and_after_a_run(world: World) 
 
 
 async def test_the_columns_are_true_while_deploy_runs_and_after_a_failure(world: World) -> None:
-    version = shown(deploy=plan({"wait": ["wait"]}))
-    await world.apply(version, new_instance("i", "shown-1"))
-    await world.until("i", lambda i: bool(messages(i, "deploy")), "the plan to wait")
+    version = shown(deploy=build.plan({"wait": ["wait"]}))
+    await world.apply(version, build.instance("i", "shown-1"))
+    await world.until("i", lambda i: bool(instances.messages(i, "deploy")), "the plan to wait")
     assert await columns(world) == row("deploy", "IN_PROGRESS", "Unknown", "PlanInProgress")
 
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
@@ -110,10 +104,12 @@ async def test_the_columns_are_true_while_deploy_runs_and_after_a_failure(world:
 
 
 async def test_the_columns_are_true_in_cleanup_and_after_it(world: World) -> None:
-    await install(world, shown(cleanup=plan({"wait": ["wait"]})))
+    await install(world, shown(cleanup=build.plan({"wait": ["wait"]})))
     await edit(world, "i", {"metadata": {"finalizers": [FINALIZER, HOLD]}})
     await delete(world)
-    await world.until("i", lambda i: "wait.wait" in tasks_of(i, "cleanup"), "cleanup to wait")
+    await world.until(
+        "i", lambda i: "wait.wait" in instances.tasks_of(i, "cleanup"), "cleanup to wait"
+    )
     assert await columns(world) == row("cleanup", "IN_PROGRESS", "Unknown", "PlanInProgress")
 
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})

@@ -2,53 +2,41 @@
 
 import json
 
-from tests.integration.lifecycle.helpers import condition, conditions, dummy, reason_of, task
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    Done,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    ready,
-    scheduled,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.commands import Done
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS
+from tests.support.cluster.world import World
 
-WEB = template(
-    deployment("{{ .Name }}-web", replicas="{{int .Params.REPLICAS int}}", ready_delay="2s")
+WEB = build.template(
+    build.deployment("{{ .Name }}-web", replicas="{{int .Params.REPLICAS int}}", ready_delay="2s")
 )
 
 
 def conditioned(**plans: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         "conditioned-1",
         templates={"web.yaml": WEB},
         tasks=[
-            task("web", "Apply", "web.yaml"),
-            dummy("wait"),
-            dummy("fatal", wantErr=True, fatal=True),
+            build.task("web", "Apply", "web.yaml"),
+            build.dummy("wait"),
+            build.dummy("fatal", wantErr=True, fatal=True),
         ],
         plans={
-            "deploy": plan({"web": ["web"]}),
-            "wait": plan({"wait": ["wait"]}),
-            "fatal": plan({"fatal": ["fatal"]}),
+            "deploy": build.plan({"web": ["web"]}),
+            "wait": build.plan({"wait": ["wait"]}),
+            "fatal": build.plan({"fatal": ["fatal"]}),
             **plans,
         },
-        parameters=[parameter("REPLICAS", "1"), parameter("FATAL", "1", trigger="fatal")],
+        parameters=[
+            build.parameter("REPLICAS", "1"),
+            build.parameter("FATAL", "1", trigger="fatal"),
+        ],
     )
 
 
 async def install(world: World) -> None:
-    done = await world.apply(conditioned(), new_instance("i", "conditioned-1"))
+    done = await world.apply(conditioned(), build.instance("i", "conditioned-1"))
     assert done.code == 0, done.output
 
 
@@ -70,8 +58,8 @@ async def test_kubectl_waits_for_ready_after_the_creation(world: World) -> None:
     assert done.code == 0, done.output
     # What it waited for is there: the plan has ended, and the pods are ready.
     instance = await world.instance("i")
-    assert entry(instance, "deploy")["status"] == "COMPLETE"
-    assert not scheduled(instance)
+    assert instances.entry(instance, "deploy")["status"] == "COMPLETE"
+    assert not instances.scheduled(instance)
     assert (await world.get(DEPLOYMENTS, "i-web"))["status"]["readyReplicas"] == 1
 
 
@@ -85,8 +73,8 @@ async def test_kubectl_waits_for_ready_after_an_update(world: World) -> None:
 
     assert done.code == 0, done.output
     instance = await world.instance("i")
-    assert ready(instance)["observedGeneration"] > stored["metadata"]["generation"]
-    assert entry(instance, "deploy")["uid"] == stored["spec"]["planExecution"]["uid"]
+    assert instances.ready(instance)["observedGeneration"] > stored["metadata"]["generation"]
+    assert instances.entry(instance, "deploy")["uid"] == stored["spec"]["planExecution"]["uid"]
     assert (await world.get(DEPLOYMENTS, "i-web"))["status"]["readyReplicas"] == 3
 
 
@@ -98,7 +86,7 @@ async def test_a_plan_that_is_triggered_once_kubectl_saw_ready_is_not_lost(world
         done = await kubectl_wait(world, "Ready")
         assert done.code == 0, done.output
         stored = await world.patch("i", {"planExecution": {"planName": "deploy"}})
-        uids.add(scheduled(stored)["uid"])
+        uids.add(instances.scheduled(stored)["uid"])
 
     await world.until_complete("i")
     assert len(uids) == 5
@@ -127,30 +115,34 @@ async def test_kubectl_waits_for_stalled_where_a_plan_fails(world: World) -> Non
 
     assert done.code == 0, done.output
     stalled = await world.until_failed("i", "fatal")
-    assert condition(stalled, "Stalled")["message"] == messages(stalled, "fatal")
+    assert instances.condition(stalled, "Stalled")["message"] == instances.messages(
+        stalled, "fatal"
+    )
 
 
 async def test_reconciling_is_there_while_any_plan_runs_and_gone_after(world: World) -> None:
     await install(world)
     deploying = await world.until(
-        "i", lambda i: steps(i, "deploy").get("phase1.web") == "IN_PROGRESS", "deploy to run"
+        "i",
+        lambda i: instances.steps(i, "deploy").get("phase1.web") == "IN_PROGRESS",
+        "deploy to run",
     )
     await world.until_complete("i")
     await run_plan(world, "wait")
     waiting = await world.until(
-        "i", lambda i: steps(i, "wait").get("phase1.wait") == "IN_PROGRESS", "wait to run"
+        "i", lambda i: instances.steps(i, "wait").get("phase1.wait") == "IN_PROGRESS", "wait to run"
     )
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     ended = await world.until_failed("i", "wait")
 
-    assert reason_of(deploying, "Reconciling") == ("True", "PlanInProgress")
-    assert reason_of(deploying) == ("Unknown", "PlanInProgress")
-    assert reason_of(waiting, "Reconciling") == ("True", "PlanInProgress")
-    assert condition(waiting, "Reconciling")["message"] == "plan wait is running"
+    assert instances.reason_of(deploying, "Reconciling") == ("True", "PlanInProgress")
+    assert instances.reason_of(deploying) == ("Unknown", "PlanInProgress")
+    assert instances.reason_of(waiting, "Reconciling") == ("True", "PlanInProgress")
+    assert instances.condition(waiting, "Reconciling")["message"] == "plan wait is running"
     # A plan of the operator's own says nothing about whether the Instance is ready.
-    assert reason_of(waiting) == ("True", "ResourcesReady")
-    assert conditions(waiting) == ["Ready", "Reconciling"]
-    assert conditions(ended) == ["Ready", "Stalled"]
+    assert instances.reason_of(waiting) == ("True", "ResourcesReady")
+    assert instances.conditions(waiting) == ["Ready", "Reconciling"]
+    assert instances.conditions(ended) == ["Ready", "Stalled"]
 
 
 async def test_stalled_is_there_from_a_fatal_error_until_the_next_run(world: World) -> None:
@@ -160,26 +152,26 @@ async def test_stalled_is_there_from_a_fatal_error_until_the_next_run(world: Wor
     failed = await world.until_failed("i", "fatal")
     await run_plan(world, "wait")
     running = await world.until(
-        "i", lambda i: steps(i, "wait").get("phase1.wait") == "IN_PROGRESS", "wait to run"
+        "i", lambda i: instances.steps(i, "wait").get("phase1.wait") == "IN_PROGRESS", "wait to run"
     )
 
-    assert reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
-    assert reason_of(failed) == ("Unknown", "PlanInFatalError")
-    assert conditions(failed) == ["Ready", "Stalled"]
-    assert conditions(running) == ["Ready", "Reconciling"]
+    assert instances.reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
+    assert instances.reason_of(failed) == ("Unknown", "PlanInFatalError")
+    assert instances.conditions(failed) == ["Ready", "Stalled"]
+    assert instances.conditions(running) == ["Ready", "Reconciling"]
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await world.until_failed("i", "wait")
     await run_plan(world, "deploy")
     healed = await world.until_complete("i")
-    assert reason_of(healed) == ("True", "ResourcesReady")
-    assert conditions(healed) == ["Ready"]
+    assert instances.reason_of(healed) == ("True", "ResourcesReady")
+    assert instances.conditions(healed) == ["Ready"]
 
 
 async def test_all_conditions_speak_of_one_generation(world: World) -> None:
     await install(world)
     before = await world.until_complete("i")
     await run_plan(world, "wait")
-    await world.until("i", lambda i: bool(messages(i, "wait")), "the plan to wait")
+    await world.until("i", lambda i: bool(instances.messages(i, "wait")), "the plan to wait")
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await world.until_failed("i", "wait")
     await run_plan(world, "deploy")
@@ -189,23 +181,24 @@ async def test_all_conditions_speak_of_one_generation(world: World) -> None:
         generations = {c["observedGeneration"] for c in instance["status"]["conditions"]}
         assert generations == {instance["metadata"]["generation"]}
         assert instance["status"]["observedGeneration"] == instance["metadata"]["generation"]
-        assert conditions(instance) == ["Ready"]
+        assert instances.conditions(instance) == ["Ready"]
 
 
 async def test_the_status_of_a_plan_with_twenty_steps_stays_small(world: World) -> None:
     names = [f"step-number-{number:02}" for number in range(20)]
-    version = operator_version(
+    version = build.operator_version(
         "conditioned-1",
         templates={
-            f"{name}.yaml": template(config_map(f"{{{{ .Name }}}}-{name}")) for name in names
+            f"{name}.yaml": build.template(build.config_map(f"{{{{ .Name }}}}-{name}"))
+            for name in names
         },
-        plans={"deploy": plan(*({name: [name]} for name in names))},
+        plans={"deploy": build.plan(*({name: [name]} for name in names))},
     )
-    await world.apply(version, new_instance("i", "conditioned-1"))
+    await world.apply(version, build.instance("i", "conditioned-1"))
 
     done = await world.until_complete("i")
 
-    assert len(steps(done, "deploy")) == 20
+    assert len(instances.steps(done, "deploy")) == 20
     assert len(json.dumps(done["status"], separators=(",", ":"))) < 10_000
     assert len(await world.all(CONFIG_MAPS)) >= 20
 
@@ -215,13 +208,13 @@ async def test_an_idle_instance_is_not_written_again_and_again(world: World) -> 
     await world.until_complete("i")
     # The caches of Deployments and Pods need not be equally fast.
     before = await world.until(
-        "i", lambda i: reason_of(i) == ("True", "ResourcesReady"), "an Instance at rest"
+        "i", lambda i: instances.reason_of(i) == ("True", "ResourcesReady"), "an Instance at rest"
     )
 
     # Passes over it: by starts of the reconciler, and by another Instance of the same namespace.
     world.installation.reconciler.stop()
     world.installation.reconciler.start()
-    await world.apply(new_instance("j", "conditioned-1"))
+    await world.apply(build.instance("j", "conditioned-1"))
     await world.until_complete("j")
 
     assert await world.instance("i") == before
@@ -231,11 +224,13 @@ async def test_a_waiting_plan_is_written_only_when_something_changes(world: Worl
     await install(world)
     await world.until_complete("i")
     await run_plan(world, "wait")
-    before = await world.until("i", lambda i: bool(messages(i, "wait")), "the plan to wait")
+    before = await world.until(
+        "i", lambda i: bool(instances.messages(i, "wait")), "the plan to wait"
+    )
 
     world.installation.reconciler.stop()
     world.installation.reconciler.start()
-    await world.apply(new_instance("j", "conditioned-1"))
+    await world.apply(build.instance("j", "conditioned-1"))
     await world.until_complete("j")
 
     assert await world.instance("i") == before

@@ -7,40 +7,21 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.errors import ApiError
-from tests.integration.lifecycle.helpers import (
-    FINALIZER,
-    delete,
-    dummy,
-    edit,
-    ends_of,
-    reasons,
-    task,
-    tasks_of,
-    without_webhooks,
-)
-from tests.integration.support import (
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import FINALIZER, delete, edit
+from tests.support.cluster.events import ends_of, reasons
+from tests.support.cluster.resources import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     INSTANCES,
     JOBS,
     NAMESPACES,
     VERSIONS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    job,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-    wait_until,
 )
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 DONE, FAILING, STUCK = ["mark"], ["fatal"], ["wait"]
 CLEANUP_FINISHED = "Execution of plan cleanup finished with status "
@@ -48,33 +29,35 @@ CLEANUP_FINISHED = "Execution of plan cleanup finished with status "
 
 def cleaned(cleanup: Sequence[str] | None = DONE, name: str = "cleaned-1", **plans: Json) -> Json:
     """Return a version; `cleanup` are the tasks of its cleanup plan."""
-    found = {} if cleanup is None else {"cleanup": plan({"clean": cleanup})}
-    return operator_version(
+    found = {} if cleanup is None else {"cleanup": build.plan({"clean": cleanup})}
+    return build.operator_version(
         name,
         templates={
-            "config.yaml": template(config_map("{{ .Name }}-config", a="{{ .Params.A }}")),
-            "mark.yaml": template(job("{{ .Name }}-cleanup")),
-            "web.yaml": template(deployment("{{ .Name }}-web", ready_delay="1h")),
+            "config.yaml": build.template(
+                build.config_map("{{ .Name }}-config", a="{{ .Params.A }}")
+            ),
+            "mark.yaml": build.template(build.job("{{ .Name }}-cleanup")),
+            "web.yaml": build.template(build.deployment("{{ .Name }}-web", ready_delay="1h")),
         },
         tasks=[
-            task("config", "Apply", "config.yaml"),
-            task("mark", "Apply", "mark.yaml"),
-            task("web", "Apply", "web.yaml"),
-            dummy("wait"),
-            dummy("fatal", wantErr=True, fatal=True),
+            build.task("config", "Apply", "config.yaml"),
+            build.task("mark", "Apply", "mark.yaml"),
+            build.task("web", "Apply", "web.yaml"),
+            build.dummy("wait"),
+            build.dummy("fatal", wantErr=True, fatal=True),
         ],
         plans={
-            "deploy": plan({"config": ["config"]}),
-            "long": plan({"web": ["web"], "never": ["config"]}),
+            "deploy": build.plan({"config": ["config"]}),
+            "long": build.plan({"web": ["web"], "never": ["config"]}),
             **found,
             **plans,
         },
-        parameters=[parameter("A", "1")],
+        parameters=[build.parameter("A", "1")],
     )
 
 
 async def deployed(world: World, version: Json) -> Json:
-    done = await world.apply(version, new_instance("i", version["metadata"]["name"]))
+    done = await world.apply(version, build.instance("i", version["metadata"]["name"]))
     assert done.code == 0, done.output
     return await world.until_complete("i")
 
@@ -82,16 +65,20 @@ async def deployed(world: World, version: Json) -> Json:
 async def running(world: World) -> str:
     """Run the plan that waits for ever, and return the uid of the run."""
     stored = await world.patch("i", {"planExecution": {"planName": "long"}})
-    await world.until("i", lambda i: steps(i, "long").get("phase1.web") == "IN_PROGRESS", "long")
-    return str(scheduled(stored)["uid"])
+    await world.until(
+        "i", lambda i: instances.steps(i, "long").get("phase1.web") == "IN_PROGRESS", "long"
+    )
+    return str(instances.scheduled(stored)["uid"])
 
 
 async def cleaning(world: World) -> str:
     """Wait until the cleanup plan waits for ever, and return the uid of the run."""
     seen = await world.until(
-        "i", lambda i: tasks_of(i, "cleanup").get("clean.wait") is not None, "cleanup to wait"
+        "i",
+        lambda i: instances.tasks_of(i, "cleanup").get("clean.wait") is not None,
+        "cleanup to wait",
     )
-    return str(scheduled(seen)["uid"])
+    return str(instances.scheduled(seen)["uid"])
 
 
 async def cleanup_ends(world: World) -> list[str]:
@@ -116,11 +103,15 @@ async def test_a_running_plan_stops_for_the_cleanup(world: World) -> None:
     cleanup_uid = await cleaning(world)
 
     seen = await world.instance("i")
-    assert entry(seen, "long")["uid"] == uid
-    assert status_of(seen, "long") == "FATAL_ERROR"
-    assert entry(seen, "long")["message"] == "stopped: Instance is being deleted"
-    assert entry(seen, "long")["finishedAt"]
-    assert scheduled(seen) == {"planName": "cleanup", "uid": cleanup_uid, "status": "NEVER_RUN"}
+    assert instances.entry(seen, "long")["uid"] == uid
+    assert instances.status_of(seen, "long") == "FATAL_ERROR"
+    assert instances.entry(seen, "long")["message"] == "stopped: Instance is being deleted"
+    assert instances.entry(seen, "long")["finishedAt"]
+    assert instances.scheduled(seen) == {
+        "planName": "cleanup",
+        "uid": cleanup_uid,
+        "status": "NEVER_RUN",
+    }
     assert seen["status"]["lastRun"]["plan"] == "cleanup"
     assert await ends_of(world, uid) == ["Execution of plan long finished with status FATAL_ERROR"]
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
@@ -128,11 +119,13 @@ async def test_a_running_plan_stops_for_the_cleanup(world: World) -> None:
 
 
 async def test_a_plan_that_keeps_failing_stops_for_the_cleanup(world: World) -> None:
-    version = cleaned(failing=plan({"try": ["err"]}))
-    version["spec"]["tasks"].append(dummy("err", wantErr=True))
+    version = cleaned(failing=build.plan({"try": ["err"]}))
+    version["spec"]["tasks"].append(build.dummy("err", wantErr=True))
     await deployed(world, version)
     await world.patch("i", {"planExecution": {"planName": "failing"}})
-    await world.until("i", lambda i: steps(i, "failing").get("phase1.try") == "ERROR", "an error")
+    await world.until(
+        "i", lambda i: instances.steps(i, "failing").get("phase1.try") == "ERROR", "an error"
+    )
 
     await delete(world)
 
@@ -187,9 +180,11 @@ async def test_a_stuck_cleanup_is_started_again_by_another_uid(world: World) -> 
 
     stored = await world.patch("i", {"planExecution": {"uid": "again"}})
 
-    second = scheduled(stored)["uid"]
+    second = instances.scheduled(stored)["uid"]
     assert second not in {first, "again"}
-    await world.until("i", lambda i: entry(i, "cleanup").get("uid") == second, "the second cleanup")
+    await world.until(
+        "i", lambda i: instances.entry(i, "cleanup").get("uid") == second, "the second cleanup"
+    )
     assert await ends_of(world, first) == [
         "Execution of plan cleanup was superseded by another one"
     ]
@@ -218,8 +213,8 @@ async def test_a_stuck_cleanup_can_be_cancelled_and_the_instance_goes(world: Wor
 
     stored = await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
 
-    assert scheduled(stored)["cancelledBy"] == "kudo-user"
-    assert scheduled(stored)["uid"] == uid
+    assert instances.scheduled(stored)["cancelledBy"] == "kudo-user"
+    assert instances.scheduled(stored)["uid"] == uid
     await world.until_gone(INSTANCES, "i")
     warnings = await world.events("PlanCancelled")
     assert [event["message"] for event in warnings] == ["cancelled by kudo-user"]
@@ -270,10 +265,12 @@ async def test_a_cleanup_goes_on_whatever_is_scheduled_past_admission(
     uid = await cleaning(world)
     async with without_webhooks(world):
         await world.patch("i", {"planExecution": run})
-        await world.until("i", lambda i: scheduled(i).get("uid") == uid, "the cleanup again")
+        await world.until(
+            "i", lambda i: instances.scheduled(i).get("uid") == uid, "the cleanup again"
+        )
 
     seen = await world.instance("i")
-    assert status_of(seen, "cleanup") == "IN_PROGRESS"
+    assert instances.status_of(seen, "cleanup") == "IN_PROGRESS"
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await world.until_gone(INSTANCES, "i")
     assert await ends_of(world, uid) == [f"{CLEANUP_FINISHED}FATAL_ERROR"]
@@ -379,7 +376,10 @@ async def test_a_terminating_namespace_ends_the_cleanup_that_needs_new_objects(
 ) -> None:
     await deployed(world, cleaned(DONE))
     # Something of somebody else keeps the namespace, so that the order of deletions is known.
-    held = {**config_map("held"), "metadata": {"name": "held", "finalizers": ["example.org/held"]}}
+    held = {
+        **build.config_map("held"),
+        "metadata": {"name": "held", "finalizers": ["example.org/held"]},
+    }
     await admin.create(CONFIG_MAPS, held, namespace=world.namespace)
     kept = [FINALIZER, "example.org/kept"]
     await edit(world, "i", {"metadata": {"finalizers": kept}})
@@ -388,9 +388,11 @@ async def test_a_terminating_namespace_ends_the_cleanup_that_needs_new_objects(
     await world.client.replace(VERSIONS, version)
 
     await world.client.delete(NAMESPACES, world.namespace)
-    ended = await world.until("i", lambda i: status_of(i, "cleanup") == "FATAL_ERROR", "its end")
+    ended = await world.until(
+        "i", lambda i: instances.status_of(i, "cleanup") == "FATAL_ERROR", "its end"
+    )
 
-    assert "is being terminated" in json.dumps(entry(ended, "cleanup"))
+    assert "is being terminated" in json.dumps(instances.entry(ended, "cleanup"))
     await world.until("i", lambda i: i["metadata"]["finalizers"] == kept[1:], "our finalizer to go")
     free: Json = {"metadata": {"finalizers": []}}
     await edit(world, "i", free)
@@ -443,7 +445,7 @@ async def test_an_upgrade_that_removes_the_cleanup_plan_removes_the_finalizer(
 
 async def test_the_finalizer_leaves_those_of_others_alone(world: World) -> None:
     version = cleaned()
-    instance = new_instance("i", "cleaned-1")
+    instance = build.instance("i", "cleaned-1")
     instance["metadata"]["finalizers"] = ["example.org/theirs"]
     await world.apply(version, instance)
     await world.until_complete("i")
@@ -456,7 +458,7 @@ async def test_the_finalizer_leaves_those_of_others_alone(world: World) -> None:
     kept = await world.instance("i")
     await edit(world, "i", {"metadata": {"finalizers": []}})
 
-    assert status_of(kept, "cleanup") == "COMPLETE"
+    assert instances.status_of(kept, "cleanup") == "COMPLETE"
     assert await cleanup_ends(world) == ["COMPLETE"]
     await world.until_gone(INSTANCES, "i")
 
@@ -497,7 +499,7 @@ async def test_nothing_is_created_again_for_an_instance_that_went_while_its_plan
     for resource, name in ((DEPLOYMENTS, "i-web"), (CONFIG_MAPS, "i-config")):
         await world.until_gone(resource, name)
     # Another Instance passes through the same reconciler: it has seen the deletion by then.
-    await world.apply(new_instance("after", "cleaned-1"))
+    await world.apply(build.instance("after", "cleaned-1"))
     await world.until_complete("after")
     assert await world.find(DEPLOYMENTS, "i-web") is None
     assert await world.find(CONFIG_MAPS, "i-config") is None
@@ -514,7 +516,7 @@ async def test_nothing_runs_for_an_instance_that_somebody_else_keeps(
     await delete(world)
     await admin.delete(DEPLOYMENTS, "i-web", namespace=world.namespace)
     await world.until_gone(DEPLOYMENTS, "i-web")
-    await world.apply(new_instance("after", "cleaned-1"))
+    await world.apply(build.instance("after", "cleaned-1"))
     await world.until_complete("after")
 
     assert await world.find(DEPLOYMENTS, "i-web") is None
@@ -530,6 +532,6 @@ async def test_an_instance_of_the_same_name_starts_from_nothing(world: World) ->
     second = await deployed(world, cleaned())
 
     assert second["metadata"]["uid"] != first["metadata"]["uid"]
-    assert status_of(second, "cleanup") == "NEVER_RUN"
+    assert instances.status_of(second, "cleanup") == "NEVER_RUN"
     owners = (await world.get(CONFIG_MAPS, "i-config"))["metadata"]["ownerReferences"]
     assert [owner["uid"] for owner in owners] == [second["metadata"]["uid"]]

@@ -5,74 +5,52 @@ import json
 import pytest
 
 from kubeio.client import Client
-from tests.integration.lifecycle.helpers import (
-    as_admin,
-    conditions,
-    dummy,
-    event_text,
-    reason_of,
-    reasons,
-    task,
-)
-from tests.integration.support import (
-    CONFIG_MAPS,
-    JOBS,
-    Json,
-    World,
-    config_map,
-    entry,
-    idle,
-    job,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin
+from tests.support.cluster.events import event_text, reasons
+from tests.support.cluster.resources import CONFIG_MAPS, JOBS
+from tests.support.cluster.world import World
 
-CONFIG = template(config_map("{{ .Name }}-config", a="b"))
-SHARED = template(config_map("shared", by="{{ .Name }}"))
+CONFIG = build.template(build.config_map("{{ .Name }}-config", a="b"))
+SHARED = build.template(build.config_map("shared", by="{{ .Name }}"))
 USE_DUMMY = "if that's what you need, use a Dummy task instead"
 
 
 def faulty(one: Json, text: str = CONFIG, **templates: str) -> Json:
     """Return a version whose plan is the one task."""
-    return operator_version(
+    return build.operator_version(
         "faulty-1",
         templates={"t.yaml": text, **templates},
         tasks=[{**one, "name": "task"}],
-        plans={"deploy": plan({"step": ["task"]})},
+        plans={"deploy": build.plan({"step": ["task"]})},
     )
 
 
 def piped(**file: str) -> Json:
     spec = {"kind": "Secret", "key": "k", **file}
-    return task("task", "Pipe", pod="t.yaml", pipe=[spec])
+    return build.task("task", "Pipe", pod="t.yaml", pipe=[spec])
 
 
 BUILD_ERRORS: dict[str, tuple[Json, str]] = {
     "Apply without resources": (
-        task("task", "Apply"),
+        build.task("task", "Apply"),
         f"task validation error: apply task 'task' has an empty resource list. {USE_DUMMY}",
     ),
     "Delete without resources": (
-        task("task", "Delete"),
+        build.task("task", "Delete"),
         f"task validation error: delete task 'task' has an empty resource list. {USE_DUMMY}",
     ),
     "Toggle without resources": (
-        task("task", "Toggle", parameter="ON"),
+        build.task("task", "Toggle", parameter="ON"),
         f"task validation error: toggle task has an empty resource list. {USE_DUMMY}",
     ),
     "Toggle without a parameter": (
-        task("task", "Toggle", "t.yaml"),
+        build.task("task", "Toggle", "t.yaml"),
         "task validation error: Missing parameter to evaluate the Toggle Task",
     ),
     "Pipe without files": (
-        task("task", "Pipe", pod="t.yaml", pipe=[]),
+        build.task("task", "Pipe", pod="t.yaml", pipe=[]),
         "task validation error: pipe task has an empty pipe files list",
     ),
     "Pipe of both a file and an envFile": (
@@ -88,35 +66,35 @@ BUILD_ERRORS: dict[str, tuple[Json, str]] = {
         "invalid pipe key (only letters, numbers and _ and - are allowed): {",
     ),
     "KudoOperator without a package": (
-        task("task", "KudoOperator", operatorVersion="0.1.0"),
+        build.task("task", "KudoOperator", operatorVersion="0.1.0"),
         "task validation error: kudo operator task 'task' has an empty package name",
     ),
     "KudoOperator without a version": (
-        task("task", "KudoOperator", package="child"),
+        build.task("task", "KudoOperator", package="child"),
         "task validation error: kudo operator task 'task' has an empty operatorVersion",
     ),
-    "an unknown kind": (task("task", "apply", "t.yaml"), "unknown task kind apply"),
+    "an unknown kind": (build.task("task", "apply", "t.yaml"), "unknown task kind apply"),
 }
 
 
 @pytest.mark.parametrize("case", BUILD_ERRORS)
 async def test_a_task_that_cannot_be_built_ends_the_plan(world: World, case: str) -> None:
     one, text = BUILD_ERRORS[case]
-    done = await world.apply(faulty(one), new_instance("i", "faulty-1"))
+    done = await world.apply(faulty(one), build.instance("i", "faulty-1"))
     assert done.code == 0, done.output
 
     failed = await world.until_failed("i")
 
-    message = messages(failed, "deploy")
+    message = instances.messages(failed, "deploy")
     start = f"{world.namespace}/i fatal error:  failed to build task deploy.phase1.step.task: "
     assert message.startswith(start), message
     assert text in message
-    assert steps(failed, "deploy") == {"phase1.step": "FATAL_ERROR"}
+    assert instances.steps(failed, "deploy") == {"phase1.step": "FATAL_ERROR"}
     assert await event_text(world, "TaskBuildError") == message
     assert await reasons(world) == ["PlanStarted", "TaskBuildError", "PlanFinished"]
 
 
-APPLY = task("task", "Apply", "t.yaml")
+APPLY = build.task("task", "Apply", "t.yaml")
 OWN_INSTANCE = {"apiVersion": "kudo.dev/v1beta1", "kind": "Instance"}
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 
@@ -127,7 +105,7 @@ TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
         "error expanding template t.yaml: ",
     ),
     "a template that is missing": (
-        faulty(task("task", "Delete", "nowhere.yaml")),
+        faulty(build.task("task", "Delete", "nowhere.yaml")),
         "TaskRenderingError",
         "error finding resource named nowhere.yaml",
     ),
@@ -142,24 +120,26 @@ TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
         "seems to be missing in API resource list",
     ),
     "a Secret whose stringData is no text": (
-        faulty(APPLY, template({**SECRET, "stringData": {"port": 8080}})),
+        faulty(APPLY, build.template({**SECRET, "stringData": {"port": 8080}})),
         "TaskEnhancementError",
         "Secret s: stringData holds texts; put quotes around port",
     ),
     "a Secret whose stringData is a list": (
-        faulty(APPLY, template({**SECRET, "stringData": ["a"]})),
+        faulty(APPLY, build.template({**SECRET, "stringData": ["a"]})),
         "TaskEnhancementError",
         "Secret s: data and stringData must be mappings",
     ),
     "a template that applies its own Instance": (
-        faulty(APPLY, template({**OWN_INSTANCE, "metadata": {"name": "{{ .Name }}"}, "spec": {}})),
+        faulty(
+            APPLY, build.template({**OWN_INSTANCE, "metadata": {"name": "{{ .Name }}"}, "spec": {}})
+        ),
         "TaskEnhancementError",
         "a template may neither apply the Instance that it belongs to nor set planExecution",
     ),
     "a template that runs a plan of another Instance": (
         faulty(
             APPLY,
-            template(
+            build.template(
                 {
                     **OWN_INSTANCE,
                     "metadata": {"name": "other"},
@@ -173,7 +153,7 @@ TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
     "a template that names another controller": (
         faulty(
             APPLY,
-            template(
+            build.template(
                 {
                     "apiVersion": "v1",
                     "kind": "ConfigMap",
@@ -196,22 +176,22 @@ TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
         "is already owned by another Deployment controller theirs",
     ),
     "an object that the API server refuses": (
-        faulty(APPLY, template(config_map("Not A Name"))),
+        faulty(APPLY, build.template(build.config_map("Not A Name"))),
         "TaskApplyError",
         "failed to apply ConfigMap Not A Name of template t.yaml: ",
     ),
     "a Job that fails": (
-        faulty(APPLY, template(job("failing", exit_code=1))),
+        faulty(APPLY, build.template(build.job("failing", exit_code=1))),
         "FailedTerminalStateError",
         'is NOT healthy: fatal error: HealthUtil: job "failing" has failed terminally: ',
     ),
     "a Toggle of a parameter without a value": (
-        faulty(task("task", "Toggle", "t.yaml", parameter="NOPE")),
+        faulty(build.task("task", "Toggle", "t.yaml", parameter="NOPE")),
         "ToggleTaskError",
         "no value for parameter NOPE found",
     ),
     "a fatal Dummy": (
-        faulty(dummy("task", wantErr=True, fatal=True)),
+        faulty(build.dummy("task", wantErr=True, fatal=True)),
         "DummyTaskError",
         "dummy error",
     ),
@@ -221,31 +201,31 @@ TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
 @pytest.mark.parametrize("case", TASK_ERRORS)
 async def test_a_task_that_fails_for_good_ends_the_plan(world: World, case: str) -> None:
     version, reason, text = TASK_ERRORS[case]
-    done = await world.apply(version, new_instance("i", "faulty-1"))
+    done = await world.apply(version, build.instance("i", "faulty-1"))
     assert done.code == 0, done.output
 
     failed = await world.until_failed("i")
 
-    message = messages(failed, "deploy")
+    message = instances.messages(failed, "deploy")
     where = f"{world.namespace}/i failed in deploy.phase1.step.task: "
     assert message.startswith(f"Error during execution: fatal error: {where}"), message
     assert text in message
     assert await event_text(world, reason) == message
     assert await reasons(world) == ["PlanStarted", reason, "PlanFinished"]
-    assert reason_of(failed) == ("Unknown", "PlanInFatalError")
-    assert reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
-    assert conditions(failed) == ["Ready", "Stalled"]
+    assert instances.reason_of(failed) == ("Unknown", "PlanInFatalError")
+    assert instances.reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
+    assert instances.conditions(failed) == ["Ready", "Stalled"]
 
 
 async def test_a_task_that_no_one_defined_ends_the_plan(world: World) -> None:
     version = faulty(APPLY)
     version["spec"]["tasks"] = []
-    await world.apply(version, new_instance("i", "faulty-1"))
+    await world.apply(version, build.instance("i", "faulty-1"))
 
     failed = await world.until_failed("i")
 
     text = f"{world.namespace}/i fatal error:  missing task deploy.phase1.step.task"
-    assert messages(failed, "deploy") == text
+    assert instances.messages(failed, "deploy") == text
     assert await event_text(world, "UnknownTaskName") == text
 
 
@@ -254,7 +234,7 @@ async def test_a_task_that_no_one_defined_ends_the_plan(world: World) -> None:
 
 async def deployed_and_stopped(world: World, version: Json, **parameters: str) -> None:
     """Deploy an Instance, then stop the reconciler so that things can change behind its back."""
-    await world.apply(version, new_instance("i", "faulty-1", **parameters))
+    await world.apply(version, build.instance("i", "faulty-1", **parameters))
     await world.until_complete("i")
     world.installation.reconciler.stop()
 
@@ -263,48 +243,50 @@ async def test_a_plan_that_an_edited_version_lost_ends_fatally_and_others_still_
     world: World,
 ) -> None:
     version = faulty(APPLY)
-    version["spec"]["plans"]["lost"] = plan({"step": ["task"]})
+    version["spec"]["plans"]["lost"] = build.plan({"step": ["task"]})
     await deployed_and_stopped(world, version)
-    uid = scheduled(await world.patch("i", {"planExecution": {"planName": "lost"}}))["uid"]
+    uid = instances.scheduled(await world.patch("i", {"planExecution": {"planName": "lost"}}))[
+        "uid"
+    ]
     del version["spec"]["plans"]["lost"]
     await world.apply(version)
 
     world.installation.reconciler.start()
     failed = await world.until_failed("i", "lost")
 
-    assert entry(failed, "lost")["uid"] == uid
-    assert entry(failed, "lost")["message"] == "could not find required plan: 'lost'"
+    assert instances.entry(failed, "lost")["uid"] == uid
+    assert instances.entry(failed, "lost")["message"] == "could not find required plan: 'lost'"
     assert await event_text(world, "InvalidPlan") == "could not find required plan: 'lost'"
-    assert reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
+    assert instances.reason_of(failed, "Stalled") == ("True", "PlanInFatalError")
     await world.patch("i", {"planExecution": {"planName": "deploy"}})
     healed = await world.until_complete("i")
-    assert reason_of(healed) == ("True", "ResourcesReady")
+    assert instances.reason_of(healed) == ("True", "ResourcesReady")
 
 
 async def test_an_unknown_strategy_ends_the_plan_with_an_event(world: World) -> None:
     version = faulty(APPLY)
     version["spec"]["plans"]["deploy"]["strategy"] = "Serial"
-    await world.apply(version, new_instance("i", "faulty-1"))
+    await world.apply(version, build.instance("i", "faulty-1"))
 
     failed = await world.until_failed("i")
 
-    assert entry(failed, "deploy")["message"] == await event_text(world, "InvalidPlan")
+    assert instances.entry(failed, "deploy")["message"] == await event_text(world, "InvalidPlan")
     assert await world.find(CONFIG_MAPS, "i-config") is None
 
 
 @pytest.mark.parametrize("kind", ["map", "array"])
 async def test_a_default_that_cannot_be_read_ends_the_plan(world: World, kind: str) -> None:
     version = faulty(APPLY)
-    broken = parameter("BROKEN", "[1, {2", **{"value-type": kind})
+    broken = build.parameter("BROKEN", "[1, {2", **{"value-type": kind})
     version["spec"]["parameters"] = [broken]
-    await world.apply(version, new_instance("i", "faulty-1"))
+    await world.apply(version, build.instance("i", "faulty-1"))
 
     failed = await world.until_failed("i")
 
     text = f'parameter "BROKEN" of type {kind} cannot be read: '
-    assert "could not parse parameters: " in messages(failed, "deploy")
-    assert text in messages(failed, "deploy")
-    assert await event_text(world, "InvalidParams") == messages(failed, "deploy")
+    assert "could not parse parameters: " in instances.messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
+    assert await event_text(world, "InvalidParams") == instances.messages(failed, "deploy")
     assert await world.find(CONFIG_MAPS, "i-config") is None
 
 
@@ -313,7 +295,7 @@ async def test_a_value_that_an_edited_version_reads_otherwise_ends_the_plan_unti
     world: World, kind: str
 ) -> None:
     version = faulty(APPLY)
-    version["spec"]["parameters"] = [parameter("P", "[]")]
+    version["spec"]["parameters"] = [build.parameter("P", "[]")]
     await deployed_and_stopped(world, version, P="[not closed")
     version["spec"]["parameters"][0]["value-type"] = kind
     await world.apply(version)
@@ -323,9 +305,9 @@ async def test_a_value_that_an_edited_version_reads_otherwise_ends_the_plan_unti
     failed = await world.until_failed("i")
 
     text = f'parameter "P" of type {kind} cannot be read: '
-    assert "could not parse parameters: " in messages(failed, "deploy")
-    assert text in messages(failed, "deploy")
-    assert await event_text(world, "InvalidParams") == messages(failed, "deploy")
+    assert "could not parse parameters: " in instances.messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
+    assert await event_text(world, "InvalidParams") == instances.messages(failed, "deploy")
     await world.patch("i", {"parameters": {"P": "[]" if kind == "array" else "{}"}})
     await world.until_complete("i")
 
@@ -340,15 +322,15 @@ def sharing(name: str = "faulty-1", text: str = SHARED) -> Json:
 
 
 async def test_of_two_instances_that_name_one_object_the_first_keeps_it(world: World) -> None:
-    await world.apply(sharing(), new_instance("first", "faulty-1"))
+    await world.apply(sharing(), build.instance("first", "faulty-1"))
     first = await world.until_complete("first")
     before = await world.get(CONFIG_MAPS, "shared")
-    await world.apply(new_instance("second", "faulty-1"))
+    await world.apply(build.instance("second", "faulty-1"))
 
     failed = await world.until_failed("second")
 
     text = "the object is already owned by another Instance controller first"
-    assert text in messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
     assert text in await event_text(world, "TaskEnhancementError")
     after = await world.get(CONFIG_MAPS, "shared")
     assert after["metadata"] == before["metadata"]
@@ -357,15 +339,15 @@ async def test_of_two_instances_that_name_one_object_the_first_keeps_it(world: W
 
 
 async def test_an_instance_made_anew_waits_for_what_its_predecessor_leaves(world: World) -> None:
-    await world.apply(sharing(), new_instance("first", "faulty-1"))
+    await world.apply(sharing(), build.instance("first", "faulty-1"))
     await world.until_complete("first")
     before = await world.get(CONFIG_MAPS, "shared")
     await held(world, "shared", ["test.kudo.dev/hold"])
     await world.kubectl("delete", "instance", "first")
-    await world.apply(new_instance("first", "faulty-1"))
+    await world.apply(build.instance("first", "faulty-1"))
 
     waiting = "another Instance first that is gone"
-    await world.until("first", lambda i: waiting in messages(i, "deploy"), waiting)
+    await world.until("first", lambda i: waiting in instances.messages(i, "deploy"), waiting)
     await held(world, "shared", [])
     await world.until_complete("first")
 
@@ -380,28 +362,30 @@ async def held(world: World, name: str, finalizers: list[str]) -> None:
 
 
 async def test_an_instance_does_not_delete_what_another_one_owns(world: World) -> None:
-    deleting = faulty(task("task", "Delete", "t.yaml"), SHARED)
+    deleting = faulty(build.task("task", "Delete", "t.yaml"), SHARED)
     deleting["metadata"]["name"] = "deleting-1"
-    await world.apply(sharing(), deleting, new_instance("first", "faulty-1"))
+    await world.apply(sharing(), deleting, build.instance("first", "faulty-1"))
     await world.until_complete("first")
     before = await world.get(CONFIG_MAPS, "shared")
-    await world.apply(new_instance("second", "deleting-1"))
+    await world.apply(build.instance("second", "deleting-1"))
 
     failed = await world.until_failed("second")
 
     text = "failed to delete ConfigMap shared of template t.yaml: the object is owned by another"
-    assert text in messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
     assert text in await event_text(world, "TaskDeleteError")
     assert (await world.get(CONFIG_MAPS, "shared"))["metadata"] == before["metadata"]
 
 
 async def test_of_instances_that_start_together_one_gets_the_object(world: World) -> None:
     names = [f"sharing-{number}" for number in range(6)]
-    await world.apply(sharing(), *(new_instance(name, "faulty-1") for name in names))
+    await world.apply(sharing(), *(build.instance(name, "faulty-1") for name in names))
 
     ended = [await world.until_ended(name) for name in names]
 
-    [winner] = [i["metadata"]["name"] for i in ended if status_of(i, "deploy") == "COMPLETE"]
+    [winner] = [
+        i["metadata"]["name"] for i in ended if instances.status_of(i, "deploy") == "COMPLETE"
+    ]
     shared = await world.get(CONFIG_MAPS, "shared")
     assert shared["data"] == {"by": winner}
     assert [owner["name"] for owner in shared["metadata"]["ownerReferences"]] == [winner]
@@ -410,14 +394,14 @@ async def test_of_instances_that_start_together_one_gets_the_object(world: World
 async def test_the_fields_of_somebody_elses_object_are_not_taken(
     world: World, admin: Client
 ) -> None:
-    theirs = config_map("shared", by="somebody")
+    theirs = build.config_map("shared", by="somebody")
     await admin.create(CONFIG_MAPS, theirs, namespace=world.namespace, field_manager="somebody")
-    await world.apply(sharing(), new_instance("i", "faulty-1"))
+    await world.apply(sharing(), build.instance("i", "faulty-1"))
 
     failed = await world.until_failed("i")
 
     text = "these fields belong to other managers: somebody: .data.by"
-    assert text in messages(failed, "deploy")
+    assert text in instances.messages(failed, "deploy")
     assert text in await event_text(world, "TaskApplyError")
     assert (await world.get(CONFIG_MAPS, "shared"))["data"] == {"by": "somebody"}
 
@@ -425,21 +409,23 @@ async def test_the_fields_of_somebody_elses_object_are_not_taken(
 async def test_what_the_server_keeps_from_changing_ends_the_plan_with_its_words(
     world: World,
 ) -> None:
-    version = faulty(APPLY, template(job("{{ .Name }}-job", image="{{ .Params.IMAGE }}")))
-    version["spec"]["parameters"] = [parameter("IMAGE", "busybox")]
-    await world.apply(version, new_instance("i", "faulty-1"))
+    version = faulty(
+        APPLY, build.template(build.job("{{ .Name }}-job", image="{{ .Params.IMAGE }}"))
+    )
+    version["spec"]["parameters"] = [build.parameter("IMAGE", "busybox")]
+    await world.apply(version, build.instance("i", "faulty-1"))
     await world.until_complete("i")
     before = await world.get(JOBS, "i-job")
 
     await world.patch("i", {"parameters": {"IMAGE": "other"}})
     failed = await world.until_failed("i")
 
-    assert "failed to apply Job i-job of template t.yaml: " in messages(failed, "deploy")
-    assert ": field is immutable (422 Invalid); " in messages(failed, "deploy")
-    assert messages(failed, "deploy").endswith(
+    assert "failed to apply Job i-job of template t.yaml: " in instances.messages(failed, "deploy")
+    assert ": field is immutable (422 Invalid); " in instances.messages(failed, "deploy")
+    assert instances.messages(failed, "deploy").endswith(
         "delete the Job in an earlier step (a Delete task) or give it another name"
     )
-    assert await event_text(world, "TaskApplyError") == messages(failed, "deploy")
+    assert await event_text(world, "TaskApplyError") == instances.messages(failed, "deploy")
     assert (await world.get(JOBS, "i-job"))["metadata"]["uid"] == before["metadata"]["uid"]
 
 
@@ -455,13 +441,15 @@ async def test_what_is_forbidden_is_tried_again_and_said_until_it_is_allowed(
         "metadata": {"name": "{{ .Name }}-quota"},
         "spec": {"hard": {"count/secrets": "100"}},
     }
-    await world.apply(faulty(APPLY, template(quota)), new_instance("i", "faulty-1"))
+    await world.apply(faulty(APPLY, build.template(quota)), build.instance("i", "faulty-1"))
 
     text = "A transient error when executing task deploy.phase1.step.task. Will retry. "
-    waiting = await world.until("i", lambda i: text in messages(i, "deploy"), "the refusal")
-    assert "is forbidden" in messages(waiting, "deploy")
-    assert steps(waiting, "deploy") == {"phase1.step": "ERROR"}
-    assert not idle(waiting)
+    waiting = await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the refusal"
+    )
+    assert "is forbidden" in instances.messages(waiting, "deploy")
+    assert instances.steps(waiting, "deploy") == {"phase1.step": "ERROR"}
+    assert not instances.idle(waiting)
     roles = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{world.namespace}"
     name = {"name": "kudo-may"}
     rule = {
@@ -477,4 +465,4 @@ async def test_what_is_forbidden_is_tried_again_and_said_until_it_is_allowed(
 
     done = await world.until_complete("i")
 
-    assert not messages(done, "deploy")
+    assert not instances.messages(done, "deploy")

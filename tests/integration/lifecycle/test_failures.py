@@ -8,42 +8,28 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import ApiError, Invalid
-from tests.integration.lifecycle.helpers import write_status
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    JOBS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    idle,
-    job,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import write_status
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, JOBS
+from tests.support.cluster.world import World
 
 
 def long_running(delay: str = "5s") -> Json:
-    return operator_version(
+    return build.operator_version(
         "long-1",
         templates={
-            "job.yaml": template(job("{{ .Name }}-job")),
-            "config.yaml": template(config_map("{{ .Name }}-config", a="{{ .Params.A }}")),
-            "web.yaml": template(deployment("{{ .Name }}-web", ready_delay=delay)),
+            "job.yaml": build.template(build.job("{{ .Name }}-job")),
+            "config.yaml": build.template(
+                build.config_map("{{ .Name }}-config", a="{{ .Params.A }}")
+            ),
+            "web.yaml": build.template(build.deployment("{{ .Name }}-web", ready_delay=delay)),
         },
         plans={
-            "deploy": plan({"job": ["job"], "config": ["config"]}, {"run": ["web"]}),
-            "quick": plan({"config": ["config"]}),
+            "deploy": build.plan({"job": ["job"], "config": ["config"]}, {"run": ["web"]}),
+            "quick": build.plan({"config": ["config"]}),
         },
-        parameters=[parameter("A", "1"), parameter("QUICK", "1", trigger="quick")],
+        parameters=[build.parameter("A", "1"), build.parameter("QUICK", "1", trigger="quick")],
     )
 
 
@@ -56,9 +42,11 @@ async def reconciler(world: World) -> AsyncIterator[Client]:
 
 
 async def in_second_phase(world: World) -> Json:
-    await world.apply(long_running(), new_instance("i", "long-1"))
+    await world.apply(long_running(), build.instance("i", "long-1"))
     return await world.until(
-        "i", lambda i: steps(i, "deploy").get("phase2.run") == "IN_PROGRESS", "the second phase"
+        "i",
+        lambda i: instances.steps(i, "deploy").get("phase2.run") == "IN_PROGRESS",
+        "the second phase",
     )
 
 
@@ -72,11 +60,11 @@ async def test_a_killed_reconciler_finishes_the_plan_and_creates_nothing_twice(
     )
 
     world.installation.reconciler.kill()
-    assert status_of(await world.instance("i"), "deploy") == "IN_PROGRESS"
+    assert instances.status_of(await world.instance("i"), "deploy") == "IN_PROGRESS"
     world.installation.reconciler.start()
     after = await world.until_complete("i")
 
-    assert entry(after, "deploy")["uid"] == entry(before, "deploy")["uid"]
+    assert instances.entry(after, "deploy")["uid"] == instances.entry(before, "deploy")["uid"]
     for kind, first in ((JOBS, first_job), (CONFIG_MAPS, first_config)):
         last = await world.get(kind, first["metadata"]["name"])
         assert last["metadata"]["uid"] == first["metadata"]["uid"]
@@ -109,8 +97,8 @@ async def test_finished_steps_stay_finished_over_a_crash(world: World) -> None:
         timeout_seconds=90,
     ):
         if event.type == "MODIFIED":
-            seen.append(steps(event.object, "deploy"))
-            if idle(event.object):
+            seen.append(instances.steps(event.object, "deploy"))
+            if instances.idle(event.object):
                 break
 
     assert {states["phase1.job"] for states in seen} == {"COMPLETE"}
@@ -130,7 +118,7 @@ async def test_a_reconciler_that_is_told_to_stop_leaves_a_state_to_go_on_from(
 
 
 async def test_what_changes_while_no_reconciler_runs_is_done_by_the_next_one(world: World) -> None:
-    await world.apply(long_running("0s"), new_instance("i", "long-1"))
+    await world.apply(long_running("0s"), build.instance("i", "long-1"))
     await world.until_complete("i")
     world.installation.reconciler.kill()
 
@@ -142,11 +130,15 @@ async def test_what_changes_while_no_reconciler_runs_is_done_by_the_next_one(wor
 
 async def ended_but_not_cleared(world: World) -> Json:
     """Leave what a crash between the terminal status and the clear leaves."""
-    await world.apply(long_running("0s"), new_instance("i", "long-1"))
+    await world.apply(long_running("0s"), build.instance("i", "long-1"))
     await world.until_complete("i")
     world.installation.reconciler.kill()
     started = await world.patch("i", {"planExecution": {"planName": "quick"}})
-    ended = {**entry(started, "quick"), "status": "COMPLETE", "uid": scheduled(started)["uid"]}
+    ended = {
+        **instances.entry(started, "quick"),
+        "status": "COMPLETE",
+        "uid": instances.scheduled(started)["uid"],
+    }
     return await write_status(world, "i", {"planStatus": {"quick": ended}})
 
 
@@ -161,16 +153,20 @@ async def test_a_change_between_terminal_status_and_clear_is_not_lost(
             INSTANCES,
             "i",
             [
-                {"op": "test", "path": "/spec/planExecution/uid", "value": scheduled(ended)["uid"]},
+                {
+                    "op": "test",
+                    "path": "/spec/planExecution/uid",
+                    "value": instances.scheduled(ended)["uid"],
+                },
                 {"op": "replace", "path": "/spec/planExecution", "value": {}},
             ],
             namespace=world.namespace,
         )
     world.installation.reconciler.start()
 
-    assert scheduled(changed)["planName"] == "deploy"
+    assert instances.scheduled(changed)["planName"] == "deploy"
     after = await world.until_complete("i")
-    assert entry(after, "deploy")["uid"] == scheduled(changed)["uid"]
+    assert instances.entry(after, "deploy")["uid"] == instances.scheduled(changed)["uid"]
     assert (await world.get(CONFIG_MAPS, "i-config"))["data"]["a"] == "2"
 
 
@@ -180,9 +176,9 @@ async def test_a_run_that_ended_before_a_crash_is_cleared_and_reported(world: Wo
     world.installation.reconciler.start()
 
     after = await world.until_complete("i", "quick")
-    assert entry(after, "quick")["uid"] == scheduled(ended)["uid"]
+    assert instances.entry(after, "quick")["uid"] == instances.scheduled(ended)["uid"]
     events = [event["metadata"]["name"] for event in await world.events()]
-    assert f"i.{scheduled(ended)['uid']}.finished" in events
+    assert f"i.{instances.scheduled(ended)['uid']}.finished" in events
 
 
 async def test_a_paused_reconciler_does_not_undo_what_came_meanwhile(world: World) -> None:
@@ -195,7 +191,7 @@ async def test_a_paused_reconciler_does_not_undo_what_came_meanwhile(world: Worl
         world.installation.reconciler.send_signal(signal.SIGCONT)
 
     after = await world.until_complete("i")
-    assert entry(after, "deploy")["uid"] == scheduled(changed)["uid"]
+    assert instances.entry(after, "deploy")["uid"] == instances.scheduled(changed)["uid"]
     assert (await world.get(CONFIG_MAPS, "i-config"))["data"]["a"] == "2"
 
 
@@ -220,8 +216,8 @@ async def test_without_the_webhook_a_users_change_is_refused_and_bookkeeping_pas
 
 async def test_without_the_webhook_an_instance_can_be_deleted(world: World) -> None:
     version = long_running("0s")
-    version["spec"]["plans"]["cleanup"] = plan({"config": ["config"]})
-    await world.apply(version, new_instance("i", "long-1"))
+    version["spec"]["plans"]["cleanup"] = build.plan({"config": ["config"]})
+    await world.apply(version, build.instance("i", "long-1"))
     await world.until_complete("i")
     world.installation.webhook.stop()
 
@@ -231,7 +227,7 @@ async def test_without_the_webhook_an_instance_can_be_deleted(world: World) -> N
 
 
 async def test_a_change_without_the_mutating_configuration_is_denied(world: World) -> None:
-    await world.apply(long_running("0s"), new_instance("i", "long-1"))
+    await world.apply(long_running("0s"), build.instance("i", "long-1"))
     await world.until_complete("i")
     admin = f"--kubeconfig={world.installation.cluster.kubeconfig('admin')}"
     await world.kubectl(admin, "delete", "mutatingwebhookconfiguration", "kudo-instance-admission")

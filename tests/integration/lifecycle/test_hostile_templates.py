@@ -4,25 +4,18 @@ import asyncio
 
 import pytest
 
-from tests.integration.support import (
-    Json,
-    World,
-    config_map,
-    messages,
-    new_instance,
-    operator_version,
-    plan,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.world import World
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
 
 def version(name: str, text: str) -> Json:
-    return operator_version(
+    return build.operator_version(
         name,
         templates={"t.yaml": text},
-        plans={"deploy": plan({"step": ["task"]})},
+        plans={"deploy": build.plan({"step": ["task"]})},
         tasks=[{"name": "task", "kind": "Apply", "spec": {"resources": ["t.yaml"]}}],
     )
 
@@ -63,9 +56,9 @@ HOSTILE = {
 @pytest.mark.parametrize("case", HOSTILE)
 async def test_the_plan_ends_with_the_limit_and_what_to_do(world: World, case: str) -> None:
     text, expected = HOSTILE[case]
-    await world.apply(version("hostile-1", text), new_instance("i", "hostile-1"))
+    await world.apply(version("hostile-1", text), build.instance("i", "hostile-1"))
 
-    found = messages(await world.until_failed("i"), "deploy")
+    found = instances.messages(await world.until_failed("i"), "deploy")
     assert "t.yaml" in found
     assert expected in found
 
@@ -73,9 +66,9 @@ async def test_the_plan_ends_with_the_limit_and_what_to_do(world: World, case: s
 async def test_others_deploy_beside_templates_that_need_all_they_may(world: World) -> None:
     text = HOSTILE["a search of a long text"][0]
     hostile = [version(f"hostile-{number}", f"{text} # {number}") for number in range(4)]
-    await world.apply(*hostile, version("plain-1", template(config_map("plain"))))
-    await world.apply(*[new_instance(f"h{number}", f"hostile-{number}") for number in range(4)])
-    await world.apply(new_instance("plain", "plain-1"))
+    await world.apply(*hostile, version("plain-1", build.template(build.config_map("plain"))))
+    await world.apply(*[build.instance(f"h{number}", f"hostile-{number}") for number in range(4)])
+    await world.apply(build.instance("plain", "plain-1"))
 
     await world.until_complete("plain")
     await asyncio.gather(*(world.until_failed(f"h{number}") for number in range(4)))

@@ -1,17 +1,7 @@
 """A step that fails: steps of other phases do not wait for its next try."""
 
-from tests.integration.lifecycle.helpers import dummy, shaped, tasks_of
-from tests.integration.support import (
-    World,
-    deployment,
-    entry,
-    messages,
-    new_instance,
-    operator_version,
-    scheduled,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.cluster.world import World
 
 SERIAL = [f"web-{number}" for number in range(10)]
 """More steps than a failing one is tried in a minute and a half: its tries are up to a minute
@@ -19,31 +9,35 @@ apart."""
 
 
 async def test_a_failing_step_keeps_no_step_of_another_phase_waiting(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "failing-1",
-        templates={f"{name}.yaml": template(deployment(name)) for name in SERIAL},
+        templates={f"{name}.yaml": build.template(build.deployment(name)) for name in SERIAL},
         tasks=[
-            dummy("bad", wantErr=True),
+            build.dummy("bad", wantErr=True),
             *(
                 {"name": name, "kind": "Apply", "spec": {"resources": [f"{name}.yaml"]}}
                 for name in SERIAL
             ),
         ],
         plans={
-            "deploy": shaped({"bad": ["bad"]}, {name: [name] for name in SERIAL}, plan="parallel")
+            "deploy": build.shaped(
+                {"bad": ["bad"]}, {name: [name] for name in SERIAL}, plan="parallel"
+            )
         },
     )
-    await world.apply(version, new_instance("i", "failing-1"))
+    await world.apply(version, build.instance("i", "failing-1"))
 
     last = f"phase2.{SERIAL[-1]}"
-    found = await world.until("i", lambda i: steps(i, "deploy").get(last) == "COMPLETE", last)
+    found = await world.until(
+        "i", lambda i: instances.steps(i, "deploy").get(last) == "COMPLETE", last
+    )
 
-    assert steps(found, "deploy") == {
+    assert instances.steps(found, "deploy") == {
         "phase1.bad": "ERROR",
         **{f"phase2.{name}": "COMPLETE" for name in SERIAL},
     }
-    assert "A transient error when executing task deploy.phase1.bad.bad" in messages(
+    assert "A transient error when executing task deploy.phase1.bad.bad" in instances.messages(
         found, "deploy"
     )
-    assert tasks_of(found, "deploy")["bad.bad"]["status"] == "ERROR"
-    assert scheduled(found)["uid"] == entry(found, "deploy")["uid"]
+    assert instances.tasks_of(found, "deploy")["bad.bad"]["status"] == "ERROR"
+    assert instances.scheduled(found)["uid"] == instances.entry(found, "deploy")["uid"]

@@ -13,16 +13,9 @@ from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.own_writes import OwnWrites
-from tests.integration.support import (
-    INSTANCES,
-    World,
-    config_map,
-    new_instance,
-    operator_version,
-    plan,
-    scheduled,
-    template,
-)
+from tests.support import build, instances
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.world import World
 
 
 @pytest.fixture
@@ -34,12 +27,12 @@ def news() -> list[JsonObject]:
 @pytest.fixture
 async def store(world: World, news: list[JsonObject]) -> AsyncIterator[InstanceStore]:
     """Yield the store of a reconciler that is alone with an Instance `i`."""
-    version = operator_version(
+    version = build.operator_version(
         "stored-1",
-        templates={"a.yaml": template(config_map("a", a="b"))},
-        plans={"deploy": plan({"a": ["a"]}), "other": plan({"a": ["a"]})},
+        templates={"a.yaml": build.template(build.config_map("a", a="b"))},
+        plans={"deploy": build.plan({"a": ["a"]}), "other": build.plan({"a": ["a"]})},
     )
-    await world.apply(version, new_instance("i", "stored-1"))
+    await world.apply(version, build.instance("i", "stored-1"))
     await world.until_complete("i")
     world.installation.reconciler.stop()
     kubeconfig = world.installation.cluster.kubeconfig("reconciler")
@@ -62,12 +55,12 @@ async def running(world: World, plan_name: str = "deploy") -> Instance:
 async def test_the_clear_leaves_a_newer_run_alone(world: World, store: InstanceStore) -> None:
     before = await running(world)
     newer = await world.patch("i", {"planExecution": {"uid": "another"}})
-    assert scheduled(newer)["uid"] != before.scheduled.uid
+    assert instances.scheduled(newer)["uid"] != before.scheduled.uid
 
     with pytest.raises(Outdated):
         await store.clear_run(before, before.scheduled.uid or "")
 
-    assert scheduled(await world.instance("i")) == scheduled(newer)
+    assert instances.scheduled(await world.instance("i")) == instances.scheduled(newer)
 
 
 async def test_the_clear_passes_over_a_change_of_labels(world: World, store: InstanceStore) -> None:
@@ -77,7 +70,7 @@ async def test_the_clear_passes_over_a_change_of_labels(world: World, store: Ins
     cleared = await store.clear_run(before, before.scheduled.uid or "")
 
     assert not cleared.scheduled.plan_name
-    assert scheduled(await world.instance("i")) == {}
+    assert instances.scheduled(await world.instance("i")) == {}
 
 
 async def ended(world: World, store: InstanceStore) -> Instance:
@@ -149,7 +142,7 @@ async def test_a_run_is_not_scheduled_over_a_newer_object(
     with pytest.raises(Outdated):
         await store.schedule(before, "deploy", "some-uid")
 
-    assert scheduled(await world.instance("i")) == scheduled(newer)
+    assert instances.scheduled(await world.instance("i")) == instances.scheduled(newer)
 
 
 async def test_finalizers_of_others_are_not_lost(world: World, store: InstanceStore) -> None:

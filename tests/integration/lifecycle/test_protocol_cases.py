@@ -35,59 +35,41 @@ from contextlib import aclosing
 import pytest
 
 from kubeio.errors import ApiError
-from tests.integration.lifecycle.helpers import (
-    client_as,
-    delete,
-    dummy,
-    ends_of,
-    reason_of,
-    shaped,
-    task,
-    without_mutating_webhook,
-)
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    JOBS,
-    Json,
-    World,
-    config_map,
-    entry,
-    job,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import delete
+from tests.support.cluster.clients import client_as
+from tests.support.cluster.events import ends_of
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, JOBS
+from tests.support.cluster.webhooks import without_mutating_webhook
+from tests.support.cluster.world import World
 
 
 def protocol(name: str = "protocol-1", **plans: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         name,
         templates={
-            "config.yaml": template(config_map("{{ .Name }}-config", a="{{ .Params.A }}")),
-            "job.yaml": template(job("{{ .Name }}-{{ .PlanName }}")),
+            "config.yaml": build.template(
+                build.config_map("{{ .Name }}-config", a="{{ .Params.A }}")
+            ),
+            "job.yaml": build.template(build.job("{{ .Name }}-{{ .PlanName }}")),
         },
         tasks=[
-            task("config", "Apply", "config.yaml"),
-            task("job", "Apply", "job.yaml"),
-            task("delete-job", "Delete", "job.yaml"),
-            dummy("wait"),
+            build.task("config", "Apply", "config.yaml"),
+            build.task("job", "Apply", "job.yaml"),
+            build.task("delete-job", "Delete", "job.yaml"),
+            build.dummy("wait"),
         ],
         plans={
-            "deploy": plan({"config": ["config"]}),
-            "long": plan({"config": ["config"], "wait": ["wait"]}),
-            "other": plan({"config": ["config"]}),
+            "deploy": build.plan({"config": ["config"]}),
+            "long": build.plan({"config": ["config"], "wait": ["wait"]}),
+            "other": build.plan({"config": ["config"]}),
             **plans,
         },
         parameters=[
-            parameter("A", "1"),
-            parameter("LONG", "1", trigger="long"),
-            parameter("OTHER", "1", trigger="other"),
+            build.parameter("A", "1"),
+            build.parameter("LONG", "1", trigger="long"),
+            build.parameter("OTHER", "1", trigger="other"),
         ],
     )
 
@@ -95,7 +77,7 @@ def protocol(name: str = "protocol-1", **plans: Json) -> Json:
 @pytest.fixture
 async def idle_world(world: World) -> World:
     """Return a namespace with an idle Instance `i`."""
-    done = await world.apply(protocol(), new_instance("i", "protocol-1"))
+    done = await world.apply(protocol(), build.instance("i", "protocol-1"))
     assert done.code == 0, done.output
     await world.until_complete("i")
     return world
@@ -105,12 +87,14 @@ async def running(world: World) -> str:
     """Run the plan that waits for ever, and return the uid of the run."""
     stored = await world.patch("i", {"planExecution": {"planName": "long"}})
     await until_waiting(world)
-    return str(scheduled(stored)["uid"])
+    return str(instances.scheduled(stored)["uid"])
 
 
 async def until_waiting(world: World) -> Json:
     return await world.until(
-        "i", lambda i: steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "the plan to wait"
+        "i",
+        lambda i: instances.steps(i, "long").get("phase1.wait") == "IN_PROGRESS",
+        "the plan to wait",
     )
 
 
@@ -140,8 +124,11 @@ async def test_an_instance_from_a_backup_is_deployed_anew(idle_world: World) -> 
 
     assert done.code == 0, done.output
     restored = await idle_world.until_complete("restored")
-    assert entry(restored, "deploy")["uid"] not in {"old", backup["status"]["lastRun"]["uid"]}
-    assert status_of(restored, "other") == "NEVER_RUN"
+    assert instances.entry(restored, "deploy")["uid"] not in {
+        "old",
+        backup["status"]["lastRun"]["uid"],
+    }
+    assert instances.status_of(restored, "other") == "NEVER_RUN"
     assert await idle_world.find(CONFIG_MAPS, "restored-config") is not None
 
 
@@ -161,7 +148,7 @@ async def test_a_change_that_needs_another_plan_waits_for_the_running_one(
 
     assert {by_parameter, by_name, removed, upgraded} == {"PlanRunning"}
     seen = await idle_world.instance("i")
-    assert (scheduled(seen)["uid"], entry(seen, "long")["uid"]) == (uid, uid)
+    assert (instances.scheduled(seen)["uid"], instances.entry(seen, "long")["uid"]) == (uid, uid)
     await cancel(idle_world)
     await idle_world.patch("i", {"parameters": {"OTHER": "2"}})
     await idle_world.until_complete("i", "other")
@@ -177,7 +164,7 @@ async def test_a_put_without_the_running_plan_is_denied(idle_world: World) -> No
         await idle_world.client.replace(INSTANCES, whole)
 
     assert caught.value.reason == "PlanRunning"
-    assert scheduled(await idle_world.instance("i"))["uid"] == uid
+    assert instances.scheduled(await idle_world.instance("i"))["uid"] == uid
     await cancel(idle_world)
 
 
@@ -191,31 +178,31 @@ async def synchronized(world: World, manifest: Json) -> Json:
 async def test_a_manifest_without_plan_execution_is_applied_beside_a_run_that_goes_on(
     idle_world: World,
 ) -> None:
-    manifest = new_instance("i", "protocol-1")
+    manifest = build.instance("i", "protocol-1")
     await synchronized(idle_world, manifest)
     uid = await running(idle_world)
 
     manifest["metadata"]["labels"]["team"] = "a"
     applied = await synchronized(idle_world, manifest)
-    by_kubectl = await idle_world.apply(new_instance("i", "protocol-1"))
+    by_kubectl = await idle_world.apply(build.instance("i", "protocol-1"))
 
-    assert scheduled(applied)["uid"] == uid
+    assert instances.scheduled(applied)["uid"] == uid
     assert by_kubectl.code == 0, by_kubectl.output
     seen = await until_waiting(idle_world)
-    assert (scheduled(seen)["uid"], entry(seen, "long")["uid"]) == (uid, uid)
+    assert (instances.scheduled(seen)["uid"], instances.entry(seen, "long")["uid"]) == (uid, uid)
     await cancel(idle_world)
 
 
 async def test_server_side_apply_of_a_changed_manifest_keeps_the_run_that_it_starts(
     idle_world: World,
 ) -> None:
-    manifest = new_instance("i", "protocol-1", LONG="2")
+    manifest = build.instance("i", "protocol-1", LONG="2")
 
     started = await synchronized(idle_world, manifest)
     again = await synchronized(idle_world, manifest)
 
-    assert scheduled(started)["planName"] == "long"
-    assert scheduled(again)["uid"] == scheduled(started)["uid"]
+    assert instances.scheduled(started)["planName"] == "long"
+    assert instances.scheduled(again)["uid"] == instances.scheduled(started)["uid"]
     await until_waiting(idle_world)
     await cancel(idle_world)
 
@@ -224,16 +211,16 @@ async def test_server_side_apply_of_a_changed_manifest_keeps_the_run_that_it_sta
 
 
 async def test_an_upgrade_takes_parameters_along_in_one_run(idle_world: World) -> None:
-    version = protocol("protocol-2", upgrade=plan({"config": ["config"]}))
-    version["spec"]["parameters"].append(parameter("NEW", "1", trigger="other"))
+    version = protocol("protocol-2", upgrade=build.plan({"config": ["config"]}))
+    version["spec"]["parameters"].append(build.parameter("NEW", "1", trigger="other"))
     await idle_world.apply(version)
 
     change = {"operatorVersion": {"name": "protocol-2"}, "parameters": {"A": "2", "NEW": "2"}}
     stored = await idle_world.patch("i", change)
 
-    assert scheduled(stored)["planName"] == "upgrade"
+    assert instances.scheduled(stored)["planName"] == "upgrade"
     after = await idle_world.until_complete("i", "upgrade")
-    assert entry(after, "upgrade")["uid"] == scheduled(stored)["uid"]
+    assert instances.entry(after, "upgrade")["uid"] == instances.scheduled(stored)["uid"]
     assert (await idle_world.get(CONFIG_MAPS, "i-config"))["data"] == {"a": "2"}
     assert len(await idle_world.events("PlanStarted")) == 2
 
@@ -250,17 +237,20 @@ async def test_an_upgrade_beside_a_parameter_with_its_own_plan_is_denied(
 async def test_an_upgrade_rebuilds_the_entries_of_the_plans(idle_world: World) -> None:
     before = await idle_world.patch("i", {"planExecution": {"planName": "other"}})
     await idle_world.until_complete("i", "other")
-    reordered = shaped({"first": ["config"]}, {"new": ["config"], "config": ["config"]})
-    version = protocol("protocol-2", upgrade=plan({"config": ["config"]}), deploy=reordered)
-    version["spec"]["plans"]["other"] = plan({"more": ["config"], "config": ["config"]})
+    reordered = build.shaped({"first": ["config"]}, {"new": ["config"], "config": ["config"]})
+    version = protocol("protocol-2", upgrade=build.plan({"config": ["config"]}), deploy=reordered)
+    version["spec"]["plans"]["other"] = build.plan({"more": ["config"], "config": ["config"]})
     await idle_world.apply(version)
 
     await idle_world.patch("i", {"operatorVersion": {"name": "protocol-2"}})
     after = await idle_world.until_complete("i", "upgrade")
 
-    assert steps(after, "other") == {"phase1.more": "NEVER_RUN", "phase1.config": "COMPLETE"}
-    assert entry(after, "other")["uid"] == scheduled(before)["uid"]
-    assert steps(after, "deploy") == {
+    assert instances.steps(after, "other") == {
+        "phase1.more": "NEVER_RUN",
+        "phase1.config": "COMPLETE",
+    }
+    assert instances.entry(after, "other")["uid"] == instances.scheduled(before)["uid"]
+    assert instances.steps(after, "deploy") == {
         "phase1.first": "NEVER_RUN",
         "phase2.new": "NEVER_RUN",
         "phase2.config": "NEVER_RUN",
@@ -275,12 +265,13 @@ async def test_another_uid_starts_the_running_plan_again(idle_world: World) -> N
 
     stored = await idle_world.patch("i", {"planExecution": {"uid": "again"}})
 
-    second = scheduled(stored)["uid"]
+    second = instances.scheduled(stored)["uid"]
     assert second not in {first, "again"}
     after = await idle_world.until(
         "i",
         lambda i: (
-            entry(i, "long")["uid"] == second and steps(i, "long")["phase1.wait"] == "IN_PROGRESS"
+            instances.entry(i, "long")["uid"] == second
+            and instances.steps(i, "long")["phase1.wait"] == "IN_PROGRESS"
         ),
         "the second run",
     )
@@ -291,13 +282,13 @@ async def test_another_uid_starts_the_running_plan_again(idle_world: World) -> N
 
 
 async def test_the_uid_of_a_run_that_has_ended_runs_nothing(idle_world: World) -> None:
-    ended = entry(await idle_world.instance("i"), "deploy")["uid"]
+    ended = instances.entry(await idle_world.instance("i"), "deploy")["uid"]
 
     stored = await idle_world.patch("i", {"planExecution": {"planName": "deploy", "uid": ended}})
 
-    assert scheduled(stored).get("uid") != ended
+    assert instances.scheduled(stored).get("uid") != ended
     after = await idle_world.until_complete("i")
-    assert entry(after, "deploy")["uid"] == scheduled(stored)["uid"]
+    assert instances.entry(after, "deploy")["uid"] == instances.scheduled(stored)["uid"]
 
 
 async def test_a_restart_takes_a_cancel_back_that_was_not_yet_seen(idle_world: World) -> None:
@@ -308,13 +299,14 @@ async def test_a_restart_takes_a_cancel_back_that_was_not_yet_seen(idle_world: W
     stored = await idle_world.patch("i", {"planExecution": {"uid": "again"}})
     idle_world.installation.reconciler.start()
 
-    second = scheduled(stored)["uid"]
-    assert scheduled(stored) == {"planName": "long", "uid": second, "status": "NEVER_RUN"}
+    second = instances.scheduled(stored)["uid"]
+    assert instances.scheduled(stored) == {"planName": "long", "uid": second, "status": "NEVER_RUN"}
     assert second != first
     await idle_world.until(
         "i",
         lambda i: (
-            entry(i, "long")["uid"] == second and steps(i, "long")["phase1.wait"] == "IN_PROGRESS"
+            instances.entry(i, "long")["uid"] == second
+            and instances.steps(i, "long")["phase1.wait"] == "IN_PROGRESS"
         ),
         "the second run",
     )
@@ -335,11 +327,11 @@ async def test_a_cancelled_plan_stays_cancelled_whoever_repeats_the_cancel(
         )
     idle_world.installation.reconciler.start()
 
-    assert scheduled(repeated)["cancelledBy"] == "kudo-user"
+    assert instances.scheduled(repeated)["cancelledBy"] == "kudo-user"
     ended = await idle_world.until_failed("i", "long")
-    assert entry(ended, "long")["uid"] == uid
-    assert entry(ended, "long")["message"] == "cancelled by kudo-user"
-    assert reason_of(ended, "Stalled") == ("True", "PlanInFatalError")
+    assert instances.entry(ended, "long")["uid"] == uid
+    assert instances.entry(ended, "long")["message"] == "cancelled by kudo-user"
+    assert instances.reason_of(ended, "Stalled") == ("True", "PlanInFatalError")
 
 
 # Webhooks
@@ -353,15 +345,15 @@ async def test_a_plan_ends_and_is_cleared_while_no_webhook_answers(idle_world: W
     idle_world.installation.reconciler.start()
 
     ended = await idle_world.until_complete("i", "other")
-    assert entry(ended, "other")["uid"] == scheduled(stored)["uid"]
-    assert await ends_of(idle_world, scheduled(stored)["uid"])
+    assert instances.entry(ended, "other")["uid"] == instances.scheduled(stored)["uid"]
+    assert await ends_of(idle_world, instances.scheduled(stored)["uid"])
 
 
 async def test_without_the_mutating_webhook_only_what_it_would_have_written_is_stored(
     idle_world: World,
 ) -> None:
     async with without_mutating_webhook(idle_world):
-        created = await idle_world.kubectl_apply(new_instance("j", "protocol-1"))
+        created = await idle_world.kubectl_apply(build.instance("j", "protocol-1"))
         by_parameter = await denied(idle_world, {"parameters": {"A": "2"}})
         by_name = await denied(idle_world, {"planExecution": {"planName": "other"}})
         labelled = await idle_world.kubectl("label", "instances.kudo.dev", "i", "team=a")
@@ -372,7 +364,7 @@ async def test_without_the_mutating_webhook_only_what_it_would_have_written_is_s
     assert "the mutating webhook configuration of KUDO is missing" in created.stderr
     assert {by_parameter, by_name} == {"MutatingWebhookMissing"}
     assert labelled.code == 0, labelled.output
-    assert entry(ended, "other")["uid"] == "of-their-own"
+    assert instances.entry(ended, "other")["uid"] == "of-their-own"
     await idle_world.patch("i", {"parameters": {"A": "2"}})
     await idle_world.until_complete("i")
 
@@ -404,15 +396,15 @@ async def tried(world: World, spec: Json) -> Json:
 
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_dry_run_shows_the_plan_and_stores_nothing(idle_world: World, change: str) -> None:
-    await idle_world.apply(protocol("protocol-2", upgrade=plan({"config": ["config"]})))
+    await idle_world.apply(protocol("protocol-2", upgrade=build.plan({"config": ["config"]})))
 
     answer = await tried(idle_world, CHANGES[change])
 
     plans = {"a parameter": "deploy", "an upgrade": "upgrade", "a trigger": "other"}
-    assert scheduled(answer)["planName"] == plans[change]
+    assert instances.scheduled(answer)["planName"] == plans[change]
     # The same change, meant this time, gets a uid of its own.
     stored = await idle_world.patch("i", CHANGES[change])
-    assert scheduled(stored)["uid"] != scheduled(answer)["uid"]
+    assert instances.scheduled(stored)["uid"] != instances.scheduled(answer)["uid"]
     await idle_world.until_complete("i", plans[change])
 
 
@@ -422,9 +414,9 @@ async def test_a_dry_run_leaves_the_running_plan_alone(idle_world: World, change
 
     answer = await tried(idle_world, CHANGES_OF_A_RUN[change])
 
-    assert (scheduled(answer)["uid"] == uid) is (change == "a cancel")
+    assert (instances.scheduled(answer)["uid"] == uid) is (change == "a cancel")
     seen = await idle_world.instance("i")
-    assert (scheduled(seen)["uid"], entry(seen, "long")["uid"]) == (uid, uid)
+    assert (instances.scheduled(seen)["uid"], instances.entry(seen, "long")["uid"]) == (uid, uid)
     await cancel(idle_world)
 
 
@@ -432,43 +424,49 @@ async def test_a_dry_run_creates_and_deletes_nothing(idle_world: World) -> None:
     client, namespace = idle_world.client, idle_world.namespace
     before = await idle_world.instance("i")
 
-    new = new_instance("j", "protocol-1")
+    new = build.instance("j", "protocol-1")
     created = await client.create(INSTANCES, new, namespace=namespace, dry_run=True)
     await client.delete(INSTANCES, "i", namespace=namespace, dry_run=True)
 
-    assert scheduled(created)["planName"] == "deploy"
+    assert instances.scheduled(created)["planName"] == "deploy"
     assert await idle_world.find(INSTANCES, "j") is None
     assert await idle_world.instance("i") == before
 
 
 # Crashes after each write
 
-CRASHING = plan({"delete": ["delete-job"], "job": ["job"]}, {"config": ["config"]})
+CRASHING = build.plan({"delete": ["delete-job"], "job": ["job"]}, {"config": ["config"]})
 Reached = Callable[[Json], bool]
 """Whether an Instance shows a certain write."""
 
 
 def current(instance: Json) -> bool:
     """Whether the status speaks of the run that is scheduled."""
-    return bool(scheduled(instance)) and (
-        entry(instance, "crashing").get("uid") == scheduled(instance)["uid"]
+    return bool(instances.scheduled(instance)) and (
+        instances.entry(instance, "crashing").get("uid") == instances.scheduled(instance)["uid"]
     )
 
 
 WRITES: dict[str, Reached] = {
-    "the schedule": lambda i: bool(scheduled(i)),
+    "the schedule": lambda i: bool(instances.scheduled(i)),
     "the first status": current,
-    "the first step": lambda i: current(i) and steps(i, "crashing")["phase1.delete"] == "COMPLETE",
-    "the second step": lambda i: current(i) and steps(i, "crashing")["phase1.job"] == "COMPLETE",
-    "the terminal status": lambda i: current(i) and status_of(i, "crashing") == "COMPLETE",
-    "the clear": lambda i: not scheduled(i),
+    "the first step": lambda i: (
+        current(i) and instances.steps(i, "crashing")["phase1.delete"] == "COMPLETE"
+    ),
+    "the second step": lambda i: (
+        current(i) and instances.steps(i, "crashing")["phase1.job"] == "COMPLETE"
+    ),
+    "the terminal status": lambda i: (
+        current(i) and instances.status_of(i, "crashing") == "COMPLETE"
+    ),
+    "the clear": lambda i: not instances.scheduled(i),
 }
 WRITES_OF_DELETION: dict[str, Reached] = {
     "the deletion": lambda i: "deletionTimestamp" in i["metadata"],
-    "the stop": lambda i: status_of(i, "long") == "FATAL_ERROR",
-    "the schedule of cleanup": lambda i: scheduled(i).get("planName") == "cleanup",
-    "the first status of cleanup": lambda i: status_of(i, "cleanup") == "IN_PROGRESS",
-    "the terminal status of cleanup": lambda i: status_of(i, "cleanup") == "COMPLETE",
+    "the stop": lambda i: instances.status_of(i, "long") == "FATAL_ERROR",
+    "the schedule of cleanup": lambda i: instances.scheduled(i).get("planName") == "cleanup",
+    "the first status of cleanup": lambda i: instances.status_of(i, "cleanup") == "IN_PROGRESS",
+    "the terminal status of cleanup": lambda i: instances.status_of(i, "cleanup") == "COMPLETE",
 }
 
 
@@ -497,8 +495,8 @@ async def _until_seen(world: World, since: str, reached: Reached) -> None:
 async def test_a_crash_after_each_write_of_a_run_loses_and_repeats_nothing(
     world: World, write: str
 ) -> None:
-    await world.apply(protocol(crashing=CRASHING), new_instance("i", "protocol-1"))
-    uids = [entry(await world.until_complete("i"), "deploy")["uid"]]
+    await world.apply(protocol(crashing=CRASHING), build.instance("i", "protocol-1"))
+    uids = [instances.entry(await world.until_complete("i"), "deploy")["uid"]]
     jobs: set[str] = set()
 
     for number in range(1, 4):
@@ -507,9 +505,9 @@ async def test_a_crash_after_each_write_of_a_run_loses_and_repeats_nothing(
         world.installation.reconciler.start()
         ended = await world.until_complete("i", "crashing")
 
-        uids.append(entry(ended, "crashing")["uid"])
+        uids.append(instances.entry(ended, "crashing")["uid"])
         assert ended["status"]["lastRun"]["uid"] == uids[-1]
-        assert reason_of(ended) == ("True", "ResourcesReady")
+        assert instances.reason_of(ended) == ("True", "ResourcesReady")
         jobs.add((await world.get(JOBS, "i-crashing"))["metadata"]["uid"])
         assert len(jobs) == number
     names = [event["metadata"]["name"] for event in await world.events()]
@@ -520,8 +518,8 @@ async def test_a_crash_after_each_write_of_a_run_loses_and_repeats_nothing(
 async def test_a_crash_after_each_write_of_a_deletion_still_cleans_up_once(
     world: World, write: str
 ) -> None:
-    cleanup = plan({"job": ["job"]}, {"config": ["config"]})
-    await world.apply(protocol(cleanup=cleanup), new_instance("i", "protocol-1"))
+    cleanup = build.plan({"job": ["job"]}, {"config": ["config"]})
+    await world.apply(protocol(cleanup=cleanup), build.instance("i", "protocol-1"))
     await world.until_complete("i")
     uid = await running(world)
 

@@ -13,41 +13,14 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kudo_cluster.installation import Installation
-from tests.integration.lifecycle.helpers import (
-    FINALIZER,
-    client_as,
-    conditions,
-    delete,
-    dummy,
-    edit,
-    ends_of,
-    reason_of,
-    reasons,
-    shaped,
-    task,
-    without_webhooks,
-    write_status,
-)
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    JOBS,
-    VERSIONS,
-    Json,
-    World,
-    config_map,
-    entry,
-    idle,
-    job,
-    messages,
-    new_instance,
-    new_namespace,
-    operator_version,
-    parameter,
-    plan,
-    status_of,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import FINALIZER, delete, edit, write_status
+from tests.support.cluster.clients import client_as, new_namespace
+from tests.support.cluster.events import ends_of, reasons
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, JOBS, VERSIONS
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 THEN = "2020-01-01T00:00:00Z"
 OLD, NEW = "11111111-aaaa-4000-8000-000000000001", "22222222-bbbb-4000-8000-000000000002"
@@ -55,16 +28,16 @@ READY = ("True", "ResourcesReady")
 FAILED = ("Unknown", "PlanInFatalError")
 
 PLANS = {
-    "deploy": shaped({"first": ["job"]}, {"second": ["config"]}),
-    "p": plan({"only": ["config"]}),
-    "fatal": plan({"only": ["fatal"]}),
-    "stuck": plan({"only": ["wait"]}),
+    "deploy": build.shaped({"first": ["job"]}, {"second": ["config"]}),
+    "p": build.plan({"only": ["config"]}),
+    "fatal": build.plan({"only": ["fatal"]}),
+    "stuck": build.plan({"only": ["wait"]}),
 }
 CLEANUPS = {
     "": {},
-    "instant": {"cleanup": plan({"only": ["config"]})},
-    "failing": {"cleanup": plan({"only": ["fatal"]})},
-    "stuck": {"cleanup": plan({"only": ["wait"]})},
+    "instant": {"cleanup": build.plan({"only": ["config"]})},
+    "failing": {"cleanup": build.plan({"only": ["fatal"]})},
+    "stuck": {"cleanup": build.plan({"only": ["wait"]})},
 }
 
 
@@ -75,20 +48,22 @@ async def reconciler(world: World) -> AsyncIterator[Client]:
 
 
 def recorded(cleanup: str = "") -> Json:
-    return operator_version(
+    return build.operator_version(
         "recorded-1",
         templates={
-            "config.yaml": template(config_map("{{ .Name }}-config", a="{{ .Params.A }}")),
-            "job.yaml": template(job("{{ .Name }}-job")),
+            "config.yaml": build.template(
+                build.config_map("{{ .Name }}-config", a="{{ .Params.A }}")
+            ),
+            "job.yaml": build.template(build.job("{{ .Name }}-job")),
         },
         tasks=[
-            task("config", "Apply", "config.yaml"),
-            task("job", "Apply", "job.yaml"),
-            dummy("fatal", wantErr=True, fatal=True),
-            dummy("wait"),
+            build.task("config", "Apply", "config.yaml"),
+            build.task("job", "Apply", "job.yaml"),
+            build.dummy("fatal", wantErr=True, fatal=True),
+            build.dummy("wait"),
         ],
         plans={**PLANS, **CLEANUPS[cleanup]},
-        parameters=[parameter("A", "1")],
+        parameters=[build.parameter("A", "1")],
     )
 
 
@@ -332,7 +307,7 @@ def status_written(version: Json, start: Start) -> Json:
 async def store(world: World, reconciler: Client, version: Json, start: Start) -> None:
     """Leave the state behind, with no reconciler to see how it comes about."""
     world.installation.reconciler.stop()
-    done = await world.apply(version, new_instance("i", "recorded-1"))
+    done = await world.apply(version, build.instance("i", "recorded-1"))
     assert done.code == 0, done.output
     # What the original stores came through its own admission, not through ours.
     replaced = [{"op": "add", "path": "/spec/planExecution", "value": execution(*start.scheduled)}]
@@ -390,23 +365,25 @@ async def rests(world: World, start: Start) -> None:
     ended = await world.until(
         "i",
         lambda i: (
-            idle(i)
-            and reason_of(i) == start.ended
-            and all(status_of(i, name) == end[1] for name, end in start.ends.items())
+            instances.idle(i)
+            and instances.reason_of(i) == start.ended
+            and all(instances.status_of(i, name) == end[1] for name, end in start.ends.items())
         ),
         f"Ready {start.ended} and {start.ends}",
     )
     for name, (uid, _) in start.ends.items():
-        assert entry(ended, name)["uid"] == uid or not uid
-        assert start.words in messages(ended, name) or name == "deploy"
+        assert instances.entry(ended, name)["uid"] == uid or not uid
+        assert start.words in instances.messages(ended, name) or name == "deploy"
     unfinished = {n for n in ended["status"]["planStatus"] if running(ended, n)}
     assert not unfinished
-    assert conditions(ended) == (["Ready", "Stalled"] if start.ended == FAILED else ["Ready"])
+    assert instances.conditions(ended) == (
+        ["Ready", "Stalled"] if start.ended == FAILED else ["Ready"]
+    )
     assert (await world.find(JOBS, "i-job") is not None) is start.job
 
 
 def running(instance: Json, name: str) -> bool:
-    return status_of(instance, name) in {"PENDING", "IN_PROGRESS", "ERROR"}
+    return instances.status_of(instance, name) in {"PENDING", "IN_PROGRESS", "ERROR"}
 
 
 @pytest.mark.parametrize("cleanup", ["instant", "failing"])
@@ -474,7 +451,7 @@ async def test_cleanup_that_ended_lets_go_although_somebody_else_still_holds(
     )
     await edit(world, "i", {"metadata": {"finalizers": []}})
 
-    assert status_of(kept, "cleanup") == "COMPLETE"
+    assert instances.status_of(kept, "cleanup") == "COMPLETE"
     await world.until_gone(INSTANCES, "i")
 
 
@@ -485,7 +462,7 @@ async def test_what_was_created_in_an_unguarded_window_is_deployed(
     """The original leaves such an Instance idle for ever."""
     world.installation.reconciler.stop()
     async with without_webhooks(world):
-        await world.apply(recorded(cleanup), new_instance("i", "recorded-1"))
+        await world.apply(recorded(cleanup), build.instance("i", "recorded-1"))
         assert "planExecution" not in (await world.instance("i"))["spec"]
         world.installation.reconciler.start()
         deployed = await world.until_complete("i")

@@ -2,65 +2,53 @@
 
 import json
 
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    INSTANCES,
-    JOBS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    job,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    ready,
-    scheduled,
-    status_of,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, INSTANCES, JOBS
+from tests.support.cluster.world import World
 
-GREETING = template(config_map("{{ .Name }}-greeting", text="{{ .Params.GREETING }}"))
-WEB = template(deployment("{{ .Name }}-web", replicas="{{int .Params.REPLICAS int}}"))
+GREETING = build.template(build.config_map("{{ .Name }}-greeting", text="{{ .Params.GREETING }}"))
+WEB = build.template(build.deployment("{{ .Name }}-web", replicas="{{int .Params.REPLICAS int}}"))
 
 
 def greeter(name: str = "greeter-1", **plans: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         name,
         templates={"greeting.yaml": GREETING, "web.yaml": WEB},
         plans={
-            "deploy": plan({"config": ["greeting"]}, {"run": ["web"]}),
-            "speak": plan({"config": ["greeting"]}),
+            "deploy": build.plan({"config": ["greeting"]}, {"run": ["web"]}),
+            "speak": build.plan({"config": ["greeting"]}),
             **plans,
         },
         parameters=[
-            parameter("GREETING", "hello", trigger="speak"),
-            parameter("REPLICAS", "1"),
-            parameter("PORT", "8080", immutable=True),
-            parameter("TOKEN"),
+            build.parameter("GREETING", "hello", trigger="speak"),
+            build.parameter("REPLICAS", "1"),
+            build.parameter("PORT", "8080", immutable=True),
+            build.parameter("TOKEN"),
         ],
     )
 
 
 async def test_a_created_instance_is_deployed_to_complete_and_ready(world: World) -> None:
-    done = await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    done = await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
     assert done.code == 0, done.output
 
     instance = await world.until_complete("i")
 
-    assert steps(instance, "deploy") == {"phase1.config": "COMPLETE", "phase2.run": "COMPLETE"}
-    assert status_of(instance, "speak") == "NEVER_RUN"
-    assert (ready(instance)["status"], ready(instance)["reason"]) == ("True", "ResourcesReady")
+    assert instances.steps(instance, "deploy") == {
+        "phase1.config": "COMPLETE",
+        "phase2.run": "COMPLETE",
+    }
+    assert instances.status_of(instance, "speak") == "NEVER_RUN"
+    assert (instances.ready(instance)["status"], instances.ready(instance)["reason"]) == (
+        "True",
+        "ResourcesReady",
+    )
     assert (await world.get(DEPLOYMENTS, "i-web"))["status"]["readyReplicas"] == 1
 
 
 async def test_applied_objects_carry_labels_annotations_and_their_owner(world: World) -> None:
-    await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
     instance = await world.until_complete("i")
 
     web = await world.get(DEPLOYMENTS, "i-web")
@@ -71,7 +59,7 @@ async def test_applied_objects_carry_labels_annotations_and_their_owner(world: W
         "kudo.dev/plan": "deploy",
         "kudo.dev/phase": "phase2",
         "kudo.dev/step": "run",
-        "kudo.dev/last-plan-execution-uid": entry(instance, "deploy")["uid"],
+        "kudo.dev/last-plan-execution-uid": instances.entry(instance, "deploy")["uid"],
     }.items() <= web["metadata"]["annotations"].items()
     pods = web["spec"]["template"]["metadata"]
     assert labels.items() <= pods["labels"].items()
@@ -89,12 +77,12 @@ async def test_applied_objects_carry_labels_annotations_and_their_owner(world: W
 
 
 async def test_each_run_has_one_start_and_one_end_event(world: World) -> None:
-    await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
     instance = await world.until_complete("i")
 
     events = await world.events()
 
-    uid = entry(instance, "deploy")["uid"]
+    uid = instances.entry(instance, "deploy")["uid"]
     assert [(e["metadata"]["name"], e["reason"], e["message"]) for e in events] == [
         (f"i.{uid}.started", "PlanStarted", "Execution of plan deploy started"),
         (
@@ -107,23 +95,23 @@ async def test_each_run_has_one_start_and_one_end_event(world: World) -> None:
 
 
 async def test_a_parameter_with_a_trigger_runs_its_plan(world: World) -> None:
-    await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
     deployed = await world.until_complete("i")
 
     patched = await world.patch("i", {"parameters": {"GREETING": "bye"}})
 
-    assert scheduled(patched)["planName"] == "speak"
+    assert instances.scheduled(patched)["planName"] == "speak"
     instance = await world.until_complete("i", "speak")
-    assert entry(instance, "deploy") == entry(deployed, "deploy")
+    assert instances.entry(instance, "deploy") == instances.entry(deployed, "deploy")
     assert (await world.get(CONFIG_MAPS, "i-greeting"))["data"]["text"] == "bye"
 
 
 async def test_a_parameter_without_trigger_runs_update_and_else_deploy(world: World) -> None:
     await world.apply(
         greeter("without-update"),
-        greeter("with-update", update=plan({"scale": ["web"]})),
-        new_instance("a", "without-update", TOKEN="t"),
-        new_instance("b", "with-update", TOKEN="t"),
+        greeter("with-update", update=build.plan({"scale": ["web"]})),
+        build.instance("a", "without-update", TOKEN="t"),
+        build.instance("b", "with-update", TOKEN="t"),
     )
     await world.until_complete("a")
     await world.until_complete("b")
@@ -131,8 +119,8 @@ async def test_a_parameter_without_trigger_runs_update_and_else_deploy(world: Wo
     first = await world.patch("a", {"parameters": {"REPLICAS": "2"}})
     second = await world.patch("b", {"parameters": {"REPLICAS": "2"}})
 
-    assert scheduled(first)["planName"] == "deploy"
-    assert scheduled(second)["planName"] == "update"
+    assert instances.scheduled(first)["planName"] == "deploy"
+    assert instances.scheduled(second)["planName"] == "update"
     await world.until_complete("a", "deploy")
     await world.until_complete("b", "update")
     assert (await world.get(DEPLOYMENTS, "b-web"))["spec"]["replicas"] == 2
@@ -142,55 +130,57 @@ async def test_another_operator_version_runs_upgrade_and_drops_its_old_parameter
     world: World,
 ) -> None:
     old = greeter()
-    old["spec"]["parameters"].append(parameter("OLD", "x"))
-    new = greeter("greeter-2", upgrade=plan({"config": ["greeting"]}, {"run": ["web"]}))
-    await world.apply(old, new, new_instance("i", "greeter-1", TOKEN="t", OLD="y"))
+    old["spec"]["parameters"].append(build.parameter("OLD", "x"))
+    new = greeter("greeter-2", upgrade=build.plan({"config": ["greeting"]}, {"run": ["web"]}))
+    await world.apply(old, new, build.instance("i", "greeter-1", TOKEN="t", OLD="y"))
     await world.until_complete("i")
 
     patched = await world.patch("i", {"operatorVersion": {"name": "greeter-2"}})
 
-    assert scheduled(patched)["planName"] == "upgrade"
+    assert instances.scheduled(patched)["planName"] == "upgrade"
     assert "OLD" not in patched["spec"]["parameters"]
     await world.until_complete("i", "upgrade")
 
 
 async def test_a_plan_can_be_triggered_by_name_without_a_uid(world: World) -> None:
-    await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
     await world.until_complete("i")
 
     patched = await world.patch("i", {"planExecution": {"planName": "speak"}})
 
-    assert scheduled(patched)["uid"]
+    assert instances.scheduled(patched)["uid"]
     await world.until_complete("i", "speak")
 
 
 async def test_immutable_defaults_are_stored_with_the_instance(world: World) -> None:
-    await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
 
     assert (await world.instance("i"))["spec"]["parameters"]["PORT"] == "8080"
 
 
 async def test_a_change_while_the_same_plan_runs_restarts_it(world: World) -> None:
-    slow = operator_version(
+    slow = build.operator_version(
         "slow-1",
         templates={
             "greeting.yaml": GREETING,
-            "web.yaml": template(deployment("{{ .Name }}-web", ready_delay="4s")),
+            "web.yaml": build.template(build.deployment("{{ .Name }}-web", ready_delay="4s")),
         },
-        plans={"deploy": plan({"config": ["greeting"]}, {"run": ["web"]})},
-        parameters=[parameter("GREETING", "hello")],
+        plans={"deploy": build.plan({"config": ["greeting"]}, {"run": ["web"]})},
+        parameters=[build.parameter("GREETING", "hello")],
     )
-    await world.apply(slow, new_instance("i", "slow-1"))
+    await world.apply(slow, build.instance("i", "slow-1"))
     running = await world.until(
-        "i", lambda i: steps(i, "deploy").get("phase2.run") == "IN_PROGRESS", "the second phase"
+        "i",
+        lambda i: instances.steps(i, "deploy").get("phase2.run") == "IN_PROGRESS",
+        "the second phase",
     )
 
     patched = await world.patch("i", {"parameters": {"GREETING": "changed"}})
 
-    first, second = entry(running, "deploy")["uid"], scheduled(patched)["uid"]
+    first, second = instances.entry(running, "deploy")["uid"], instances.scheduled(patched)["uid"]
     assert first != second
     instance = await world.until_complete("i")
-    assert entry(instance, "deploy")["uid"] == second
+    assert instances.entry(instance, "deploy")["uid"] == second
     assert (await world.get(CONFIG_MAPS, "i-greeting"))["data"]["text"] == "changed"
     names = [event["metadata"]["name"] for event in await world.events()]
     assert [name for name in names if name.endswith(".finished")] == [
@@ -201,33 +191,40 @@ async def test_a_change_while_the_same_plan_runs_restarts_it(world: World) -> No
 
 
 async def test_a_waiting_step_says_what_it_waits_for(world: World) -> None:
-    slow = operator_version(
+    slow = build.operator_version(
         "slow-1",
-        templates={"web.yaml": template(deployment("{{ .Name }}-web", ready_delay="4s"))},
-        plans={"deploy": plan({"run": ["web"]})},
+        templates={
+            "web.yaml": build.template(build.deployment("{{ .Name }}-web", ready_delay="4s"))
+        },
+        plans={"deploy": build.plan({"run": ["web"]})},
     )
-    await world.apply(slow, new_instance("i", "slow-1"))
+    await world.apply(slow, build.instance("i", "slow-1"))
 
     text = 'deployment "i-web" is not healthy: Waiting for rollout to finish'
-    waiting = await world.until("i", lambda i: text in messages(i, "deploy"), "a message")
+    waiting = await world.until("i", lambda i: text in instances.messages(i, "deploy"), "a message")
 
-    assert (ready(waiting)["status"], ready(waiting)["reason"]) == ("Unknown", "PlanInProgress")
+    assert (instances.ready(waiting)["status"], instances.ready(waiting)["reason"]) == (
+        "Unknown",
+        "PlanInProgress",
+    )
     done = await world.until_complete("i")
-    assert not messages(done, "deploy")
+    assert not instances.messages(done, "deploy")
 
 
 async def test_serial_steps_wait_for_the_ones_before_them(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "serial-1",
         templates={
-            "web.yaml": template(deployment("{{ .Name }}-web", ready_delay="3s")),
-            "after.yaml": template(config_map("{{ .Name }}-after", a="b")),
+            "web.yaml": build.template(build.deployment("{{ .Name }}-web", ready_delay="3s")),
+            "after.yaml": build.template(build.config_map("{{ .Name }}-after", a="b")),
         },
-        plans={"deploy": plan({"first": ["web"], "second": ["after"]})},
+        plans={"deploy": build.plan({"first": ["web"], "second": ["after"]})},
     )
-    await world.apply(version, new_instance("i", "serial-1"))
+    await world.apply(version, build.instance("i", "serial-1"))
 
-    await world.until("i", lambda i: bool(messages(i, "deploy")), "the first step to wait")
+    await world.until(
+        "i", lambda i: bool(instances.messages(i, "deploy")), "the first step to wait"
+    )
 
     assert await world.find(CONFIG_MAPS, "i-after") is None
     await world.until_complete("i")
@@ -236,18 +233,18 @@ async def test_serial_steps_wait_for_the_ones_before_them(world: World) -> None:
 
 
 async def test_a_failed_job_ends_the_plan_with_its_own_message(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "failing-1",
-        templates={"job.yaml": template(job("{{ .Name }}-job", exit_code=1))},
-        plans={"deploy": plan({"run": ["job"]})},
+        templates={"job.yaml": build.template(build.job("{{ .Name }}-job", exit_code=1))},
+        plans={"deploy": build.plan({"run": ["job"]})},
     )
-    await world.apply(version, new_instance("i", "failing-1"))
+    await world.apply(version, build.instance("i", "failing-1"))
 
     instance = await world.until_failed("i")
 
-    assert steps(instance, "deploy") == {"phase1.run": "FATAL_ERROR"}
-    assert 'job "i-job" has failed terminally: ' in messages(instance, "deploy")
-    assert ready(instance)["reason"] == "PlanInFatalError"
+    assert instances.steps(instance, "deploy") == {"phase1.run": "FATAL_ERROR"}
+    assert 'job "i-job" has failed terminally: ' in instances.messages(instance, "deploy")
+    assert instances.ready(instance)["reason"] == "PlanInFatalError"
     assert [e["reason"] for e in await world.events()] == [
         "PlanStarted",
         "FailedTerminalStateError",
@@ -256,7 +253,7 @@ async def test_a_failed_job_ends_the_plan_with_its_own_message(world: World) -> 
 
 
 async def test_ready_follows_the_resources_of_an_idle_instance(world: World) -> None:
-    await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
     await world.until_complete("i")
     web = await world.get(DEPLOYMENTS, "i-web")
     web["spec"]["template"]["spec"]["containers"][0]["image"] = "never-pulls"
@@ -274,22 +271,22 @@ async def test_ready_follows_the_resources_of_an_idle_instance(world: World) -> 
     )
     assert done.code == 0, done.output
 
-    unready = await world.until("i", lambda i: ready(i)["status"] == "False", "not Ready")
+    unready = await world.until("i", lambda i: instances.ready(i)["status"] == "False", "not Ready")
 
-    assert ready(unready)["reason"] == "ResourceNotReady"
-    assert "i-web" in ready(unready)["message"]
+    assert instances.ready(unready)["reason"] == "ResourceNotReady"
+    assert "i-web" in instances.ready(unready)["message"]
 
 
 async def test_deletion_runs_the_cleanup_plan_and_takes_everything_along(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "cleaning-1",
         templates={
-            "web.yaml": template(deployment("{{ .Name }}-web")),
-            "job.yaml": template(job("{{ .Name }}-cleanup")),
+            "web.yaml": build.template(build.deployment("{{ .Name }}-web")),
+            "job.yaml": build.template(build.job("{{ .Name }}-cleanup")),
         },
-        plans={"deploy": plan({"run": ["web"]}), "cleanup": plan({"clean": ["job"]})},
+        plans={"deploy": build.plan({"run": ["web"]}), "cleanup": build.plan({"clean": ["job"]})},
     )
-    await world.apply(version, new_instance("i", "cleaning-1"))
+    await world.apply(version, build.instance("i", "cleaning-1"))
     instance = await world.until_complete("i")
     assert instance["metadata"]["finalizers"] == ["kudo.dev.instance.cleanup"]
 
@@ -306,7 +303,7 @@ async def test_deletion_runs_the_cleanup_plan_and_takes_everything_along(world: 
 
 
 async def test_an_instance_without_cleanup_plan_goes_at_once(world: World) -> None:
-    await world.apply(greeter(), new_instance("i", "greeter-1", TOKEN="t"))
+    await world.apply(greeter(), build.instance("i", "greeter-1", TOKEN="t"))
     await world.until_complete("i")
 
     await world.client.delete(INSTANCES, "i", namespace=world.namespace)

@@ -6,41 +6,18 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from kubeio.client import Client
-from tests.integration.lifecycle.helpers import (
-    as_admin,
-    dummy,
-    event_text,
-    reasons,
-    shaped,
-    task,
-    tasks_of,
-)
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    JOBS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    job,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin
+from tests.support.cluster.events import event_text, reasons
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
-CONFIG = template(config_map("{{ .Name }}-config", a="b"))
-JOB = template(job("{{ .Name }}-job"))
-SLOW = template(deployment("{{ .Name }}-slow", ready_delay="3s"))
-NEVER = template(deployment("{{ .Name }}-never", ready_delay="1h"))
+CONFIG = build.template(build.config_map("{{ .Name }}-config", a="b"))
+JOB = build.template(build.job("{{ .Name }}-job"))
+SLOW = build.template(build.deployment("{{ .Name }}-slow", ready_delay="3s"))
+NEVER = build.template(build.deployment("{{ .Name }}-never", ready_delay="1h"))
 ALL_TEMPLATES = {"config.yaml": CONFIG, "job.yaml": JOB, "slow.yaml": SLOW, "never.yaml": NEVER}
 
 
@@ -51,7 +28,7 @@ def tasked(
     templates: Mapping[str, str] = ALL_TEMPLATES,
     **plans: Json,
 ) -> Json:
-    return operator_version(
+    return build.operator_version(
         "tasked-1",
         templates=templates,
         tasks=tasks,
@@ -61,13 +38,15 @@ def tasked(
 
 
 async def install(world: World, version: Json, **parameters: str) -> None:
-    done = await world.apply(version, new_instance("i", "tasked-1", **parameters))
+    done = await world.apply(version, build.instance("i", "tasked-1", **parameters))
     assert done.code == 0, done.output
 
 
 async def trigger(world: World, name: str) -> str:
     """Run a plan by its name, and return the uid of the run."""
-    return str(scheduled(await world.patch("i", {"planExecution": {"planName": name}}))["uid"])
+    return str(
+        instances.scheduled(await world.patch("i", {"planExecution": {"planName": name}}))["uid"]
+    )
 
 
 async def hold(admin: Client, world: World, name: str, finalizers: list[str]) -> None:
@@ -80,9 +59,12 @@ async def hold(admin: Client, world: World, name: str, finalizers: list[str]) ->
 
 def deleting(**spec: bool) -> Json:
     return tasked(
-        [task("apply", "Apply", "config.yaml"), task("delete", "Delete", "config.yaml", **spec)],
-        plan({"apply": ["apply"]}),
-        remove=plan({"delete": ["delete"]}),
+        [
+            build.task("apply", "Apply", "config.yaml"),
+            build.task("delete", "Delete", "config.yaml", **spec),
+        ],
+        build.plan({"apply": ["apply"]}),
+        remove=build.plan({"delete": ["delete"]}),
     )
 
 
@@ -93,11 +75,13 @@ async def test_a_delete_task_waits_until_the_object_is_gone(world: World, admin:
     await trigger(world, "remove")
 
     text = f"ConfigMap {world.namespace}/i-config is not gone yet"
-    waiting = await world.until("i", lambda i: text in messages(i, "remove"), "the Delete to wait")
+    waiting = await world.until(
+        "i", lambda i: text in instances.messages(i, "remove"), "the Delete to wait"
+    )
     assert (await world.get(CONFIG_MAPS, "i-config"))["metadata"]["deletionTimestamp"]
     await hold(admin, world, "i-config", [])
 
-    assert steps(waiting, "remove") == {"phase1.delete": "IN_PROGRESS"}
+    assert instances.steps(waiting, "remove") == {"phase1.delete": "IN_PROGRESS"}
     await world.until_complete("i", "remove")
     assert await world.find(CONFIG_MAPS, "i-config") is None
 
@@ -131,8 +115,8 @@ async def test_deleting_what_is_already_gone_is_a_success(world: World) -> None:
 async def test_deleting_an_object_of_an_unknown_kind_is_a_success(world: World) -> None:
     unknown = "apiVersion: nope.example.org/v1\nkind: Nope\nmetadata: {name: x}"
     version = tasked(
-        [task("delete", "Delete", "unknown.yaml", "config.yaml")],
-        plan({"delete": ["delete"]}),
+        [build.task("delete", "Delete", "unknown.yaml", "config.yaml")],
+        build.plan({"delete": ["delete"]}),
         templates={**ALL_TEMPLATES, "unknown.yaml": unknown},
     )
     await install(world, version)
@@ -142,10 +126,10 @@ async def test_deleting_an_object_of_an_unknown_kind_is_a_success(world: World) 
 
 async def test_a_deletion_takes_the_dependents_along_first(world: World) -> None:
     version = tasked(
-        [task("apply", "Apply", "web.yaml"), task("delete", "Delete", "web.yaml")],
-        plan({"apply": ["apply"]}),
-        templates={"web.yaml": template(deployment("{{ .Name }}-web"))},
-        remove=plan({"delete": ["delete"]}),
+        [build.task("apply", "Apply", "web.yaml"), build.task("delete", "Delete", "web.yaml")],
+        build.plan({"apply": ["apply"]}),
+        templates={"web.yaml": build.template(build.deployment("{{ .Name }}-web"))},
+        remove=build.plan({"delete": ["delete"]}),
     )
     await install(world, version)
     await world.until_complete("i")
@@ -162,15 +146,17 @@ async def test_a_job_is_created_anew_once_for_each_run_also_over_a_crash(
 ) -> None:
     version = tasked(
         [
-            task("delete-job", "Delete", "job.yaml"),
-            task("apply-job", "Apply", "job.yaml"),
-            task("wait", "Apply", "slow.yaml"),
+            build.task("delete-job", "Delete", "job.yaml"),
+            build.task("apply-job", "Apply", "job.yaml"),
+            build.task("wait", "Apply", "slow.yaml"),
         ],
-        plan({"delete": ["delete-job"], "apply": ["apply-job"]}, {"wait": ["wait"]}),
-        templates={**ALL_TEMPLATES, "job.yaml": template(job("{{ .Name }}-job"))},
+        build.plan({"delete": ["delete-job"], "apply": ["apply-job"]}, {"wait": ["wait"]}),
+        templates={**ALL_TEMPLATES, "job.yaml": build.template(build.job("{{ .Name }}-job"))},
     )
     await install(world, version)
-    await world.until("i", lambda i: steps(i, "deploy").get("phase1.apply") == "COMPLETE", "a Job")
+    await world.until(
+        "i", lambda i: instances.steps(i, "deploy").get("phase1.apply") == "COMPLETE", "a Job"
+    )
     first = await world.get(JOBS, "i-job")
 
     world.installation.reconciler.kill()
@@ -180,7 +166,9 @@ async def test_a_job_is_created_anew_once_for_each_run_also_over_a_crash(
     assert (await world.get(JOBS, "i-job"))["metadata"]["uid"] == first["metadata"]["uid"]
     uid = await trigger(world, "deploy")
     # The crash comes while the old Job is on its way out, or the new one on its way in.
-    await world.until("i", lambda i: entry(i, "deploy").get("uid") == uid, "the second run")
+    await world.until(
+        "i", lambda i: instances.entry(i, "deploy").get("uid") == uid, "the second run"
+    )
     world.installation.reconciler.kill()
     world.installation.reconciler.start()
     await world.until_complete("i")
@@ -207,9 +195,9 @@ async def test_a_job_is_created_anew_once_for_each_run_also_over_a_crash(
 
 def toggling(**fields: str) -> Json:
     return tasked(
-        [task("toggle", "Toggle", "config.yaml", parameter="ON")],
-        plan({"toggle": ["toggle"]}),
-        [parameter("ON", "true", **fields)],
+        [build.task("toggle", "Toggle", "config.yaml", parameter="ON")],
+        build.plan({"toggle": ["toggle"]}),
+        [build.parameter("ON", "true", **fields)],
     )
 
 
@@ -232,16 +220,16 @@ async def test_every_true_text_applies_and_every_false_text_deletes(world: World
 
 TOGGLES: dict[str, tuple[list[Json], str]] = {
     "a text that is no boolean": (
-        [parameter("ON", "maybe")],
+        [build.parameter("ON", "maybe")],
         'could not parse value of parameter ON: strconv.ParseBool: parsing "maybe": invalid syntax',
     ),
     "an empty text": (
-        [parameter("ON", "")],
+        [build.parameter("ON", "")],
         'could not parse value of parameter ON: strconv.ParseBool: parsing "": invalid syntax',
     ),
     "a parameter that is not declared": ([], "no value for parameter ON found"),
     "an array parameter": (
-        [parameter("ON", "[true]", **{"value-type": "array"})],
+        [build.parameter("ON", "[true]", **{"value-type": "array"})],
         "value of parameter ON isn't a string",
     ),
 }
@@ -257,7 +245,7 @@ async def test_a_toggle_that_cannot_decide_ends_the_plan(world: World, case: str
     failed = await world.until_failed("i")
 
     expected = f"{world.namespace}/i failed in deploy.phase1.toggle.toggle: {text}"
-    assert expected in messages(failed, "deploy")
+    assert expected in instances.messages(failed, "deploy")
     assert expected in await event_text(world, "ToggleTaskError")
     assert await world.find(CONFIG_MAPS, "i-config") is None
 
@@ -266,27 +254,29 @@ async def test_a_toggle_that_cannot_decide_ends_the_plan(world: World, case: str
 
 
 async def test_a_dummy_that_is_done_is_done(world: World) -> None:
-    await install(world, tasked([dummy("noop", done=True)], plan({"noop": ["noop"]})))
+    await install(world, tasked([build.dummy("noop", done=True)], build.plan({"noop": ["noop"]})))
 
     done = await world.until_complete("i")
 
-    assert not messages(done, "deploy")
+    assert not instances.messages(done, "deploy")
 
 
 async def test_a_dummy_error_is_retried_with_its_message_until_somebody_cancels(
     world: World,
 ) -> None:
-    version = tasked([dummy("err", wantErr=True, done=True)], plan({"try": ["err"]}))
+    version = tasked([build.dummy("err", wantErr=True, done=True)], build.plan({"try": ["err"]}))
     await install(world, version)
 
     text = (
         "A transient error when executing task deploy.phase1.try.err. Will retry. dummy error"
     )  # fmt: skip
-    seen = await world.until("i", lambda i: text in messages(i, "deploy"), "the transient error")
+    seen = await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the transient error"
+    )
     before = passes(world, "retry")
     await wait_until(lambda: _more(world, before), lambda: "another try")
 
-    assert (status_of(seen, "deploy"), steps(seen, "deploy")) == (
+    assert (instances.status_of(seen, "deploy"), instances.steps(seen, "deploy")) == (
         "IN_PROGRESS",
         {"phase1.try": "ERROR"},
     )
@@ -307,7 +297,7 @@ def passes(world: World, outcome: str) -> float:
 
 
 async def test_a_fatal_dummy_error_ends_the_plan(world: World) -> None:
-    version = tasked([dummy("err", wantErr=True, fatal=True)], plan({"try": ["err"]}))
+    version = tasked([build.dummy("err", wantErr=True, fatal=True)], build.plan({"try": ["err"]}))
     await install(world, version)
 
     failed = await world.until_failed("i")
@@ -316,21 +306,21 @@ async def test_a_fatal_dummy_error_ends_the_plan(world: World) -> None:
         f"Error during execution: fatal error: {world.namespace}/i failed in "
         "deploy.phase1.try.err: dummy error"
     )
-    assert messages(failed, "deploy") == text
+    assert instances.messages(failed, "deploy") == text
     assert await event_text(world, "DummyTaskError") == text
 
 
 async def test_a_dummy_that_says_nothing_waits_with_a_message_until_cancelled(
     world: World,
 ) -> None:
-    await install(world, tasked([dummy("wait")], plan({"wait": ["wait"]})))
+    await install(world, tasked([build.dummy("wait")], build.plan({"wait": ["wait"]})))
 
-    waiting = await world.until("i", lambda i: bool(messages(i, "deploy")), "a message")
+    waiting = await world.until("i", lambda i: bool(instances.messages(i, "deploy")), "a message")
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
 
-    assert "dummy task wait is not done" in messages(waiting, "deploy")
+    assert "dummy task wait is not done" in instances.messages(waiting, "deploy")
     failed = await world.until_failed("i")
-    assert "cancelled by kudo-user" in messages(failed, "deploy")
+    assert "cancelled by kudo-user" in instances.messages(failed, "deploy")
 
 
 # Templates
@@ -339,13 +329,13 @@ async def test_a_dummy_that_says_nothing_waits_with_a_message_until_cancelled(
 async def test_all_documents_of_a_template_and_all_items_of_a_list_are_applied_in_order(
     world: World,
 ) -> None:
-    items = [config_map("{{ .Name }}-c"), config_map("{{ .Name }}-d")]
+    items = [build.config_map("{{ .Name }}-c"), build.config_map("{{ .Name }}-d")]
     listed = {"apiVersion": "v1", "kind": "List", "items": items}
-    first, second = config_map("{{ .Name }}-a"), config_map("{{ .Name }}-b")
-    text = template("# only a comment", first, "", second, listed)
+    first, second = build.config_map("{{ .Name }}-a"), build.config_map("{{ .Name }}-b")
+    text = build.template("# only a comment", first, "", second, listed)
     version = tasked(
-        [task("many", "Apply", "many.yaml", "config.yaml")],
-        plan({"many": ["many"]}),
+        [build.task("many", "Apply", "many.yaml", "config.yaml")],
+        build.plan({"many": ["many"]}),
         templates={**ALL_TEMPLATES, "many.yaml": text},
     )
     await install(world, version)
@@ -360,11 +350,15 @@ async def test_all_documents_of_a_template_and_all_items_of_a_list_are_applied_i
 
 
 async def test_the_items_of_a_list_are_deleted_too(world: World) -> None:
-    listed = {"apiVersion": "v1", "kind": "List", "items": [config_map("a"), config_map("b")]}
+    listed = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [build.config_map("a"), build.config_map("b")],
+    }
     version = tasked(
-        [task("apply", "Apply", "list.yaml"), task("delete", "Delete", "list.yaml")],
-        plan({"apply": ["apply"]}, {"delete": ["delete"]}),
-        templates={"list.yaml": template(listed)},
+        [build.task("apply", "Apply", "list.yaml"), build.task("delete", "Delete", "list.yaml")],
+        build.plan({"apply": ["apply"]}, {"delete": ["delete"]}),
+        templates={"list.yaml": build.template(listed)},
     )
     await install(world, version)
 
@@ -376,11 +370,11 @@ async def test_the_items_of_a_list_are_deleted_too(world: World) -> None:
 
 async def test_a_template_in_a_sub_folder_is_named_by_its_path(world: World) -> None:
     version = tasked(
-        [task("sub", "Apply", "sub/a.yaml", "sub/deeper/a.yaml")],
-        plan({"sub": ["sub"]}),
+        [build.task("sub", "Apply", "sub/a.yaml", "sub/deeper/a.yaml")],
+        build.plan({"sub": ["sub"]}),
         templates={
-            "sub/a.yaml": template(config_map("a")),
-            "sub/deeper/a.yaml": template(config_map("{{ .Name }}-a")),
+            "sub/a.yaml": build.template(build.config_map("a")),
+            "sub/deeper/a.yaml": build.template(build.config_map("{{ .Name }}-a")),
         },
     )
     await install(world, version)
@@ -396,41 +390,43 @@ async def test_a_template_in_a_sub_folder_is_named_by_its_path(world: World) -> 
 
 async def test_no_task_of_a_step_waits_for_another(world: World) -> None:
     version = tasked(
-        [task("never", "Apply", "never.yaml"), task("config", "Apply", "config.yaml")],
-        plan({"both": ["never", "config"]}),
+        [build.task("never", "Apply", "never.yaml"), build.task("config", "Apply", "config.yaml")],
+        build.plan({"both": ["never", "config"]}),
     )
     await install(world, version)
 
     waiting = await world.until(
         "i",
-        lambda i: tasks_of(i, "deploy").get("both.config", {}).get("status") == "COMPLETE",
+        lambda i: (
+            instances.tasks_of(i, "deploy").get("both.config", {}).get("status") == "COMPLETE"
+        ),
         "the second task",
     )
 
-    assert steps(waiting, "deploy") == {"phase1.both": "IN_PROGRESS"}
-    assert tasks_of(waiting, "deploy")["both.never"]["status"] == "IN_PROGRESS"
+    assert instances.steps(waiting, "deploy") == {"phase1.both": "IN_PROGRESS"}
+    assert instances.tasks_of(waiting, "deploy")["both.never"]["status"] == "IN_PROGRESS"
 
 
 async def test_each_task_has_its_status_message_and_times(world: World) -> None:
     version = tasked(
-        [task("slow", "Apply", "slow.yaml"), task("config", "Apply", "config.yaml")],
-        plan({"both": ["slow", "config"]}),
+        [build.task("slow", "Apply", "slow.yaml"), build.task("config", "Apply", "config.yaml")],
+        build.plan({"both": ["slow", "config"]}),
     )
     await install(world, version)
 
     waiting = await world.until(
         "i",
-        lambda i: "message" in tasks_of(i, "deploy").get("both.slow", {}),
+        lambda i: "message" in instances.tasks_of(i, "deploy").get("both.slow", {}),
         "the first task to wait",
     )
-    slow = tasks_of(waiting, "deploy")["both.slow"]
+    slow = instances.tasks_of(waiting, "deploy")["both.slow"]
     assert 'deployment "i-slow" is not healthy' in slow["message"]
     assert "finishedAt" not in slow
-    config = tasks_of(waiting, "deploy")["both.config"]
+    config = instances.tasks_of(waiting, "deploy")["both.config"]
     assert config["status"] == "COMPLETE"
     assert config["startedAt"] <= config["finishedAt"]
 
-    done = tasks_of(await world.until_complete("i"), "deploy")
+    done = instances.tasks_of(await world.until_complete("i"), "deploy")
     assert done["both.config"] == config
     assert done["both.slow"]["status"] == "COMPLETE"
     assert "message" not in done["both.slow"]
@@ -439,13 +435,13 @@ async def test_each_task_has_its_status_message_and_times(world: World) -> None:
 
 async def test_a_finished_task_is_not_run_again_while_its_neighbour_waits(world: World) -> None:
     version = tasked(
-        [task("job", "Apply", "job.yaml"), dummy("wait")],
-        plan({"both": ["job", "wait"]}),
+        [build.task("job", "Apply", "job.yaml"), build.dummy("wait")],
+        build.plan({"both": ["job", "wait"]}),
     )
     await install(world, version)
     await world.until(
         "i",
-        lambda i: tasks_of(i, "deploy").get("both.job", {}).get("status") == "COMPLETE",
+        lambda i: instances.tasks_of(i, "deploy").get("both.job", {}).get("status") == "COMPLETE",
         "the Job",
     )
 
@@ -465,68 +461,74 @@ async def test_a_finished_task_is_not_run_again_while_its_neighbour_waits(world:
 async def waits_in(world: World, deploy: Json, *, beside: str) -> Json:
     """Wait until `beside` has run although a step before it waits for ever."""
     version = tasked(
-        [task("never", "Apply", "never.yaml"), task("config", "Apply", "config.yaml")], deploy
+        [build.task("never", "Apply", "never.yaml"), build.task("config", "Apply", "config.yaml")],
+        deploy,
     )
     await install(world, version)
     return await world.until(
-        "i", lambda i: steps(i, "deploy").get(beside) == "COMPLETE", f"{beside} to be COMPLETE"
+        "i",
+        lambda i: instances.steps(i, "deploy").get(beside) == "COMPLETE",
+        f"{beside} to be COMPLETE",
     )
 
 
 async def test_parallel_steps_all_run_although_the_first_waits(world: World) -> None:
-    deploy = shaped({"never": ["never"], "config": ["config"]}, phase="parallel")
+    deploy = build.shaped({"never": ["never"], "config": ["config"]}, phase="parallel")
 
     waiting = await waits_in(world, deploy, beside="phase1.config")
 
-    assert steps(waiting, "deploy")["phase1.never"] == "IN_PROGRESS"
+    assert instances.steps(waiting, "deploy")["phase1.never"] == "IN_PROGRESS"
     assert await world.find(CONFIG_MAPS, "i-config") is not None
 
 
 async def test_parallel_phases_all_run_although_the_first_waits(world: World) -> None:
-    deploy = shaped({"never": ["never"]}, {"config": ["config"]}, plan="parallel")
+    deploy = build.shaped({"never": ["never"]}, {"config": ["config"]}, plan="parallel")
 
     waiting = await waits_in(world, deploy, beside="phase2.config")
 
-    phases = {phase["name"]: phase["status"] for phase in entry(waiting, "deploy")["phases"]}
+    phases = {
+        phase["name"]: phase["status"] for phase in instances.entry(waiting, "deploy")["phases"]
+    }
     assert phases == {"phase1": "IN_PROGRESS", "phase2": "COMPLETE"}
 
 
 async def test_serial_steps_of_parallel_phases_wait_in_their_phase_alone(world: World) -> None:
-    deploy = shaped(
+    deploy = build.shaped(
         {"never": ["never"], "after": ["config"]}, {"config": ["config"]}, plan="parallel"
     )
 
     waiting = await waits_in(world, deploy, beside="phase2.config")
 
-    assert steps(waiting, "deploy")["phase1.after"] == "PENDING"
+    assert instances.steps(waiting, "deploy")["phase1.after"] == "PENDING"
 
 
 async def test_many_parallel_steps_are_all_done(world: World) -> None:
     names = [f"s{number}" for number in range(20)]
     version = tasked(
-        [task(name, "Apply", f"{name}.yaml") for name in names],
-        shaped({name: [name] for name in names}, phase="parallel"),
+        [build.task(name, "Apply", f"{name}.yaml") for name in names],
+        build.shaped({name: [name] for name in names}, phase="parallel"),
         templates={
-            f"{name}.yaml": template(config_map(f"{{{{ .Name }}}}-{name}")) for name in names
+            f"{name}.yaml": build.template(build.config_map(f"{{{{ .Name }}}}-{name}"))
+            for name in names
         },
     )
     await install(world, version)
 
     done = await world.until_complete("i")
 
-    assert set(steps(done, "deploy").values()) == {"COMPLETE"}
+    assert set(instances.steps(done, "deploy").values()) == {"COMPLETE"}
     found = {cm["metadata"]["name"] for cm in await world.all(CONFIG_MAPS)}
     assert {f"i-{name}" for name in names} <= found
 
 
 async def test_a_fatal_error_among_parallel_steps_ends_the_plan(world: World) -> None:
     version = tasked(
-        [task("never", "Apply", "never.yaml"), dummy("err", wantErr=True, fatal=True)],
-        shaped({"never": ["never"], "err": ["err"]}, phase="parallel"),
+        [build.task("never", "Apply", "never.yaml"), build.dummy("err", wantErr=True, fatal=True)],
+        build.shaped({"never": ["never"], "err": ["err"]}, phase="parallel"),
     )
     await install(world, version)
 
     failed = await world.until_failed("i")
 
-    assert steps(failed, "deploy")["phase1.err"] == "FATAL_ERROR"
+    assert instances.steps(failed, "deploy")["phase1.err"] == "FATAL_ERROR"
     assert await world.find(DEPLOYMENTS, "i-never") is not None

@@ -10,67 +10,51 @@ from collections.abc import AsyncIterator
 import pytest
 
 from kudo.values.fingerprints import fingerprint
-from tests.integration.lifecycle.helpers import (
-    FINALIZER,
-    condition,
-    conditions,
-    dummy,
-    event_text,
-    reason_of,
-    reasons,
-    task,
-    without_webhooks,
-)
-from tests.integration.support import (
-    CONFIG_MAPS,
-    Json,
-    World,
-    config_map,
-    entry,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    ready,
-    scheduled,
-    status_of,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import FINALIZER
+from tests.support.cluster.events import event_text, reasons
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 
 def unguarded(name: str = "unguarded-1", **plans: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         name,
         templates={
-            "a.yaml": template(config_map("{{ .Name }}-a", a="{{ .Params.A }}")),
-            "b.yaml": template(config_map("{{ .Name }}-b", b="{{ .Params.B }}")),
+            "a.yaml": build.template(build.config_map("{{ .Name }}-a", a="{{ .Params.A }}")),
+            "b.yaml": build.template(build.config_map("{{ .Name }}-b", b="{{ .Params.B }}")),
         },
-        tasks=[task("a", "Apply", "a.yaml"), task("b", "Apply", "b.yaml"), dummy("wait")],
+        tasks=[
+            build.task("a", "Apply", "a.yaml"),
+            build.task("b", "Apply", "b.yaml"),
+            build.dummy("wait"),
+        ],
         plans={
-            "deploy": plan({"a": ["a"], "b": ["b"]}),
-            "b": plan({"b": ["b"]}),
-            "long": plan({"wait": ["wait"]}),
+            "deploy": build.plan({"a": ["a"], "b": ["b"]}),
+            "b": build.plan({"b": ["b"]}),
+            "long": build.plan({"wait": ["wait"]}),
             **plans,
         },
         parameters=[
-            parameter("A", "1"),
-            parameter("B", "1", trigger="b"),
-            parameter("LONG", "1", trigger="long"),
-            parameter("FIXED", "8080", immutable=True),
-            parameter("COUNT", "1", **{"value-type": "integer"}),
-            parameter("LIST", "[]", **{"value-type": "array"}),
+            build.parameter("A", "1"),
+            build.parameter("B", "1", trigger="b"),
+            build.parameter("LONG", "1", trigger="long"),
+            build.parameter("FIXED", "8080", immutable=True),
+            build.parameter("COUNT", "1", **{"value-type": "integer"}),
+            build.parameter("LIST", "[]", **{"value-type": "array"}),
         ],
     )
 
 
-CLEANING = plan({"a": ["a"]})
+CLEANING = build.plan({"a": ["a"]})
 
 
 @pytest.fixture
 async def idle_world(world: World) -> AsyncIterator[World]:
     """Yield a namespace with an idle Instance `i`, and no webhook."""
-    done = await world.apply(unguarded(cleanup=CLEANING), new_instance("i", "unguarded-1"))
+    done = await world.apply(unguarded(cleanup=CLEANING), build.instance("i", "unguarded-1"))
     assert done.code == 0, done.output
     await world.until_complete("i")
     async with without_webhooks(world):
@@ -84,24 +68,24 @@ async def data(world: World, name: str) -> Json:
 
 async def test_an_instance_that_no_webhook_saw_is_deployed(world: World) -> None:
     async with without_webhooks(world):
-        await world.apply(unguarded(cleanup=CLEANING), new_instance("i", "unguarded-1", A="2"))
+        await world.apply(unguarded(cleanup=CLEANING), build.instance("i", "unguarded-1", A="2"))
 
         deployed = await world.until_complete("i")
 
-    assert entry(deployed, "deploy")["uid"] == deployed["status"]["lastRun"]["uid"]
+    assert instances.entry(deployed, "deploy")["uid"] == deployed["status"]["lastRun"]["uid"]
     assert deployed["metadata"]["finalizers"] == [FINALIZER]
     assert await data(world, "i-a") == {"a": "2"}
     assert await reasons(world) == ["PlanStarted", "PlanFinished"]
 
 
 async def test_a_changed_parameter_that_no_webhook_saw_runs_its_plan(idle_world: World) -> None:
-    before = entry(await idle_world.instance("i"), "deploy")["uid"]
+    before = instances.entry(await idle_world.instance("i"), "deploy")["uid"]
 
     stored = await idle_world.patch("i", {"parameters": {"B": "2"}})
 
-    assert not scheduled(stored)
+    assert not instances.scheduled(stored)
     after = await idle_world.until_complete("i", "b")
-    assert entry(after, "deploy")["uid"] == before
+    assert instances.entry(after, "deploy")["uid"] == before
     assert await data(idle_world, "i-b") == {"b": "2"}
 
 
@@ -112,7 +96,7 @@ async def test_a_removed_parameter_runs_its_plan_too(idle_world: World) -> None:
     await idle_world.patch("i", {"parameters": {"B": None}})
 
     second = await idle_world.until_complete("i", "b")
-    assert entry(second, "b")["uid"] != entry(first, "b")["uid"]
+    assert instances.entry(second, "b")["uid"] != instances.entry(first, "b")["uid"]
     assert await data(idle_world, "i-b") == {"b": "1"}
 
 
@@ -120,26 +104,26 @@ async def test_a_removed_parameter_runs_its_plan_too(idle_world: World) -> None:
 async def test_a_new_version_that_no_webhook_saw_runs_its_plan(
     idle_world: World, name: str
 ) -> None:
-    plans = {} if name == "deploy" else {name: plan({"b": ["b"]})}
+    plans = {} if name == "deploy" else {name: build.plan({"b": ["b"]})}
     await idle_world.apply(unguarded("unguarded-2", **plans))
-    before = entry(await idle_world.instance("i"), "deploy")["uid"]
+    before = instances.entry(await idle_world.instance("i"), "deploy")["uid"]
 
     change = {"operatorVersion": {"name": "unguarded-2"}, "parameters": {"A": "2"}}
     await idle_world.patch("i", change)
 
     after = await idle_world.until_complete("i", name)
-    assert entry(after, name)["uid"] != before
+    assert instances.entry(after, name)["uid"] != before
     assert after["status"]["lastRun"]["operatorVersion"]["name"] == "unguarded-2"
     # The new version has no cleanup plan, so nothing would ever take the finalizer off.
     assert FINALIZER not in after["metadata"].get("finalizers", [])
 
 
 async def test_a_change_beside_a_named_plan_runs_its_own_plan_after_that(idle_world: World) -> None:
-    before = entry(await idle_world.instance("i"), "deploy")["uid"]
+    before = instances.entry(await idle_world.instance("i"), "deploy")["uid"]
     edit = {"parameters": {"A": "2"}, "planExecution": {"planName": "long"}}
     await idle_world.patch("i", edit)
     running = await idle_world.until(
-        "i", lambda i: status_of(i, "long") == "IN_PROGRESS", "the named plan to run"
+        "i", lambda i: instances.status_of(i, "long") == "IN_PROGRESS", "the named plan to run"
     )
 
     last = running["status"]["lastRun"]
@@ -150,11 +134,14 @@ async def test_a_change_beside_a_named_plan_runs_its_own_plan_after_that(idle_wo
     idle_world.installation.reconciler.start()
     await idle_world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     ended = await idle_world.until_failed("i", "long")
-    assert entry(ended, "long")["message"].startswith("cancelled by")
+    assert instances.entry(ended, "long")["message"].startswith("cancelled by")
 
     after = await idle_world.until(
         "i",
-        lambda i: entry(i, "deploy")["uid"] != before and status_of(i, "deploy") == "COMPLETE",
+        lambda i: (
+            instances.entry(i, "deploy")["uid"] != before
+            and instances.status_of(i, "deploy") == "COMPLETE"
+        ),
         "the plan of the change to run",
     )
     assert after["status"]["lastRun"]["parameters"]["A"] == fingerprint("2")
@@ -163,33 +150,43 @@ async def test_a_change_beside_a_named_plan_runs_its_own_plan_after_that(idle_wo
 
 async def test_a_run_ends_when_another_process_finds_its_version_edited(idle_world: World) -> None:
     await idle_world.patch("i", {"planExecution": {"planName": "long"}})
-    await idle_world.until("i", lambda i: status_of(i, "long") == "IN_PROGRESS", "the plan to run")
+    await idle_world.until(
+        "i", lambda i: instances.status_of(i, "long") == "IN_PROGRESS", "the plan to run"
+    )
     idle_world.installation.reconciler.stop()
-    await idle_world.apply(unguarded(long=plan({"wait": ["wait"], "b": ["b"]}), cleanup=CLEANING))
+    await idle_world.apply(
+        unguarded(long=build.plan({"wait": ["wait"], "b": ["b"]}), cleanup=CLEANING)
+    )
 
     idle_world.installation.reconciler.start()
 
     ended = await idle_world.until_failed("i", "long")
-    assert "kubectl kudo plan trigger --name long --instance i" in entry(ended, "long")["message"]
-    assert await event_text(idle_world, "OperatorVersionChanged") == entry(ended, "long")["message"]
+    assert (
+        "kubectl kudo plan trigger --name long --instance i"
+        in instances.entry(ended, "long")["message"]
+    )
+    assert (
+        await event_text(idle_world, "OperatorVersionChanged")
+        == instances.entry(ended, "long")["message"]
+    )
 
 
 async def test_a_plan_that_is_named_without_a_uid_gets_one_and_runs(idle_world: World) -> None:
     stored = await idle_world.patch("i", {"planExecution": {"planName": "b"}})
 
-    assert "uid" not in scheduled(stored)
+    assert "uid" not in instances.scheduled(stored)
     after = await idle_world.until_complete("i", "b")
-    assert entry(after, "b")["uid"]
+    assert instances.entry(after, "b")["uid"]
     assert await reasons(idle_world) == ["PlanStarted", "PlanFinished"] * 2
 
 
 async def test_changes_from_before_the_webhooks_came_back_still_run(world: World) -> None:
-    await world.apply(unguarded(), new_instance("i", "unguarded-1"))
+    await world.apply(unguarded(), build.instance("i", "unguarded-1"))
     await world.until_complete("i")
     world.installation.reconciler.stop()
     async with without_webhooks(world):
         await world.patch("i", {"parameters": {"A": "2"}})
-        await world.apply(new_instance("j", "unguarded-1"))
+        await world.apply(build.instance("j", "unguarded-1"))
 
     world.installation.reconciler.start()
 
@@ -235,10 +232,10 @@ VIOLATIONS: dict[str, Violation] = {
 
 async def refused(world: World, reason: str) -> Json:
     """Wait until the Instance says that it is refused."""
-    instance = await world.until("i", lambda i: reason_of(i) == ("False", reason), reason)
-    assert reason_of(instance, "Stalled") == ("True", reason)
-    assert conditions(instance) == ["Ready", "Stalled"]
-    assert ready(instance)["message"] == await event_text(world, reason)
+    instance = await world.until("i", lambda i: instances.reason_of(i) == ("False", reason), reason)
+    assert instances.reason_of(instance, "Stalled") == ("True", reason)
+    assert instances.conditions(instance) == ["Ready", "Stalled"]
+    assert instances.ready(instance)["message"] == await event_text(world, reason)
     return instance
 
 
@@ -255,18 +252,18 @@ async def test_a_stored_violation_runs_nothing_until_it_is_set_back(
 
     assert stalled["status"]["lastRun"] == before["status"]["lastRun"]
     assert stalled["status"]["planStatus"] == before["status"]["planStatus"]
-    assert not scheduled(stalled)
+    assert not instances.scheduled(stalled)
     assert [await idle_world.get(CONFIG_MAPS, n) for n in ("i-a", "i-b")] == objects
     await idle_world.patch("i", back)
     healed = await idle_world.until(
-        "i", lambda i: reason_of(i) == ("True", "ResourcesReady"), "Ready again"
+        "i", lambda i: instances.reason_of(i) == ("True", "ResourcesReady"), "Ready again"
     )
     assert healed["status"]["planStatus"] == before["status"]["planStatus"]
-    assert conditions(healed) == ["Ready"]
+    assert instances.conditions(healed) == ["Ready"]
 
 
 async def test_the_way_back_is_open_once_the_webhooks_are_there_again(world: World) -> None:
-    await world.apply(unguarded(), new_instance("i", "unguarded-1"))
+    await world.apply(unguarded(), build.instance("i", "unguarded-1"))
     await world.until_complete("i")
     async with without_webhooks(world):
         await world.patch("i", {"parameters": {"FIXED": "9090"}})
@@ -274,14 +271,16 @@ async def test_the_way_back_is_open_once_the_webhooks_are_there_again(world: Wor
 
     await world.patch("i", {"parameters": {"FIXED": "8080"}})
 
-    await world.until("i", lambda i: reason_of(i) == ("True", "ResourcesReady"), "Ready again")
+    await world.until(
+        "i", lambda i: instances.reason_of(i) == ("True", "ResourcesReady"), "Ready again"
+    )
 
 
 async def test_an_invalid_instance_that_no_webhook_saw_is_not_deployed_until_it_is_mended(
     world: World,
 ) -> None:
     async with without_webhooks(world):
-        await world.apply(unguarded(), new_instance("i", "unguarded-1", LIST="[1, "))
+        await world.apply(unguarded(), build.instance("i", "unguarded-1", LIST="[1, "))
         await refused(world, "ParameterInvalid")
         assert await world.all(CONFIG_MAPS) == [await world.get(CONFIG_MAPS, "kube-root-ca.crt")]
 
@@ -301,52 +300,59 @@ async def test_cleanup_named_by_hand_is_taken_off_again_and_does_not_run(
     after = await idle_world.until(
         "i",
         lambda i: (
-            not scheduled(i)
-            and reason_of(i) == ("True", "ResourcesReady")
-            and condition(i, "Ready")["observedGeneration"] > before["metadata"]["generation"] + 1
+            not instances.scheduled(i)
+            and instances.reason_of(i) == ("True", "ResourcesReady")
+            and instances.condition(i, "Ready")["observedGeneration"]
+            > before["metadata"]["generation"] + 1
         ),
         "planExecution to be cleared",
     )
     assert text in await event_text(idle_world, "CleanupNotManual")
-    assert status_of(after, "cleanup") == "NEVER_RUN"
+    assert instances.status_of(after, "cleanup") == "NEVER_RUN"
     assert after["status"]["lastRun"] == before["status"]["lastRun"]
 
 
 async def test_cleanup_named_by_hand_without_a_uid_does_not_run(idle_world: World) -> None:
     await idle_world.patch("i", {"planExecution": {"planName": "cleanup"}})
 
-    await idle_world.until("i", lambda i: not scheduled(i), "planExecution to be cleared")
+    await idle_world.until("i", lambda i: not instances.scheduled(i), "planExecution to be cleared")
 
     assert len(await idle_world.events("CleanupNotManual")) == 1
-    assert status_of(await idle_world.instance("i"), "cleanup") == "NEVER_RUN"
+    assert instances.status_of(await idle_world.instance("i"), "cleanup") == "NEVER_RUN"
 
 
 async def test_a_second_plan_is_put_back_to_the_one_that_runs(idle_world: World) -> None:
     await idle_world.patch("i", {"planExecution": {"planName": "long"}})
     running = await idle_world.until(
-        "i", lambda i: steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "long to run"
+        "i", lambda i: instances.steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "long to run"
     )
     before = await idle_world.get(CONFIG_MAPS, "i-b")
 
     second = {"planName": "b", "uid": "second", "status": "NEVER_RUN"}
     await idle_world.patch("i", {"planExecution": second})
     back = await idle_world.until(
-        "i", lambda i: scheduled(i).get("planName") == "long", "the running plan to be put back"
+        "i",
+        lambda i: instances.scheduled(i).get("planName") == "long",
+        "the running plan to be put back",
     )
 
-    assert scheduled(back)["uid"] == entry(running, "long")["uid"]
+    assert instances.scheduled(back)["uid"] == instances.entry(running, "long")["uid"]
     assert "overriding currently scheduled (or running) plan 'long' with 'b'" in await event_text(
         idle_world, "PlanRunning"
     )
     after = await idle_world.until(
-        "i", lambda i: steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "long to go on"
+        "i",
+        lambda i: instances.steps(i, "long").get("phase1.wait") == "IN_PROGRESS",
+        "long to go on",
     )
-    assert entry(after, "long")["startedAt"] == entry(running, "long")["startedAt"]
-    assert status_of(after, "b") == "NEVER_RUN"
+    assert (
+        instances.entry(after, "long")["startedAt"] == instances.entry(running, "long")["startedAt"]
+    )
+    assert instances.status_of(after, "b") == "NEVER_RUN"
     assert await idle_world.get(CONFIG_MAPS, "i-b") == before
     await idle_world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     ended = await idle_world.until_failed("i", "long")
-    assert entry(ended, "long")["message"] == "cancelled by request"
+    assert instances.entry(ended, "long")["message"] == "cancelled by request"
 
 
 async def test_a_running_plan_that_was_taken_off_the_spec_ends_without_a_result(
@@ -354,22 +360,24 @@ async def test_a_running_plan_that_was_taken_off_the_spec_ends_without_a_result(
 ) -> None:
     await idle_world.patch("i", {"planExecution": {"planName": "long"}})
     running = await idle_world.until(
-        "i", lambda i: steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "long to run"
+        "i", lambda i: instances.steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "long to run"
     )
 
     await idle_world.patch("i", {"planExecution": None})
 
-    ended = await idle_world.until("i", lambda i: status_of(i, "long") == "FATAL_ERROR", "its end")
-    assert entry(ended, "long")["uid"] == entry(running, "long")["uid"]
+    ended = await idle_world.until(
+        "i", lambda i: instances.status_of(i, "long") == "FATAL_ERROR", "its end"
+    )
+    assert instances.entry(ended, "long")["uid"] == instances.entry(running, "long")["uid"]
     text = "execution of plan long ended without a recorded result"
-    assert entry(ended, "long")["message"] == text
+    assert instances.entry(ended, "long")["message"] == text
     assert await event_text(idle_world, "PlanResultUnknown") == text
 
 
 async def test_a_change_stored_while_another_plan_runs_is_run_after_it(idle_world: World) -> None:
     await idle_world.patch("i", {"planExecution": {"planName": "long"}})
     await idle_world.until(
-        "i", lambda i: steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "long to run"
+        "i", lambda i: instances.steps(i, "long").get("phase1.wait") == "IN_PROGRESS", "long to run"
     )
 
     await idle_world.patch("i", {"parameters": {"B": "2"}})

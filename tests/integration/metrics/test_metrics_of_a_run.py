@@ -15,23 +15,13 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 from kubeio.errors import NotFound
 from kudo_cluster.installation import Service
 from kudo_reconciler.metrics.labels import PASS_OUTCOMES
-from tests.integration.lifecycle.helpers import client_as
-from tests.integration.support import (
-    INSTANCES,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    steps,
-    template,
-    wait_until,
-)
-from tests.unit.reconciler.metrics.metrics_docs import documented
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.clients import client_as
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
+from tests.support.metrics_docs import documented
 
 _DEPLOYS = 10
 SERVICES = {"reconciler": ("Reconciler", "Both"), "webhook": ("Webhook", "Both")}
@@ -96,16 +86,16 @@ async def until(world: World, condition: Callable[[Scrape], bool], what: str) ->
 
 
 def two_steps(**plans: Json) -> Json:
-    return operator_version(
+    return build.operator_version(
         "v-1",
         templates={
-            "a.yaml": template(config_map("{{ .Name }}-a", a="{{ .Params.A }}")),
-            "b.yaml": template(config_map("{{ .Name }}-b")),
-            "slow.yaml": template(deployment("{{ .Name }}-slow", ready_delay="4s")),
+            "a.yaml": build.template(build.config_map("{{ .Name }}-a", a="{{ .Params.A }}")),
+            "b.yaml": build.template(build.config_map("{{ .Name }}-b")),
+            "slow.yaml": build.template(build.deployment("{{ .Name }}-slow", ready_delay="4s")),
             "broken.yaml": "{{ .Params.Nowhere.Deeper }}\n{{ template }}",
         },
-        plans={"deploy": plan({"a": ["a"], "b": ["b"]}), **plans},
-        parameters=[parameter("A", "1")],
+        plans={"deploy": build.plan({"a": ["a"], "b": ["b"]}), **plans},
+        parameters=[build.parameter("A", "1")],
     )
 
 
@@ -115,7 +105,7 @@ def increased(before: Scrape, after: Scrape, name: str, **labels: str) -> float:
 
 async def test_a_run_that_completes_changes_the_series_that_speak_of_it(world: World) -> None:
     before = await seen(world)
-    await world.apply(two_steps(), new_instance("i", "v-1"))
+    await world.apply(two_steps(), build.instance("i", "v-1"))
     await world.until_complete("i")
     after = await until(
         world,
@@ -145,7 +135,7 @@ async def test_a_run_that_completes_changes_the_series_that_speak_of_it(world: W
 
 
 async def test_a_standing_reconciler_tells_who_leads_and_what_it_watches(world: World) -> None:
-    await world.apply(two_steps(), new_instance("i", "v-1"))
+    await world.apply(two_steps(), build.instance("i", "v-1"))
     await world.until_complete("i")
     now = await until(world, lambda m: m("kudo_leader") == 1, "the reconciler to lead")
 
@@ -164,7 +154,9 @@ async def test_a_standing_reconciler_tells_who_leads_and_what_it_watches(world: 
 
 async def test_a_run_that_fails_is_counted_with_its_reason(world: World) -> None:
     before = await seen(world)
-    await world.apply(two_steps(deploy=plan({"broken": ["broken"]})), new_instance("i", "v-1"))
+    await world.apply(
+        two_steps(deploy=build.plan({"broken": ["broken"]})), build.instance("i", "v-1")
+    )
     await world.until_failed("i")
     after = await until(
         world,
@@ -185,11 +177,13 @@ async def test_a_run_that_fails_is_counted_with_its_reason(world: World) -> None
 
 async def begun(world: World) -> Json:
     """Have a plan of the operator's own run that waits for a Deployment."""
-    await world.apply(two_steps(backup=plan({"slow": ["slow"]})), new_instance("i", "v-1"))
+    await world.apply(two_steps(backup=build.plan({"slow": ["slow"]})), build.instance("i", "v-1"))
     await world.until_complete("i")
     await world.patch("i", {"planExecution": {"planName": "backup"}})
     return await world.until(
-        "i", lambda i: steps(i, "backup").get("phase1.slow") == "IN_PROGRESS", "a run that waits"
+        "i",
+        lambda i: instances.steps(i, "backup").get("phase1.slow") == "IN_PROGRESS",
+        "a run that waits",
     )
 
 
@@ -199,7 +193,7 @@ def moment(text: str) -> float:
 
 async def test_a_restart_in_a_run_keeps_its_beginning_and_its_duration(world: World) -> None:
     waiting = await begun(world)
-    started = moment(entry(waiting, "backup")["startedAt"])
+    started = moment(instances.entry(waiting, "backup")["startedAt"])
     name = "kudo_plan_run_oldest_start_timestamp_seconds"
     await until(world, lambda m: m.get(name, plan="other") == started, "the run in progress")
 
@@ -215,10 +209,10 @@ async def test_a_restart_in_a_run_keeps_its_beginning_and_its_duration(world: Wo
     after = await until(
         world, lambda m: m("kudo_plan_runs_in_progress", plan="other") == 0, "the end of the run"
     )
-    seconds = moment(entry(ended, "backup")["finishedAt"]) - started
+    seconds = moment(instances.entry(ended, "backup")["finishedAt"]) - started
     assert after("kudo_plan_run_duration_seconds_count", **complete) == 1
     assert after("kudo_plan_run_duration_seconds_sum", **complete) == seconds
-    task = entry(ended, "backup")["phases"][0]["steps"][0]["tasks"][0]
+    task = instances.entry(ended, "backup")["phases"][0]["steps"][0]["tasks"][0]
     tried = moment(task["finishedAt"]) - moment(task["startedAt"])
     assert after("kudo_step_duration_seconds_sum", status="COMPLETE") >= tried
     assert after("kudo_plan_runs_started_total", plan="other") == 0
@@ -260,7 +254,7 @@ async def test_a_run_that_is_taken_away_is_counted_with_what_took_it(
 
 @pytest.mark.parametrize("name", SERVICES)
 async def test_what_a_service_tells_is_what_is_documented(world: World, name: str) -> None:
-    await world.apply(two_steps(), new_instance("i", "v-1"))
+    await world.apply(two_steps(), build.instance("i", "v-1"))
     await world.until_complete("i")
 
     told = await scrape(getattr(world.installation, name))
@@ -273,18 +267,18 @@ async def test_what_a_service_tells_is_what_is_documented(world: World, name: st
 
 
 async def test_our_own_writes_cause_no_second_reconcile(world: World) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "one-1",
-        templates={"a.yaml": template(config_map("{{ .Name }}-a"))},
-        plans={"deploy": plan({"a": ["a"]})},
+        templates={"a.yaml": build.template(build.config_map("{{ .Name }}-a"))},
+        plans={"deploy": build.plan({"a": ["a"]})},
     )
-    await world.apply(version, new_instance("first", "one-1"))
+    await world.apply(version, build.instance("first", "one-1"))
     await world.until_complete("first")
     # Of the kinds that it has not seen the reconciler opens the watch first.
     before = await until(world, lambda m: m("kudo_watches", resource="configmaps") == 1, "a watch")
 
     for number in range(_DEPLOYS):
-        await world.apply(new_instance(f"i{number}", "one-1"))
+        await world.apply(build.instance(f"i{number}", "one-1"))
         await world.until_complete(f"i{number}")
     after = await until(
         world, lambda m: passes(m, "finished") >= passes(before, "finished") + _DEPLOYS, "the ends"

@@ -18,7 +18,7 @@ from kudo_cluster import Cluster
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.layout import Layout
 from tests.integration.pipe.pipes import Kubelet, Pipes, serve_from
-from tests.integration.support import World
+from tests.support.cluster.world import World
 
 EXEC = """
 apiVersion: kwok.x-k8s.io/v1alpha1

@@ -11,16 +11,11 @@ from typing import Any
 
 from kubeio.client import Client
 from kubeio.resource import Resource
-from tests.integration.support import (
-    EVENTS,
-    Json,
-    World,
-    new_instance,
-    operator_version,
-    plan,
-    template,
-    wait_until,
-)
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.resources import EVENTS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
 NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
@@ -97,7 +92,7 @@ class Pipes:
     ) -> None:
         """Create an Instance whose deploy plan runs a Pipe task, and then applies `after`."""
         version = self.version(f"v-{name}", files, pod=pod, after=after)
-        done = await self.world.apply(version, new_instance(name, f"v-{name}"))
+        done = await self.world.apply(version, build.instance(name, f"v-{name}"))
         assert done.code == 0, done.output
 
     def version(
@@ -108,15 +103,15 @@ class Pipes:
         pod: Json | str | None = None,
         after: Json | None = None,
     ) -> Json:
-        templates = {"pod.yaml": template(self.pod() if pod is None else pod)}
+        templates = {"pod.yaml": build.template(self.pod() if pod is None else pod)}
         tasks = [{"name": "pipe", "kind": "Pipe", "spec": {"pod": "pod.yaml", "pipe": [*files]}}]
         phases = [{"make": ["pipe"]}]
         if after is not None:
-            templates["after.yaml"] = template(after)
+            templates["after.yaml"] = build.template(after)
             tasks.append({"name": "after", "kind": "Apply", "spec": {"resources": ["after.yaml"]}})
             phases.append({"use": ["after"]})
-        return operator_version(
-            name, templates=templates, tasks=tasks, plans={"deploy": plan(*phases)}
+        return build.operator_version(
+            name, templates=templates, tasks=tasks, plans={"deploy": build.plan(*phases)}
         )
 
     async def secret(self, key: str, name: str = "i") -> Json:

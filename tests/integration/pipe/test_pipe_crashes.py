@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from kubeio.resource import Resource
-from tests.integration.lifecycle.helpers import reasons
 from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of, scheduled_pods
-from tests.integration.support import CONFIG_MAPS, Json, messages, wait_until
+from tests.support import instances
+from tests.support.build import Json
+from tests.support.cluster.events import reasons
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.waiting import wait_until
 
 QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas", namespaced=True)
 PREFIX = "i.deploy.phase1.make.pipe"
@@ -44,7 +47,7 @@ async def one_more_config_map(pipes: Pipes) -> AsyncIterator[None]:
 
 async def until_refused(pipes: Pipes, artifact: str) -> None:
     text = f"failed to apply ConfigMap {PREFIX}.{artifact}"
-    await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
+    await pipes.world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
 
 
 async def test_a_crash_between_copy_and_artifacts_makes_no_second_pod(pipes: Pipes) -> None:

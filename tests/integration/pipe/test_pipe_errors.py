@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.integration.lifecycle.helpers import event_text, reasons
 from tests.integration.pipe.pipes import POD, PODS, Pipes, entry_of
-from tests.integration.support import CONFIG_MAPS, Json, messages, template
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.events import event_text, reasons
+from tests.support.cluster.resources import CONFIG_MAPS
 
 MEBIBYTE = 1048576
 PREFIX = "Error during execution: fatal error: {}/i failed in deploy.phase1.make.pipe: "
@@ -108,7 +110,7 @@ async def test_artifacts_without_names_of_their_own_end_the_plan_before_anything
     path = pipes.file("a", b"x")
     await pipes.install(*(entry_of(path, key) for key in keys))
     failed = await pipes.world.until_failed("i")
-    message = messages(failed, "deploy")
+    message = instances.messages(failed, "deploy")
     assert message.startswith(f"could not make task pipes: {text}"), message
     assert await event_text(pipes.world, "InvalidPlan") == message
     assert await pipes.world.find(PODS, POD) is None
@@ -170,7 +172,7 @@ async def test_files_that_cannot_be_handed_on_end_the_plan_and_the_pod_goes(
 
 async def ended_with(pipes: Pipes, reason: str, text: str) -> None:
     failed = await pipes.world.until_failed("i")
-    message = messages(failed, "deploy")
+    message = instances.messages(failed, "deploy")
     assert message.startswith(PREFIX.format(pipes.world.namespace) + text), message
     assert await event_text(pipes.world, reason) == message
     assert await reasons(pipes.world) == ["PlanStarted", reason, "PlanFinished"]
@@ -190,7 +192,7 @@ async def test_a_pod_of_somebody_else_is_not_touched(pipes: Pipes) -> None:
 async def test_a_pod_that_the_api_server_refuses_ends_the_plan(pipes: Pipes) -> None:
     pod = pipes.pod()
     pod["spec"]["initContainers"][0]["image"] = ""
-    await pipes.install(entry_of(pipes.path("a"), "a"), pod=template(pod))
+    await pipes.install(entry_of(pipes.path("a"), "a"), pod=build.template(pod))
     failed = await pipes.world.until_failed("i")
-    assert "failed to apply Pod" in messages(failed, "deploy")
-    assert "spec.initContainers[0].image: Required value" in messages(failed, "deploy")
+    assert "failed to apply Pod" in instances.messages(failed, "deploy")
+    assert "spec.initContainers[0].image: Required value" in instances.messages(failed, "deploy")

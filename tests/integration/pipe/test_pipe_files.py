@@ -1,7 +1,8 @@
 """Files on their way from a pipe pod to those who use them."""
 
 from tests.integration.pipe.pipes import Pipes, decoded, entry_of
-from tests.integration.support import CONFIG_MAPS, DEPLOYMENTS, config_map, deployment
+from tests.support import build
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS
 
 BINARY = bytes(range(256)) * 8 + b"\r\n\x00"
 PREFIX = "i.deploy.phase1.make.pipe"
@@ -15,7 +16,7 @@ async def test_files_become_objects_that_templates_find_by_their_keys(pipes: Pip
         entry_of(page, "key_1", "Secret"),
         entry_of(env, "env", env=True),
         entry_of(env, "secretEnv", "Secret", env=True),
-        after=config_map("after", page="{{ .Pipes.page }}", env="{{ .Pipes.secretEnv }}"),
+        after=build.config_map("after", page="{{ .Pipes.page }}", env="{{ .Pipes.secretEnv }}"),
     )
     await pipes.world.until_complete("i")
     found = await pipes.world.get(CONFIG_MAPS, f"{PREFIX}.page")
@@ -68,7 +69,7 @@ async def test_secrets_stand_in_no_status_and_no_event(pipes: Pipes) -> None:
 
 async def test_pods_restart_when_the_content_that_they_use_has_changed(pipes: Pipes) -> None:
     """The dependency hash of a Deployment covers what a Pipe task has handed on."""
-    user = deployment("user")
+    user = build.deployment("user")
     volume = {"name": "page", "configMap": {"name": "{{ .Pipes.page }}"}}
     user["spec"]["template"]["spec"]["volumes"] = [volume]
     path = pipes.file("page", b"old")

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.integration.lifecycle.helpers import delete, dummy, edit, ends_of, tasks_of
 from tests.integration.pipe.pipes import (
     POD,
     PODS,
@@ -19,24 +18,13 @@ from tests.integration.pipe.pipes import (
     make_ready,
     scheduled_pods,
 )
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    Json,
-    World,
-    config_map,
-    deployment,
-    entry,
-    messages,
-    new_instance,
-    operator_version,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import delete, edit
+from tests.support.cluster.events import ends_of
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 ARTIFACT = "i.deploy.phase1.make.pipe.a"
 COPYING = f"copying files from pod {POD}"
@@ -46,20 +34,20 @@ def version(pipes: Pipes, **plans: Json) -> Json:
     """Return a version that copies a file beside a phase of two steps."""
     file = entry_of(pipes.file("a", b"x"), "a")
     beside = {"first": ["web"], "second": ["config"]}
-    return operator_version(
+    return build.operator_version(
         "v",
         templates={
-            "pod.yaml": template(pipes.pod()),
-            "web.yaml": template(deployment("web")),
-            "config.yaml": template(config_map("config", a="b")),
+            "pod.yaml": build.template(pipes.pod()),
+            "web.yaml": build.template(build.deployment("web")),
+            "config.yaml": build.template(build.config_map("config", a="b")),
         },
         tasks=[
             {"name": "pipe", "kind": "Pipe", "spec": {"pod": "pod.yaml", "pipe": [file]}},
             {"name": "web", "kind": "Apply", "spec": {"resources": ["web.yaml"]}},
             {"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}},
-            dummy("nothing", done=True),
+            build.dummy("nothing", done=True),
         ],
-        plans={"deploy": plan({"make": ["pipe"]}, beside, strategy="parallel"), **plans},
+        plans={"deploy": build.plan({"make": ["pipe"]}, beside, strategy="parallel"), **plans},
     )
 
 
@@ -68,19 +56,20 @@ async def until_copying(pipes: Pipes, uid: str = "") -> str:
 
     def copies(instance: Json) -> bool:
         return (
-            COPYING in messages(instance, "deploy")
-            and steps(instance, "deploy").get("phase2.second") == "COMPLETE"
-            and entry(instance, "deploy").get("uid") == (uid or scheduled(instance)["uid"])
+            COPYING in instances.messages(instance, "deploy")
+            and instances.steps(instance, "deploy").get("phase2.second") == "COMPLETE"
+            and instances.entry(instance, "deploy").get("uid")
+            == (uid or instances.scheduled(instance)["uid"])
         )
 
     found = await pipes.world.until("i", copies, "a copy beside a phase that has ended")
-    assert steps(found, "deploy")["phase1.make"] == "IN_PROGRESS"
-    return str(scheduled(found)["uid"])
+    assert instances.steps(found, "deploy")["phase1.make"] == "IN_PROGRESS"
+    return str(instances.scheduled(found)["uid"])
 
 
 async def copying(pipes: Pipes, **plans: Json) -> str:
     """Create an Instance whose copy hangs; return the uid of its run."""
-    await pipes.world.apply(version(pipes, **plans), new_instance("i", "v"))
+    await pipes.world.apply(version(pipes, **plans), build.instance("i", "v"))
     return await until_copying(pipes)
 
 
@@ -121,7 +110,7 @@ async def test_a_phase_beside_it_ends_and_is_recorded_while_it_hangs(
 
     done = await pipes.world.until_complete("i")
 
-    assert entry(done, "deploy")["uid"] == uid
+    assert instances.entry(done, "deploy")["uid"] == uid
     assert await pipes.world.find(CONFIG_MAPS, ARTIFACT) is not None
 
 
@@ -149,7 +138,7 @@ async def test_a_restart_replaces_the_run_while_it_hangs_and_nothing_of_it_is_se
             first = await copying(pipes)
             run = {"planName": "deploy", "uid": "other"}
             restarted = await edit(pipes.world, "i", {"spec": {"planExecution": run}})
-            second = scheduled(restarted)["uid"]
+            second = instances.scheduled(restarted)["uid"]
             await until_copying(pipes, second)
             told = await ends_of(pipes.world, first)
         done = await pipes.world.until_complete("i")
@@ -157,7 +146,7 @@ async def test_a_restart_replaces_the_run_while_it_hangs_and_nothing_of_it_is_se
 
         assert second != first
         assert told == ["Execution of plan deploy was superseded by another one"]
-        assert entry(done, "deploy")["uid"] == second
+        assert instances.entry(done, "deploy")["uid"] == second
         assert seen[ARTIFACT] == {second}
 
 
@@ -180,7 +169,7 @@ async def test_a_cleanup_is_over_while_the_copy_of_the_run_before_it_hangs(
 ) -> None:
     async with executions(pipes.world) as seen:
         with kubelet.paused():
-            uid = await copying(pipes, cleanup=plan({"nothing": ["nothing"]}))
+            uid = await copying(pipes, cleanup=build.plan({"nothing": ["nothing"]}))
             await delete(pipes.world)
             await pipes.world.until_gone(INSTANCES, "i")
             told = await ends_of(pipes.world, uid)
@@ -203,8 +192,8 @@ async def test_a_copy_that_ends_while_the_reconciler_stops_is_recorded_by_it(
 
     file = entry_of(pipes.file("a", b"x"), "a")
     with kubelet.paused():
-        await pipes.install(file, after=config_map("after", a="b"))
-        await pipes.world.until("i", lambda i: COPYING in messages(i, "deploy"), COPYING)
+        await pipes.install(file, after=build.config_map("after", a="b"))
+        await pipes.world.until("i", lambda i: COPYING in instances.messages(i, "deploy"), COPYING)
         reconciler.send_signal(signal.SIGTERM)
         await wait_until(draining, lambda: "the reconciler to stop")
     await wait_until(ended, lambda: "the end of the reconciler")
@@ -212,8 +201,11 @@ async def test_a_copy_that_ends_while_the_reconciler_stops_is_recorded_by_it(
     reconciler.start()
     await pipes.world.until_complete("i")
 
-    assert status_of(stopped, "deploy") == "IN_PROGRESS"
-    assert steps(stopped, "deploy") == {"phase1.make": "COMPLETE", "phase2.use": "PENDING"}
+    assert instances.status_of(stopped, "deploy") == "IN_PROGRESS"
+    assert instances.steps(stopped, "deploy") == {
+        "phase1.make": "COMPLETE",
+        "phase2.use": "PENDING",
+    }
     assert len(await scheduled_pods(pipes)) == 1
 
 
@@ -222,9 +214,9 @@ async def test_a_copy_on_record_is_not_made_again_after_a_crash(pipes: Pipes) ->
     gate = {**pipes.pod(**SLOW), "metadata": {"name": "gate", "annotations": SLOW}}
     gate["spec"]["containers"] = [{"name": "main", "image": "busybox"}]
     made = pipes.version("v", [entry_of(pipes.file("a", b"x"), "a")], after=gate)
-    made["spec"]["plans"]["deploy"] = plan({"make": ["pipe", "after"]})
+    made["spec"]["plans"]["deploy"] = build.plan({"make": ["pipe", "after"]})
 
-    await pipes.world.apply(made, new_instance("i", "v"))
+    await pipes.world.apply(made, build.instance("i", "v"))
     await pipes.world.until("i", copied, "the record of the copy")
     reconciler.kill()
     await pipes.admin.delete(CONFIG_MAPS, ARTIFACT, namespace=pipes.world.namespace)
@@ -237,4 +229,4 @@ async def test_a_copy_on_record_is_not_made_again_after_a_crash(pipes: Pipes) ->
 
 
 def copied(instance: Json) -> bool:
-    return tasks_of(instance, "deploy").get("make.pipe", {}).get("status") == "COMPLETE"
+    return instances.tasks_of(instance, "deploy").get("make.pipe", {}).get("status") == "COMPLETE"

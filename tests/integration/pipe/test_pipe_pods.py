@@ -5,14 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from kudo_cluster.control_plane.ports import free_ports
-from tests.integration.lifecycle.helpers import (
-    delete,
-    dummy,
-    edit,
-    event_text,
-    reasons,
-    until_event,
-)
 from tests.integration.pipe.pipes import (
     POD,
     PODS,
@@ -24,17 +16,12 @@ from tests.integration.pipe.pipes import (
     serve_from,
     set_status,
 )
-from tests.integration.support import (
-    CONFIG_MAPS,
-    INSTANCES,
-    Json,
-    messages,
-    new_instance,
-    plan,
-    scheduled,
-    status_of,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import delete, edit
+from tests.support.cluster.events import event_text, reasons, until_event
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES
+from tests.support.cluster.waiting import wait_until
 
 ARTIFACT = "i.deploy.phase1.make.pipe.a"
 
@@ -71,7 +58,7 @@ async def test_the_pod_belongs_to_the_instance_and_says_which_execution_made_it(
     assert (owner["kind"], owner["uid"]) == ("Instance", instance["metadata"]["uid"])
     annotations = pod["metadata"]["annotations"]
     assert annotations["kudo.dev/pipepod"] == "true"
-    assert annotations["kudo.dev/last-plan-execution-uid"] == scheduled(instance)["uid"]
+    assert annotations["kudo.dev/last-plan-execution-uid"] == instances.scheduled(instance)["uid"]
     assert pod["metadata"]["labels"]["kudo.dev/instance"] == "i"
     (waiter,) = pod["spec"]["containers"]
     assert (waiter["name"], waiter["image"]) == ("waiter", "busybox")
@@ -114,7 +101,7 @@ async def test_the_step_says_why_the_pod_is_waited_for(pipes: Pipes) -> None:
     }
     await set_status(pipes, pod, initContainerStatuses=[crashed])
     text = "init container gen ended with exit code 3 (Error), restarts: 4"
-    await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
+    await pipes.world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
     await make_ready(pipes, pod)
     await pipes.world.until_complete("i")
 
@@ -151,7 +138,7 @@ async def test_an_exec_that_cannot_connect_is_tried_again(pipes: Pipes, exec_por
     try:
         await make_ready(pipes, pod)
         text = "A transient error when executing task deploy.phase1.make.pipe. Will retry. stat"
-        await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
+        await pipes.world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
         assert [pod["metadata"]["uid"]] == [one["metadata"]["uid"] for one in await pipes.pods()]
     finally:
         await serve_from(pipes.admin, exec_port)
@@ -203,7 +190,7 @@ async def test_an_instance_that_comes_back_waits_until_the_old_pod_is_gone(pipes
     await pipes.world.until_gone(INSTANCES, "i")
     await pipes.install(entry_of(pipes.file("a", b"new"), "a"))
     text = f"pod {pipes.world.namespace}/{POD} belongs to an earlier Instance of this name"
-    await pipes.world.until("i", lambda i: text in messages(i, "deploy"), text)
+    await pipes.world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
     await pipes.admin.merge_patch(
         PODS, POD, {"metadata": {"finalizers": None}}, namespace=pipes.world.namespace
     )
@@ -214,15 +201,15 @@ async def test_an_instance_that_comes_back_waits_until_the_old_pod_is_gone(pipes
 
 async def test_a_cleanup_that_takes_over_leaves_no_pod_of_the_run_before(pipes: Pipes) -> None:
     version = pipes.version("v", [entry_of(pipes.path("a"), "a")], pod=pipes.pod(**SLOW))
-    version["spec"]["tasks"].append(dummy("wait", done=False))
-    version["spec"]["plans"]["cleanup"] = plan({"wait": ["wait"]})
-    await pipes.world.apply(version, new_instance("i", "v"))
+    version["spec"]["tasks"].append(build.dummy("wait", done=False))
+    version["spec"]["plans"]["cleanup"] = build.plan({"wait": ["wait"]})
+    await pipes.world.apply(version, build.instance("i", "v"))
     await until_pod(pipes, bool, "exists")
     await delete(pipes.world)
     await pipes.world.until_gone(PODS, POD)
     # The pod goes before the first status of the run that takes over.
     await pipes.world.until(
-        "i", lambda i: status_of(i, "cleanup") == "IN_PROGRESS", "the cleanup to run"
+        "i", lambda i: instances.status_of(i, "cleanup") == "IN_PROGRESS", "the cleanup to run"
     )
     await pipes.world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await pipes.world.until_gone(INSTANCES, "i")

@@ -6,17 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from kubeio.errors import ApiError
-from tests.integration.lifecycle.helpers import as_admin, client_as
-from tests.integration.support import (
-    INSTANCES,
-    VERSIONS,
-    Json,
-    World,
-    new_instance,
-    new_namespace,
-    operator_version,
-    wait_until,
-)
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin
+from tests.support.cluster.clients import client_as, new_namespace
+from tests.support.cluster.resources import INSTANCES, VERSIONS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 POLICIES = Path(__file__).parents[3] / "policies"
 INSTANCES_POLICY = "kudo-instances"
@@ -97,7 +93,7 @@ async def _applied(
 async def _aside(world: World) -> World:
     """Return another namespace, with objects to try a policy on."""
     aside = replace(world, namespace=await new_namespace(world.client))
-    version: Json = operator_version(_PROBE, templates={}, plans={"deploy": {"phases": []}})
-    done = await aside.apply(version, new_instance(_PROBE, _PROBE))
+    version: Json = build.operator_version(_PROBE, templates={}, plans={"deploy": {"phases": []}})
+    done = await aside.apply(version, build.instance(_PROBE, _PROBE))
     assert done.code == 0, done.output
     return aside

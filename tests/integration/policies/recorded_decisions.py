@@ -18,7 +18,9 @@ from kubeio.errors import ApiError
 from kudo.admission import Request, Review, VersionKey, mutate, validate
 from kudo.api import OperatorVersion
 from tests.integration.policies.policies import denied_by
-from tests.integration.support import INSTANCES, Json, World
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.world import World
 
 Moment = Literal["scheduled", "begun", "ended"]
 """How far the stored run has come."""

@@ -13,8 +13,13 @@ from kubeio.client import Client
 from kubeio.errors import Invalid
 from kubeio.resource import Resource
 from kudo import bounds
-from tests.integration.lifecycle.helpers import client_as, without_webhooks
-from tests.integration.support import INSTANCES, VERSIONS, Json, World, new_instance, wait_until
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.clients import client_as
+from tests.support.cluster.resources import INSTANCES, VERSIONS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 CRDS = Path(__file__).parents[3] / "crds"
 KINDS = {INSTANCES.plural: INSTANCES, VERSIONS.plural: VERSIONS}
@@ -39,7 +44,7 @@ def version(name: str = "v", **spec: Any) -> Json:
 
 
 def instance(parameters: int) -> Json:
-    found = new_instance("i", "any")
+    found = build.instance("i", "any")
     found["spec"]["parameters"] = {f"P{n}": "1" for n in range(parameters)}
     return found
 

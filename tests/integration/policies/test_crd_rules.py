@@ -10,7 +10,6 @@ import pytest
 from goyaml import load
 from kubeio.client import Client
 from kubeio.errors import AlreadyExists, Invalid
-from tests.integration.lifecycle.helpers import client_as, without_webhooks, write_status
 from tests.integration.lifecycle.test_recorded_states import (
     STATES,
     Start,
@@ -18,7 +17,14 @@ from tests.integration.lifecycle.test_recorded_states import (
     recorded,
     status_written,
 )
-from tests.integration.support import INSTANCES, Json, World, new_instance, wait_until
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.changes import write_status
+from tests.support.cluster.clients import client_as
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 CRD = Path(__file__).parents[3] / "crds" / "instances.yaml"
 NAMELESS = "spec.operatorVersion.name: Required value: OperatorVersionNotFound: it is empty"
@@ -48,7 +54,7 @@ async def refused(world: World, instance: Json) -> str:
 
 
 def with_spec(spec: Json | None) -> Json:
-    found = new_instance("i", "any")
+    found = build.instance("i", "any")
     del found["spec"]
     return found if spec is None else {**found, "spec": spec}
 
@@ -69,7 +75,7 @@ async def test_an_instance_names_its_operator_version(unguarded: World) -> None:
 
 
 async def test_the_operator_version_cannot_be_taken_off(unguarded: World) -> None:
-    await create(unguarded, new_instance("i", "any"))
+    await create(unguarded, build.instance("i", "any"))
 
     for change in ({"operatorVersion": None}, {"operatorVersion": {"name": ""}}):
         with pytest.raises(Invalid) as caught:
@@ -87,7 +93,7 @@ async def test_a_status_is_one_of_those_that_plans_have(unguarded: World) -> Non
 
     assert UNKNOWN in await refused(unguarded, new)
 
-    await create(unguarded, new_instance("i", "any"))
+    await create(unguarded, build.instance("i", "any"))
     for status in STATUSES:
         await unguarded.patch("i", {"planExecution": {"planName": "deploy", "status": status}})
     await unguarded.patch("i", {"planExecution": {"planName": "deploy", "uid": None}})
@@ -207,7 +213,7 @@ def writes(start: Start) -> list[Json]:
 async def test_every_recorded_state_and_write_of_the_original_passes(unguarded: World) -> None:
     async with client_as(unguarded, "admin") as admin:
         for number, start in enumerate(STATES.values()):
-            instance = new_instance(f"i{number}", "recorded-1")
+            instance = build.instance(f"i{number}", "recorded-1")
             instance["spec"]["planExecution"] = execution(*start.scheduled)
             stored = await create(unguarded, instance)
             if start.runs is not None:

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.integration.lifecycle.helpers import without_webhooks, write_status
 from tests.integration.policies.policies import instances_policy
 from tests.integration.policies.recorded_decisions import (
     Judged,
@@ -18,7 +17,11 @@ from tests.integration.policies.recorded_decisions import (
     requests,
     rows,
 )
-from tests.integration.support import INSTANCES, Json, World
+from tests.support.build import Json
+from tests.support.cluster.changes import write_status
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 Answer = tuple[Judged, str]
 """A request with the reason of the policy's denial, or "" if it passes."""

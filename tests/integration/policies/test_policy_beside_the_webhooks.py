@@ -4,9 +4,12 @@ from pathlib import Path
 
 from tests.integration.cli.test_cli_lifecycle import PLANS, shop
 from tests.integration.policies.policies import instances_policy
-from tests.integration.support import CONFIG_MAPS, INSTANCES, Json, World, entry, plan, status_of
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES
+from tests.support.cluster.world import World
 
-CLEANING = {**PLANS, "cleanup": plan({"app": ["app"]})}
+CLEANING = {**PLANS, "cleanup": build.plan({"app": ["app"]})}
 
 
 async def kudo(world: World, *arguments: str) -> None:
@@ -17,9 +20,11 @@ async def kudo(world: World, *arguments: str) -> None:
 async def cancelled(world: World) -> str:
     """Start the plan that never ends, cancel it, and return what its entry says."""
     await kudo(world, "plan", "trigger", "--name", "stuck", "--instance", "web")
-    await world.until("web", lambda i: status_of(i, "stuck") == "IN_PROGRESS", "stuck to run")
+    await world.until(
+        "web", lambda i: instances.status_of(i, "stuck") == "IN_PROGRESS", "stuck to run"
+    )
     await kudo(world, "plan", "cancel", "--instance", "web")
-    return str(entry(await world.until_failed("web", "stuck"), "stuck")["message"])
+    return str(instances.entry(await world.until_failed("web", "stuck"), "stuck")["message"])
 
 
 async def test_a_whole_life(world: World, tmp_path: Path) -> None:

@@ -5,56 +5,39 @@ from collections.abc import AsyncIterator
 import pytest
 
 from kubeio.errors import Forbidden
-from tests.integration.lifecycle.helpers import (
-    FINALIZER,
-    delete,
-    dummy,
-    edit,
-    event_text,
-    task,
-    without_webhooks,
-    write_status,
-)
 from tests.integration.policies.policies import denied_by, instances_policy
-from tests.integration.support import (
-    INSTANCES,
-    Json,
-    World,
-    config_map,
-    entry,
-    idle,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    scheduled,
-    status_of,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import FINALIZER, delete, edit, write_status
+from tests.support.cluster.events import event_text
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 
 def judged(name: str = "judged-1", *cleanup: str) -> Json:
-    return operator_version(
+    return build.operator_version(
         name,
-        templates={"config.yaml": template(config_map("{{ .Name }}-c", a="{{ .Params.A }}"))},
-        tasks=[task("config", "Apply", "config.yaml"), dummy("wait")],
+        templates={
+            "config.yaml": build.template(build.config_map("{{ .Name }}-c", a="{{ .Params.A }}"))
+        },
+        tasks=[build.task("config", "Apply", "config.yaml"), build.dummy("wait")],
         plans={
-            "deploy": plan({"config": ["config"]}),
-            "long": plan({"config": ["config"], "wait": ["wait"]}),
-            "other": plan({"config": ["config"]}),
-            "cleanup": plan({"clean": cleanup or ["config"]}),
+            "deploy": build.plan({"config": ["config"]}),
+            "long": build.plan({"config": ["config"], "wait": ["wait"]}),
+            "other": build.plan({"config": ["config"]}),
+            "cleanup": build.plan({"clean": cleanup or ["config"]}),
         },
         parameters=[
-            parameter("A", "1"),
-            parameter("FIXED", "8080", immutable=True),
-            parameter("COUNT", "1", **{"value-type": "integer"}),
+            build.parameter("A", "1"),
+            build.parameter("FIXED", "8080", immutable=True),
+            build.parameter("COUNT", "1", **{"value-type": "integer"}),
         ],
     )
 
 
 async def deployed(world: World, *cleanup: str) -> None:
-    done = await world.apply(judged("judged-1", *cleanup), new_instance("i", "judged-1"))
+    done = await world.apply(judged("judged-1", *cleanup), build.instance("i", "judged-1"))
     assert done.code == 0, done.output
     await world.until_complete("i")
 
@@ -81,14 +64,14 @@ async def stuck_cleanup(world: World) -> AsyncIterator[World]:
 
 async def until_waiting(world: World, name: str = "long", step: str = "phase1.wait") -> Json:
     return await world.until(
-        "i", lambda i: steps(i, name).get(step) == "IN_PROGRESS", f"{name} to wait"
+        "i", lambda i: instances.steps(i, name).get(step) == "IN_PROGRESS", f"{name} to wait"
     )
 
 
 async def running(world: World) -> str:
     """Run the plan that waits for ever, and return the uid of the run."""
     await world.patch("i", {"planExecution": {"planName": "long"}})
-    return str(scheduled(await until_waiting(world))["uid"])
+    return str(instances.scheduled(await until_waiting(world))["uid"])
 
 
 async def denied(world: World, spec: Json) -> Forbidden:
@@ -122,7 +105,7 @@ async def test_a_running_plan_is_not_interfered_with(guarded: World) -> None:
         assert denied_by(error) == "PlanRunning", change
         assert "wait until it has ended (kubectl kudo plan status --wait" in error.message
 
-    assert scheduled(await guarded.instance("i"))["uid"] == uid
+    assert instances.scheduled(await guarded.instance("i"))["uid"] == uid
 
 
 async def test_a_running_plan_can_be_restarted(guarded: World) -> None:
@@ -130,8 +113,10 @@ async def test_a_running_plan_can_be_restarted(guarded: World) -> None:
 
     await guarded.patch("i", {"planExecution": {"planName": "long", "uid": "again"}})
 
-    again = await guarded.until("i", lambda i: entry(i, "long")["uid"] == "again", "a restart")
-    assert entry(again, "long")["uid"] != uid
+    again = await guarded.until(
+        "i", lambda i: instances.entry(i, "long")["uid"] == "again", "a restart"
+    )
+    assert instances.entry(again, "long")["uid"] != uid
 
 
 async def test_a_running_plan_can_be_cancelled_and_the_next_one_runs(guarded: World) -> None:
@@ -155,16 +140,18 @@ async def test_nobody_is_recorded_as_the_one_who_cancelled_but_the_one_who_does(
 
     assert denied_by(error) == "MutatingWebhookMissing"
     ended = await guarded.until_failed("i", "long")
-    assert entry(ended, "long")["message"] == "cancelled by kudo-user"
+    assert instances.entry(ended, "long")["message"] == "cancelled by kudo-user"
 
 
 async def test_what_nobody_scheduled_still_runs(guarded: World) -> None:
-    before = entry(await guarded.instance("i"), "deploy")["uid"]
+    before = instances.entry(await guarded.instance("i"), "deploy")["uid"]
 
     await guarded.patch("i", {"parameters": {"A": "2"}})
 
     await guarded.until(
-        "i", lambda i: idle(i) and entry(i, "deploy")["uid"] != before, "the change to be run"
+        "i",
+        lambda i: instances.idle(i) and instances.entry(i, "deploy")["uid"] != before,
+        "the change to be run",
     )
 
 
@@ -172,7 +159,7 @@ async def test_labels_and_repeated_manifests_pass_beside_a_run(guarded: World) -
     await running(guarded)
 
     labelled = await guarded.kubectl("label", "instances.kudo.dev", "i", "team=a")
-    applied = await guarded.apply(new_instance("i", "judged-1"))
+    applied = await guarded.apply(build.instance("i", "judged-1"))
     explicit = {"operatorVersion": {"name": "judged-1", "namespace": guarded.namespace}}
     await guarded.patch("i", explicit)
 
@@ -221,7 +208,9 @@ async def test_nothing_interferes_with_a_running_cleanup(stuck_cleanup: World) -
 async def test_a_stuck_cleanup_can_be_started_again(stuck_cleanup: World) -> None:
     await stuck_cleanup.patch("i", {"planExecution": {"planName": "cleanup", "uid": "again"}})
 
-    await stuck_cleanup.until("i", lambda i: entry(i, "cleanup")["uid"] == "again", "a restart")
+    await stuck_cleanup.until(
+        "i", lambda i: instances.entry(i, "cleanup")["uid"] == "again", "a restart"
+    )
 
 
 async def test_only_cleanup_can_be_scheduled_while_somebody_else_holds_the_instance(
@@ -269,10 +258,12 @@ async def test_the_reconciler_takes_a_refused_run_away(world: World, case: str) 
         async with instances_policy(world):
             world.installation.reconciler.start()
 
-            await world.until("i", lambda i: not scheduled(i), "planExecution to be cleared")
+            await world.until(
+                "i", lambda i: not instances.scheduled(i), "planExecution to be cleared"
+            )
 
             assert await world.events(reason)
-            assert status_of(await world.instance("i"), "cleanup") == "NEVER_RUN"
+            assert instances.status_of(await world.instance("i"), "cleanup") == "NEVER_RUN"
 
 
 async def test_the_reconciler_puts_the_running_plan_back(world: World) -> None:
@@ -285,10 +276,12 @@ async def test_the_reconciler_puts_the_running_plan_back(world: World) -> None:
             world.installation.reconciler.start()
 
             back = await world.until(
-                "i", lambda i: scheduled(i).get("planName") == "long", "long to be put back"
+                "i",
+                lambda i: instances.scheduled(i).get("planName") == "long",
+                "long to be put back",
             )
 
-    assert scheduled(back)["uid"] == uid
+    assert instances.scheduled(back)["uid"] == uid
     assert "with 'other' is not supported" in await event_text(world, "PlanRunning")
 
 
@@ -304,6 +297,8 @@ async def test_a_run_that_the_original_began_is_taken_away_if_it_is_refused(worl
         async with instances_policy(world):
             world.installation.reconciler.start()
 
-            await world.until("i", lambda i: not scheduled(i), "planExecution to be cleared")
+            await world.until(
+                "i", lambda i: not instances.scheduled(i), "planExecution to be cleared"
+            )
 
     assert await world.events("ParameterInvalid")

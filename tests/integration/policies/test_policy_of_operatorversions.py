@@ -3,17 +3,20 @@
 from pathlib import Path
 
 from tests.integration.cli.test_cli_lifecycle import shop
-from tests.integration.lifecycle.helpers import as_admin
 from tests.integration.policies.policies import (
     POLICIES,
     immutable_versions,
     instances_policy,
 )
-from tests.integration.support import VERSIONS, Json, World, operator_version
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin
+from tests.support.cluster.resources import VERSIONS
+from tests.support.cluster.world import World
 
 
 def version(text: str = "0.1.0") -> Json:
-    found = operator_version("fixed-1", templates={}, plans={"deploy": {"phases": []}})
+    found = build.operator_version("fixed-1", templates={}, plans={"deploy": {"phases": []}})
     found["spec"]["version"] = text
     return found
 

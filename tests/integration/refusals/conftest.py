@@ -7,7 +7,8 @@ import pytest
 from kubeio.client import Client
 from kudo_cluster import Cluster
 from tests.integration.refusals.kinds import apply, refusal, thing, thing_definition
-from tests.integration.support import client_of, new_namespace, wait_until
+from tests.support.cluster.clients import client_of, new_namespace
+from tests.support.cluster.waiting import wait_until
 
 
 @pytest.fixture

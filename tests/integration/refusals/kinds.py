@@ -10,7 +10,8 @@ from kudo.api_errors.advice import advice
 from kudo.api_errors.classification import is_fatal
 from kudo.api_errors.typed_patch import Note, mended
 from kudo.names import FIELD_MANAGER
-from tests.integration.support import CONFIG_MAPS, DEPLOYMENTS, JOBS, NAMESPACES, Json
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, NAMESPACES
 
 THINGS = Resource("x.example.org", "v1", "Thing", "things", namespaced=True)
 CRDS = Resource(

@@ -4,41 +4,31 @@ import json
 
 import pytest
 
-from tests.integration.lifecycle.helpers import as_admin, event_text, reasons
-from tests.integration.support import (
-    JOBS,
-    Json,
-    World,
-    config_map,
-    deployment,
-    job,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    steps,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin
+from tests.support.cluster.events import event_text, reasons
+from tests.support.cluster.resources import JOBS
+from tests.support.cluster.world import World
 
-PLANS = {"deploy": plan({"step": ["t"]})}
+PLANS = {"deploy": build.plan({"step": ["t"]})}
 
 
 async def install(world: World, text: str, *parameters: Json) -> None:
-    version = operator_version(
+    version = build.operator_version(
         "op-1", templates={"t.yaml": text}, plans=PLANS, parameters=parameters
     )
-    await world.apply(version, new_instance("i", "op-1"))
+    await world.apply(version, build.instance("i", "op-1"))
 
 
 def with_container(**fields: object) -> Json:
-    found = deployment("web")
+    found = build.deployment("web")
     found["spec"]["template"]["spec"]["containers"][0] |= fields
     return found
 
 
 async def test_an_unknown_field_is_left_out_with_a_warning(world: World) -> None:
-    await install(world, template(with_container(imagePulPolicy="Always")))
+    await install(world, build.template(with_container(imagePulPolicy="Always")))
 
     await world.until_complete("i")
 
@@ -50,7 +40,7 @@ async def test_an_unknown_field_is_left_out_with_a_warning(world: World) -> None
 
 async def test_of_a_list_with_one_key_twice_the_last_is_used_with_a_warning(world: World) -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B"}, {"name": "A", "value": "2"}]
-    await install(world, template(with_container(env=env)))
+    await install(world, build.template(with_container(env=env)))
 
     await world.until_complete("i")
 
@@ -67,7 +57,7 @@ async def test_of_a_list_with_one_key_twice_the_last_is_used_with_a_warning(worl
 async def test_many_faults_of_one_object_are_mended_together(world: World) -> None:
     broken = {**with_container(a=1, b=2, c=3, env=[{"name": "A"}] * 3), "status": {}, "x": None}
 
-    await install(world, template({**broken, "bogus": {"a": 1}}))
+    await install(world, build.template({**broken, "bogus": {"a": 1}}))
 
     await world.until_complete("i")
     found = await reasons(world)
@@ -79,7 +69,7 @@ async def test_many_faults_of_one_object_are_mended_together(world: World) -> No
     ("text", "told"),
     [
         (
-            template(deployment("web", replicas="many")),
+            build.template(build.deployment("web", replicas="many")),
             (
                 "failed to apply Deployment web of template t.yaml: ",
                 ".spec.replicas: expected numeric (int or float), got string",
@@ -87,7 +77,7 @@ async def test_many_faults_of_one_object_are_mended_together(world: World) -> No
             ),
         ),
         (
-            template(config_map("large", a="{{ printf `%10000s` `x` }}" * 110)),
+            build.template(build.config_map("large", a="{{ printf `%10000s` `x` }}" * 110)),
             (
                 "failed to apply ConfigMap large of template t.yaml: ",
                 "Too long: may not be more than 1048576 bytes",
@@ -95,7 +85,7 @@ async def test_many_faults_of_one_object_are_mended_together(world: World) -> No
             ),
         ),
         (
-            template({**config_map("empty"), "bogus": 1, "data": ["a"]}),
+            build.template({**build.config_map("empty"), "bogus": 1, "data": ["a"]}),
             ("failed to apply ConfigMap empty of template t.yaml: ", "data must be a mapping"),
         ),
     ],
@@ -107,23 +97,25 @@ async def test_what_only_the_author_can_mend_ends_the_plan(
 
     instance = await world.until_failed("i")
 
-    assert all(part in messages(instance, "deploy") for part in told), messages(instance, "deploy")
+    assert all(part in instances.messages(instance, "deploy") for part in told), instances.messages(
+        instance, "deploy"
+    )
 
 
 async def test_another_template_of_a_job_ends_the_plan_with_a_way_out(world: World) -> None:
-    image = parameter("IMAGE", "busybox")
-    await install(world, template(job("once", image="{{ .Params.IMAGE }}")), image)
+    image = build.parameter("IMAGE", "busybox")
+    await install(world, build.template(build.job("once", image="{{ .Params.IMAGE }}")), image)
     await world.until_complete("i")
     before = await world.get(JOBS, "once")
 
     await world.patch("i", {"parameters": {"IMAGE": "other"}})
     instance = await world.until_failed("i")
 
-    assert "field is immutable" in messages(instance, "deploy")
+    assert "field is immutable" in instances.messages(instance, "deploy")
     assert (
         "spec.template cannot be changed on an existing object: delete the Job in an earlier "
         "step (a Delete task) or give it another name"
-    ) in messages(instance, "deploy")
+    ) in instances.messages(instance, "deploy")
     assert (await world.get(JOBS, "once"))["metadata"]["uid"] == before["metadata"]["uid"]
 
 
@@ -132,12 +124,14 @@ async def test_a_plan_goes_on_when_there_is_room_in_the_quota(world: World) -> N
     await as_admin(
         world, "wait", "quota/few", "--for=jsonpath={.status.hard.count/deployments\\.apps}=0"
     )
-    await install(world, template(deployment("web")))
+    await install(world, build.template(build.deployment("web")))
     refused = await world.until(
-        "i", lambda i: "exceeded quota: few" in messages(i, "deploy"), "a refusal by the quota"
+        "i",
+        lambda i: "exceeded quota: few" in instances.messages(i, "deploy"),
+        "a refusal by the quota",
     )
-    assert steps(refused, "deploy") == {"phase1.step": "ERROR"}
-    assert "raise ResourceQuota few or free what it counts" in messages(refused, "deploy")
+    assert instances.steps(refused, "deploy") == {"phase1.step": "ERROR"}
+    assert "raise ResourceQuota few or free what it counts" in instances.messages(refused, "deploy")
 
     hard = json.dumps({"spec": {"hard": {"count/deployments.apps": "1"}}})
     await as_admin(world, "patch", "quota", "few", "--patch", hard)

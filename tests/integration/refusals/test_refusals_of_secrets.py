@@ -9,18 +9,11 @@ from dataclasses import replace
 import pytest
 
 from tests.integration.refusals.kinds import obj
-from tests.integration.support import (
-    Json,
-    World,
-    messages,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    template,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.world import World
 
-PLANS = {"deploy": plan({"step": ["t"]})}
+PLANS = {"deploy": build.plan({"step": ["t"]})}
 PLANTED = "hunter2-Pa55"
 ENCODED = base64.b64encode(PLANTED.encode()).decode()
 NUMBER = 471108150815
@@ -47,10 +40,10 @@ def with_metadata(**fields: object) -> Json:
 
 
 async def install(world: World, text: str, *parameters: Json, name: str = "i") -> None:
-    version = operator_version(
+    version = build.operator_version(
         f"of-{name}", templates={"t.yaml": text}, plans=PLANS, parameters=parameters
     )
-    await world.apply(version, new_instance(name, f"of-{name}"))
+    await world.apply(version, build.instance(name, f"of-{name}"))
 
 
 async def check_nothing_is_told(world: World, instance: Json) -> None:
@@ -68,41 +61,44 @@ async def check_nothing_is_told(world: World, instance: Json) -> None:
 
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "a-number": (template(secret(data={"pin": NUMBER})), ".data.pin: expected string"),
-    "a-map": (template(secret(data={"pin": {"a": PLANTED}})), ".data.pin: expected string"),
-    "a-list": (template(secret(data={"pin": [PLANTED, NUMBER]})), ".data.pin: expected string"),
-    "text-for-all": (template(secret(data=PLANTED)), ".data: expected map"),
+    "a-number": (build.template(secret(data={"pin": NUMBER})), ".data.pin: expected string"),
+    "a-map": (build.template(secret(data={"pin": {"a": PLANTED}})), ".data.pin: expected string"),
+    "a-list": (
+        build.template(secret(data={"pin": [PLANTED, NUMBER]})),
+        ".data.pin: expected string",
+    ),
+    "text-for-all": (build.template(secret(data=PLANTED)), ".data: expected map"),
     "no-base64": (
-        template(secret(data={"pin": f"{PLANTED}!"})),
+        build.template(secret(data={"pin": f"{PLANTED}!"})),
         "illegal base64 data in data.pin",
     ),
-    "long-key": (template(secret(data={"k" * 300: ENCODED})), "must be no more than 253"),
+    "long-key": (build.template(secret(data={"k" * 300: ENCODED})), "must be no more than 253"),
     "bad-key": (
-        template(secret(data={"a b": ENCODED})),
+        build.template(secret(data={"a b": ENCODED})),
         "data[a b]: Invalid value: a valid",
     ),
-    "number-as-text": (template(secret(stringData={"pin": NUMBER})), "put quotes around pin"),
-    "list-of-texts": (template(secret(stringData=[PLANTED])), "stringData must be mappings"),
-    "type": (template(secret(type=[PLANTED])), ".type: expected string"),
-    "immutable": (template(secret(immutable=PLANTED)), ".immutable: expected boolean"),
+    "number-as-text": (build.template(secret(stringData={"pin": NUMBER})), "put quotes around pin"),
+    "list-of-texts": (build.template(secret(stringData=[PLANTED])), "stringData must be mappings"),
+    "type": (build.template(secret(type=[PLANTED])), ".type: expected string"),
+    "immutable": (build.template(secret(immutable=PLANTED)), ".immutable: expected boolean"),
     "label": (
-        template(with_metadata(labels={"a": NUMBER})),
+        build.template(with_metadata(labels={"a": NUMBER})),
         ".metadata.labels.a: expected string (500 InternalError); metadata.labels.a must be text",
     ),
     "bad-label": (
-        template(with_metadata(labels={"a": f"{PLANTED}!"})),
+        build.template(with_metadata(labels={"a": f"{PLANTED}!"})),
         "metadata.labels: Invalid value: a valid label must be",
     ),
     "finalizer": (
-        template(with_metadata(finalizers=[PLANTED])),
+        build.template(with_metadata(finalizers=[PLANTED])),
         "metadata.finalizers[0]: Invalid value",
     ),
     "docker": (
-        template(secret(type="kubernetes.io/dockercfg", data={".dockercfg": ENCODED})),
+        build.template(secret(type="kubernetes.io/dockercfg", data={".dockercfg": ENCODED})),
         "data[.dockercfg]: Invalid value",
     ),
     "large-number": (
-        template(secret(stringData={"pin": 10**24 + NUMBER})),
+        build.template(secret(stringData={"pin": 10**24 + NUMBER})),
         "the integer at .stringData.pin does not fit into 64 bits",
     ),
     "anchor": (
@@ -120,13 +116,15 @@ async def test_a_refused_secret_is_told_by_its_fields(debugged: World) -> None:
     ended = {name: await debugged.until_failed(name) for name in REFUSED}
 
     for name, (_, told) in REFUSED.items():
-        assert told in messages(ended[name], "deploy")
+        assert told in instances.messages(ended[name], "deploy")
         await check_nothing_is_told(debugged, ended[name])
 
 
 async def test_a_changed_secret_that_is_immutable_is_told_by_its_field(debugged: World) -> None:
-    text = template(secret(immutable=True, stringData={"pin": f"{PLANTED}{{{{ .Params.P }}}}"}))
-    await install(debugged, text, parameter("P", "1"))
+    text = build.template(
+        secret(immutable=True, stringData={"pin": f"{PLANTED}{{{{ .Params.P }}}}"})
+    )
+    await install(debugged, text, build.parameter("P", "1"))
     await debugged.until_complete("i")
 
     await debugged.patch("i", {"parameters": {"P": "2"}})
@@ -135,13 +133,15 @@ async def test_a_changed_secret_that_is_immutable_is_told_by_its_field(debugged:
     assert (
         "Secret is invalid: data: Forbidden: field is immutable when `immutable` is set "
         "(422 Invalid); data cannot be changed on an existing object: "
-    ) in messages(instance, "deploy")
+    ) in instances.messages(instance, "deploy")
     await check_nothing_is_told(debugged, instance)
 
 
 async def test_what_is_mended_in_a_secret_is_told_without_its_values(debugged: World) -> None:
     broken = with_metadata(finalizers=[f"a.b/{PLANTED}"] * 2)
-    await install(debugged, template({**broken, "password": PLANTED, "spec": {"pin": NUMBER}}))
+    await install(
+        debugged, build.template({**broken, "password": PLANTED, "spec": {"pin": NUMBER}})
+    )
 
     instance = await debugged.until_complete("i")
 

@@ -6,39 +6,33 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import ApiError
 from kudo_cluster import Cluster
-from tests.integration.refusals.kinds import (
-    CONFIG_MAP_RULE,
-    SERVED,
-    apply,
-    claim,
-    classified,
-    config_map,
-    obj,
-    pod,
-    refusal,
-    service,
-    with_at,
-)
-from tests.integration.support import Json, wait_until
+from tests.integration.refusals import kinds
+from tests.support.build import Json
+from tests.support.cluster.waiting import wait_until
 
 
 async def test_a_namespace_that_does_not_exist_is_fatal(admin: Client) -> None:
-    error = await refusal(admin, "nope", config_map())
+    error = await kinds.refusal(admin, "nope", kinds.config_map())
 
     assert error is not None
-    assert classified(config_map(), error) == (True, "namespace nope has to exist first")
+    assert kinds.classified(kinds.config_map(), error) == (
+        True,
+        "namespace nope has to exist first",
+    )
 
 
 async def test_a_namespace_that_is_being_deleted_is_fatal(admin: Client, namespace: str) -> None:
-    held = with_at(config_map(), "metadata/finalizers", ["example.org/held"])
-    await apply(admin, namespace, held)
-    await admin.delete(SERVED["Namespace"], namespace)
+    held = kinds.with_at(kinds.config_map(), "metadata/finalizers", ["example.org/held"])
+    await kinds.apply(admin, namespace, held)
+    await admin.delete(kinds.SERVED["Namespace"], namespace)
 
-    error = await refusal(admin, namespace, with_at(config_map(), "metadata/name", "other"))
-    await apply(admin, namespace, with_at(held, "metadata/finalizers", []))
+    error = await kinds.refusal(
+        admin, namespace, kinds.with_at(kinds.config_map(), "metadata/name", "other")
+    )
+    await kinds.apply(admin, namespace, kinds.with_at(held, "metadata/finalizers", []))
 
     assert error is not None
-    assert classified(config_map(), error)[0]
+    assert kinds.classified(kinds.config_map(), error)[0]
 
 
 async def test_a_kind_that_is_not_served_may_be_served_later(admin: Client, namespace: str) -> None:
@@ -48,58 +42,58 @@ async def test_a_kind_that_is_not_served_may_be_served_later(admin: Client, name
         )
 
     assert error.value.status == 404
-    assert not classified(config_map(), error.value)[0]
+    assert not kinds.classified(kinds.config_map(), error.value)[0]
 
 
 async def test_a_missing_right_may_be_granted(cluster: Cluster, namespace: str) -> None:
     async with Client(load_config(cluster.kubeconfig("user"))) as user:
-        error = await refusal(user, namespace, config_map())
+        error = await kinds.refusal(user, namespace, kinds.config_map())
 
     assert error is not None
-    fatal, told = classified(config_map(), error)
+    fatal, told = kinds.classified(kinds.config_map(), error)
     assert not fatal
     assert told.startswith("grant KUDO's reconciler the right to patch configmaps, or all")
 
 
 async def test_a_full_quota_may_be_freed(admin: Client, namespace: str) -> None:
-    quota = obj("ResourceQuota", spec={"hard": {"count/services": "0"}})
-    await apply(admin, namespace, quota)
-    await _until_refused(admin, namespace, service(), "exceeded quota")
+    quota = kinds.obj("ResourceQuota", spec={"hard": {"count/services": "0"}})
+    await kinds.apply(admin, namespace, quota)
+    await _until_refused(admin, namespace, kinds.service(), "exceeded quota")
 
-    error = await refusal(admin, namespace, service())
+    error = await kinds.refusal(admin, namespace, kinds.service())
 
     assert error is not None
     assert error.status == 403
-    fatal, told = classified(service(), error)
+    fatal, told = kinds.classified(kinds.service(), error)
     assert not fatal
     assert told.startswith("raise ResourceQuota x or free what it counts;")
 
 
 async def test_limits_and_pod_security_may_be_changed(admin: Client, namespace: str) -> None:
     limits = [{"type": "PersistentVolumeClaim", "max": {"storage": "1Mi"}}]
-    await apply(admin, namespace, obj("LimitRange", spec={"limits": limits}))
+    await kinds.apply(admin, namespace, kinds.obj("LimitRange", spec={"limits": limits}))
     label = {"pod-security.kubernetes.io/enforce": "restricted"}
-    await admin.merge_patch(SERVED["Namespace"], namespace, {"metadata": {"labels": label}})
-    await _until_refused(admin, namespace, claim(), "maximum storage usage per")
-    await _until_refused(admin, namespace, pod(), "violates PodSecurity")
+    await admin.merge_patch(kinds.SERVED["Namespace"], namespace, {"metadata": {"labels": label}})
+    await _until_refused(admin, namespace, kinds.claim(), "maximum storage usage per")
+    await _until_refused(admin, namespace, kinds.pod(), "violates PodSecurity")
 
-    for source, advised in ((claim(), "the LimitRange"), (pod(), "securityContext")):
-        error = await refusal(admin, namespace, source)
+    for source, advised in ((kinds.claim(), "the LimitRange"), (kinds.pod(), "securityContext")):
+        error = await kinds.refusal(admin, namespace, source)
         assert error is not None
-        fatal, told = classified(source, error)
+        fatal, told = kinds.classified(source, error)
         assert not fatal
         assert advised in told
 
 
 async def test_what_a_pod_needs_may_come_later(admin: Client, namespace: str) -> None:
     for source, advised in (
-        (pod(serviceAccountName="nope"), "ServiceAccount nope has to exist first"),
-        (pod(priorityClassName="nope"), "PriorityClass nope has to exist first"),
-        (pod(runtimeClassName="nope"), "RuntimeClass nope has to exist first"),
+        (kinds.pod(serviceAccountName="nope"), "ServiceAccount nope has to exist first"),
+        (kinds.pod(priorityClassName="nope"), "PriorityClass nope has to exist first"),
+        (kinds.pod(runtimeClassName="nope"), "RuntimeClass nope has to exist first"),
     ):
-        error = await refusal(admin, namespace, source)
+        error = await kinds.refusal(admin, namespace, source)
         assert error is not None
-        fatal, told = classified(source, error)
+        fatal, told = kinds.classified(source, error)
         assert not fatal
         assert told.startswith(advised)
 
@@ -112,12 +106,15 @@ async def test_what_a_policy_denies_is_fatal_whatever_its_reason(
         for reason in ("Forbidden", "Invalid", "RequestEntityTooLarge")
     ]
     name = {"name": f"policy-{namespace}"}
-    policy = obj(
+    policy = kinds.obj(
         "ValidatingAdmissionPolicy",
-        spec={"matchConstraints": {"resourceRules": [CONFIG_MAP_RULE]}, "validations": validations},
+        spec={
+            "matchConstraints": {"resourceRules": [kinds.CONFIG_MAP_RULE]},
+            "validations": validations,
+        },
     )
     here = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
-    binding = obj(
+    binding = kinds.obj(
         "ValidatingAdmissionPolicyBinding",
         spec={
             "policyName": name["name"],
@@ -126,13 +123,16 @@ async def test_what_a_policy_denies_is_fatal_whatever_its_reason(
         },
     )
     for one in (policy, binding):
-        await apply(admin, namespace, {**one, "metadata": name})
-    await _until_refused(admin, namespace, config_map(Forbidden="1"), "denied request")
+        await kinds.apply(admin, namespace, {**one, "metadata": name})
+    await _until_refused(admin, namespace, kinds.config_map(Forbidden="1"), "denied request")
 
-    found = [await refusal(admin, namespace, config_map(**{v["reason"]: "1"})) for v in validations]
+    found = [
+        await kinds.refusal(admin, namespace, kinds.config_map(**{v["reason"]: "1"}))
+        for v in validations
+    ]
 
     assert [error and error.status for error in found] == [403, 422, 413]
-    assert all(error and classified(config_map(), error)[0] for error in found)
+    assert all(error and kinds.classified(kinds.config_map(), error)[0] for error in found)
 
 
 async def test_a_webhook_that_cannot_be_reached_may_come_back(
@@ -141,21 +141,21 @@ async def test_a_webhook_that_cannot_be_reached_may_come_back(
     webhook = {
         "name": "away.example.org",
         "clientConfig": {"url": "https://127.0.0.1:1/"},
-        "rules": [CONFIG_MAP_RULE],
+        "rules": [kinds.CONFIG_MAP_RULE],
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
     }
-    configuration = obj("ValidatingWebhookConfiguration", webhooks=[webhook])
+    configuration = kinds.obj("ValidatingWebhookConfiguration", webhooks=[webhook])
     name = f"away-{namespace}"
-    await apply(admin, namespace, {**configuration, "metadata": {"name": name}})
-    await _until_refused(admin, namespace, config_map(), "failed calling webhook")
+    await kinds.apply(admin, namespace, {**configuration, "metadata": {"name": name}})
+    await _until_refused(admin, namespace, kinds.config_map(), "failed calling webhook")
 
-    error = await refusal(admin, namespace, config_map())
-    await admin.delete(SERVED["ValidatingWebhookConfiguration"], name)
+    error = await kinds.refusal(admin, namespace, kinds.config_map())
+    await admin.delete(kinds.SERVED["ValidatingWebhookConfiguration"], name)
 
     assert error is not None
-    assert classified(config_map(), error) == (
+    assert kinds.classified(kinds.config_map(), error) == (
         False,
         "the plan goes on as soon as webhook away.example.org answers",
     )
@@ -165,7 +165,7 @@ async def _until_refused(admin: Client, namespace: str, source: Json, text: str)
     """Wait until the API server has noticed a rule."""
 
     async def noticed() -> bool:
-        error = await refusal(admin, namespace, source)
+        error = await kinds.refusal(admin, namespace, source)
         return error is not None and text in error.message
 
     await wait_until(noticed, lambda: f"a refusal with {text!r}")

@@ -3,7 +3,7 @@
 import pytest
 
 from kubeio.client import Client
-from tests.integration.support import new_namespace
+from tests.support.cluster.clients import new_namespace
 
 
 @pytest.fixture

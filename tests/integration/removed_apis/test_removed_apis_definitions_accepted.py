@@ -9,7 +9,7 @@ from kubeio.errors import Invalid
 from kubeio.resource import Resource
 from kudo.removed_apis import modernized
 from tests.integration.removed_apis.yesterday import definition
-from tests.integration.support import wait_until
+from tests.support.cluster.waiting import wait_until
 
 Json = dict[str, Any]
 pytestmark = pytest.mark.cluster

@@ -8,34 +8,19 @@ import pytest
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.resource import Resource
-from tests.integration.removed_apis.yesterday import (
-    RBAC,
-    Json,
-    binding,
-    budget,
-    cron_job,
-    definition,
-    ingress,
-    old,
-    role,
-    workload,
-)
-from tests.integration.support import (
-    DEPLOYMENTS,
-    World,
-    messages,
-    new_instance,
-    operator_version,
-    plan,
-    template,
-    wait_until,
-)
+from tests.integration.removed_apis import yesterday
+from tests.support import build, instances
+from tests.support.cluster.resources import DEPLOYMENTS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 _REASON = "RemovedAPIVersion"
 _GROUP = "yesterday.example.com"
-_ROLES = Resource(RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)
-_BINDINGS = Resource(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
+_ROLES = Resource(yesterday.RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)
+_BINDINGS = Resource(
+    yesterday.RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
+)
 _BUDGETS = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True)
 _USER = "kudo-reconciler"
 _RULES = [
@@ -47,7 +32,7 @@ _RULES = [
     for group, resources in (
         (_GROUP, ["*"]),
         ("apiextensions.k8s.io", ["customresourcedefinitions"]),
-        (RBAC, ["roles", "rolebindings", "clusterroles"]),
+        (yesterday.RBAC, ["roles", "rolebindings", "clusterroles"]),
     )
 ]
 
@@ -57,8 +42,8 @@ async def trusted(world: World, admin: Client) -> AsyncIterator[None]:
     """Let operators bring roles and kinds of their own."""
     name = "removed-apis-tests"
     metadata = {"name": name}
-    subject = {"apiGroup": RBAC, "kind": "User", "name": _USER}
-    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}
+    subject = {"apiGroup": yesterday.RBAC, "kind": "User", "name": _USER}
+    reference = {"apiGroup": yesterday.RBAC, "kind": "ClusterRole", "name": name}
     await admin.create(_ROLES, {"metadata": metadata, "rules": _RULES})
     binding = {"metadata": metadata, "roleRef": reference, "subjects": [subject]}
     await admin.create(_BINDINGS, binding)
@@ -79,36 +64,38 @@ async def _as_admin(world: World, *arguments: str) -> str:
     return (await world.kubectl(f"--kubeconfig={admin}", *arguments)).stdout
 
 
-async def _run(world: World, templates: dict[str, Sequence[Json]]) -> None:
+async def _run(world: World, templates: dict[str, Sequence[yesterday.Json]]) -> None:
     """Install a package that applies the objects of each template in a step of its own."""
-    texts = {f"{name}.yaml": template(*objects) for name, objects in templates.items()}
-    plans = {"deploy": plan({name: [name] for name in templates})}
-    version = operator_version("old-1", templates=texts, plans=plans)
-    done = await world.apply(version, new_instance("i", "old-1"))
+    texts = {f"{name}.yaml": build.template(*objects) for name, objects in templates.items()}
+    plans = {"deploy": build.plan({name: [name] for name in templates})}
+    version = build.operator_version("old-1", templates=texts, plans=plans)
+    done = await world.apply(version, build.instance("i", "old-1"))
     assert done.code == 0, done.output
 
 
 async def test_a_package_of_yesterday_is_deployed_and_each_upgrade_is_told_once(
     world: World, trusted: None
 ) -> None:
-    cup = old(f"{_GROUP}/v1", "Cup", "mine", spec={"colour": {"name": "red"}})
+    cup = yesterday.old(f"{_GROUP}/v1", "Cup", "mine", spec={"colour": {"name": "red"}})
     await _run(
         world,
         {
             "rights": [
-                role("v1beta1", "Role"),
-                binding("v1beta1", "RoleBinding", {"kind": "ServiceAccount", "name": "default"}),
+                yesterday.role("v1beta1", "Role"),
+                yesterday.binding(
+                    "v1beta1", "RoleBinding", {"kind": "ServiceAccount", "name": "default"}
+                ),
             ],
-            "kinds": [definition("cups", "Cup", _GROUP)],
+            "kinds": [yesterday.definition("cups", "Cup", _GROUP)],
             "cup": [cup],
             "web": [
-                workload("extensions/v1beta1", "Deployment", replicas=2),
-                ingress("extensions/v1beta1", "one"),
-                ingress("networking.k8s.io/v1beta1", "two"),
+                yesterday.workload("extensions/v1beta1", "Deployment", replicas=2),
+                yesterday.ingress("extensions/v1beta1", "one"),
+                yesterday.ingress("networking.k8s.io/v1beta1", "two"),
             ],
             "rest": [
-                budget("web", minAvailable=1, selector={"matchLabels": {"app": "web"}}),
-                cron_job("batch/v1beta1", "nightly"),
+                yesterday.budget("web", minAvailable=1, selector={"matchLabels": {"app": "web"}}),
+                yesterday.cron_job("batch/v1beta1", "nightly"),
             ],
         },
     )
@@ -148,16 +135,21 @@ async def test_a_delete_task_finds_what_was_applied_in_the_version_of_today(
     world: World, admin: Client
 ) -> None:
     resources = {"resources": ["budget.yaml"]}
-    version = operator_version(
+    version = build.operator_version(
         "old-1",
-        templates={"budget.yaml": template(budget("b", minAvailable=1, selector={}))},
+        templates={
+            "budget.yaml": build.template(yesterday.budget("b", minAvailable=1, selector={}))
+        },
         tasks=[
             {"name": "apply", "kind": "Apply", "spec": resources},
             {"name": "delete", "kind": "Delete", "spec": resources},
         ],
-        plans={"deploy": plan({"apply": ["apply"]}), "remove": plan({"delete": ["delete"]})},
+        plans={
+            "deploy": build.plan({"apply": ["apply"]}),
+            "remove": build.plan({"delete": ["delete"]}),
+        },
     )
-    done = await world.apply(version, new_instance("i", "old-1"))
+    done = await world.apply(version, build.instance("i", "old-1"))
     assert done.code == 0, done.output
     await world.until_complete("i")
     applied = await admin.get(_BUDGETS, "b", namespace=world.namespace)
@@ -172,7 +164,7 @@ async def test_a_delete_task_finds_what_was_applied_in_the_version_of_today(
 
 async def test_what_cannot_be_upgraded_ends_the_plan_and_says_what_to_do(world: World) -> None:
     rules = {"rule": "RunAsAny"}
-    policy = old(
+    policy = yesterday.old(
         "policy/v1beta1",
         "PodSecurityPolicy",
         "strict",
@@ -189,12 +181,12 @@ async def test_what_cannot_be_upgraded_ends_the_plan_and_says_what_to_do(world: 
     assert (
         "policy/v1beta1 PodSecurityPolicy was removed in Kubernetes 1.25: use Pod Security "
         "admission instead: label the namespace with pod-security.kubernetes.io/enforce"
-    ) in messages(failed, "deploy")
+    ) in instances.messages(failed, "deploy")
     assert await world.events(_REASON) == []
 
 
 async def test_a_kind_that_was_never_known_is_not_taken_for_a_removed_one(world: World) -> None:
-    await _run(world, {"cup": [old("nowhere.example.com/v1beta1", "Cup", "mine")]})
+    await _run(world, {"cup": [yesterday.old("nowhere.example.com/v1beta1", "Cup", "mine")]})
     failed = await world.until_failed("i")
-    assert "seems to be missing in API resource list" in messages(failed, "deploy")
+    assert "seems to be missing in API resource list" in instances.messages(failed, "deploy")
     assert await world.events(_REASON) == []

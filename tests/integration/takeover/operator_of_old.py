@@ -7,8 +7,9 @@ it.
 
 from collections.abc import Mapping, Sequence
 
-from tests.integration.support import Json, operator_version, parameter, plan
 from tests.integration.takeover.original import content_text, hash_over
+from tests.support import build
+from tests.support.build import Json
 
 HASHES_OF_WEB = {
     "FancyValue": "6fa812afe527bdb6c9a5fbfcba8193bb",
@@ -165,12 +166,12 @@ def version_of_old(
 ) -> Json:
     """Return a version of the operator; each plan is one task that applies these templates."""
     files = {"deploy": deploy, **plans}
-    version = operator_version(
+    version = build.operator_version(
         f"dep-operator-{name}",
         templates=templates,
         tasks=[applying(one, *resources) for one, resources in files.items()],
-        plans={one: plan({"all": [one]}) for one in files},
-        parameters=[parameter("VALUE_A", "FancyValue"), parameter("EXTRA", "yes")],
+        plans={one: build.plan({"all": [one]}) for one in files},
+        parameters=[build.parameter("VALUE_A", "FancyValue"), build.parameter("EXTRA", "yes")],
         operator="dep-operator",
     )
     version["spec"]["version"] = name

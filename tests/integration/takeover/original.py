@@ -14,14 +14,14 @@ from typing import Any
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.rendering import render_objects
-from tests.integration.support import (
+from tests.support.build import Json
+from tests.support.cluster.resources import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     INSTANCES,
     JOBS,
     OPERATORS,
     VERSIONS,
-    Json,
 )
 
 STATEFUL_SETS = Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)

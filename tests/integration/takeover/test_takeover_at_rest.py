@@ -1,8 +1,6 @@
 """What KUDO 0.19 runs goes on running: taking over restarts nothing and needs no run."""
 
 from kubeio.client import Client
-from tests.integration.lifecycle.helpers import reason_of, reasons
-from tests.integration.support import CONFIG_MAPS, DEPLOYMENTS, World, entry
 from tests.integration.takeover.operator_of_old import (
     HASH_OF_KEYED,
     HASH_OF_OTHER,
@@ -26,6 +24,10 @@ from tests.integration.takeover.watching import (
     run_to_end,
     settled,
 )
+from tests.support import instances
+from tests.support.cluster.events import reasons
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS
+from tests.support.cluster.world import World
 
 VERSION = version_of_old(workloads=WORKLOADS)
 
@@ -45,7 +47,7 @@ async def test_nothing_runs_nothing_restarts_and_the_status_stays(
         obj["metadata"]["resourceVersion"] for obj in await watcher.all(CONFIG_MAPS)
     ]
     assert taken_over["status"]["planStatus"] == finished_status(VERSION)["planStatus"]
-    assert reason_of(taken_over) == ("True", "ResourcesReady")
+    assert instances.reason_of(taken_over) == ("True", "ResourcesReady")
     assert await reasons(world) == []
 
 
@@ -116,5 +118,5 @@ async def test_a_deploy_that_was_running_is_run_to_its_end(world: World, admin: 
 
     ended = await world.until_complete(INSTANCE)
 
-    assert entry(ended, "deploy")["uid"] == FIRST_RUN
+    assert instances.entry(ended, "deploy")["uid"] == FIRST_RUN
     assert restarted(before, await watcher.workloads()) == set()

@@ -3,8 +3,6 @@
 import base64
 
 from kubeio.client import Client
-from tests.integration.lifecycle.helpers import as_admin
-from tests.integration.support import CONFIG_MAPS, DEPLOYMENTS, Json, World
 from tests.integration.takeover.operator_of_old import (
     HASHES,
     HASHES_OF_WEB,
@@ -18,6 +16,10 @@ from tests.integration.takeover.watching import (
     run_to_end,
     settled,
 )
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS
+from tests.support.cluster.world import World
 
 VERSION = version_of_old()
 WITHOUT_EXTRA = {"parameters": {"EXTRA": "no"}}

@@ -7,8 +7,6 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.resource import Resource
-from tests.integration.lifecycle.helpers import as_admin, delete, reasons
-from tests.integration.support import INSTANCES, Json, World
 from tests.integration.takeover.operator_of_old import version_of_old
 from tests.integration.takeover.original import (
     CLUSTER_ROLES,
@@ -21,6 +19,11 @@ from tests.integration.takeover.watching import (
     run_to_end,
     settled,
 )
+from tests.support.build import Json
+from tests.support.cluster.changes import as_admin, delete
+from tests.support.cluster.events import reasons
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.world import World
 
 BINDINGS = Resource(
     "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False

@@ -3,7 +3,6 @@
 import hashlib
 
 from kubeio.client import Client
-from tests.integration.support import World
 from tests.integration.takeover.operator_of_old import small_deployment, version_of_old
 from tests.integration.takeover.original import SECRETS, hash_over
 from tests.integration.takeover.watching import (
@@ -13,6 +12,7 @@ from tests.integration.takeover.watching import (
     run_to_end,
     settled,
 )
+from tests.support.cluster.world import World
 
 OF_ONE_MISSING = "4ae71336e44bf9bf79d2752e234818a5"
 """Recorded: the hash over one dependency that is missing or skipped."""

@@ -1,15 +1,6 @@
 """Upgrades and deletions of Instances that KUDO 0.19 installed."""
 
 from kubeio.client import Client
-from tests.integration.lifecycle.helpers import delete, reasons
-from tests.integration.support import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    INSTANCES,
-    VERSIONS,
-    World,
-    entry,
-)
 from tests.integration.takeover.operator_of_old import (
     HASHES,
     HASHES_OF_WEB,
@@ -24,6 +15,11 @@ from tests.integration.takeover.watching import (
     run_to_end,
     settled,
 )
+from tests.support import instances
+from tests.support.cluster.changes import delete
+from tests.support.cluster.events import reasons
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, INSTANCES, VERSIONS
+from tests.support.cluster.world import World
 
 _BYE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bye}\ndata: {a: b}\n"
 VERSION = version_of_old()
@@ -77,7 +73,7 @@ async def test_the_finalizer_of_the_original_lets_cleanup_run_and_the_instance_g
         await watcher.workloads()
     taken_over = await settled(world)
     assert taken_over["metadata"]["finalizers"] == ["kudo.dev.instance.cleanup"]
-    assert entry(taken_over, "cleanup")["status"] == "NEVER_RUN"
+    assert instances.entry(taken_over, "cleanup")["status"] == "NEVER_RUN"
 
     await delete(world, INSTANCE)
     await world.until_gone(INSTANCES, INSTANCE)

@@ -9,7 +9,6 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.resource import Resource
-from tests.integration.support import JOBS, Json, World, wait_until
 from tests.integration.takeover.operator_of_old import version_of_old
 from tests.integration.takeover.original import INSTANCE, LAST_APPLIED, RESOURCES
 from tests.integration.takeover.watching import (
@@ -18,6 +17,10 @@ from tests.integration.takeover.watching import (
     run_to_end,
     settled,
 )
+from tests.support.build import Json
+from tests.support.cluster.resources import JOBS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 VOLUMES = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
 _POD = """

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 
 from kubeio.client import Client
-from tests.integration.support import CONFIG_MAPS, Json, World, wait_until
 from tests.integration.takeover.operator_of_old import version_of_old
 from tests.integration.takeover.original import BUDGETS, LAST_APPLIED
 from tests.integration.takeover.watching import (
@@ -14,6 +13,10 @@ from tests.integration.takeover.watching import (
     run_to_end,
     settled,
 )
+from tests.support.build import Json
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 _CONFIG = """
 apiVersion: v1

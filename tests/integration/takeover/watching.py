@@ -7,17 +7,6 @@ from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.resource import Resource
-from tests.integration.lifecycle.helpers import reason_of, without_webhooks
-from tests.integration.support import (
-    DEPLOYMENTS,
-    INSTANCES,
-    Json,
-    World,
-    entry,
-    idle,
-    scheduled,
-    wait_until,
-)
 from tests.integration.takeover.original import (
     HASH,
     INSTANCE,
@@ -27,6 +16,12 @@ from tests.integration.takeover.original import (
     STATEFUL_SETS,
     Original,
 )
+from tests.support import instances
+from tests.support.build import Json
+from tests.support.cluster.resources import DEPLOYMENTS, INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.webhooks import without_webhooks
+from tests.support.cluster.world import World
 
 
 @asynccontextmanager
@@ -115,7 +110,7 @@ async def settled(world: World) -> Json:
     """Wait until ours has looked at the Instance and found it ready."""
     return await world.until(
         INSTANCE,
-        lambda i: idle(i) and reason_of(i) == ("True", "ResourcesReady"),
+        lambda i: instances.idle(i) and instances.reason_of(i) == ("True", "ResourcesReady"),
         "a taken over Instance that is ready",
     )
 
@@ -125,9 +120,11 @@ async def run_to_end(world: World, admin: Client, patch: Json, plan: str = "depl
     changed = await admin.merge_patch(
         INSTANCES, INSTANCE, {"spec": patch}, namespace=world.namespace
     )
-    uid = scheduled(changed)["uid"]
+    uid = instances.scheduled(changed)["uid"]
     await world.until(
-        INSTANCE, lambda i: idle(i) and entry(i, plan).get("uid") == uid, f"the end of {plan}"
+        INSTANCE,
+        lambda i: instances.idle(i) and instances.entry(i, plan).get("uid") == uid,
+        f"the end of {plan}",
     )
     return await world.until_complete(INSTANCE, plan)
 

@@ -13,7 +13,7 @@ from tests.faults.injection.proxy import Answer, Proxy
 from tests.faults.injection.reconcilers import Reconcilers
 from tests.faults.injection.roles import write_of
 from tests.faults.injection.strikes import Strikes
-from tests.integration.support import World
+from tests.support.cluster.world import World
 
 
 @dataclass

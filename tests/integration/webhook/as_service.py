@@ -18,8 +18,12 @@ from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation
-from tests.integration.registration import CONFIGURATION, CONFIGURATIONS, restore, unregister
-from tests.integration.support import INSTANCES, Json, World, new_instance, wait_until
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.registration import CONFIGURATION, CONFIGURATIONS, restore, unregister
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 NAMESPACE, SERVICE = "kudo-system", "kudo-webhook"
 HOST = f"{SERVICE}.{NAMESPACE}.svc"
@@ -71,7 +75,7 @@ async def until_judging(world: World) -> None:
     async def judged() -> bool:
         try:
             made = await world.client.create(
-                INSTANCES, new_instance("x", "op-1"), namespace=world.namespace, dry_run=True
+                INSTANCES, build.instance("x", "op-1"), namespace=world.namespace, dry_run=True
             )
         except KubeError:
             return False

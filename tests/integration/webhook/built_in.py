@@ -20,9 +20,12 @@ from kubeio.connection.config import load_config
 from kubeio.errors import KubeError
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Installation, Service
-from tests.integration.support import INSTANCES, Json, World, new_instance
 from tests.integration.webhook import as_service
 from tests.integration.webhook.as_service import HOST, NAMESPACE, SECRETS
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.world import World
 
 LEAF, AUTHORITY = "kudo-webhook-certificate", "kudo-webhook-certificate-ca"
 _PAUSE = 0.4
@@ -133,7 +136,7 @@ async def _write(world: World, load: Load, name: str) -> None:
     for size in count():
         try:
             if size == 0:
-                instance = new_instance(name, "op-1")
+                instance = build.instance(name, "op-1")
                 await world.client.create(INSTANCES, instance, namespace=world.namespace)
             else:
                 await world.patch(name, {"parameters": {"SIZE": str(size)}})

@@ -20,20 +20,14 @@ from kubeio.client import Client
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Service
 from tests.integration.conftest import ROOT
-from tests.integration.support import (
-    World,
-    config_map,
-    operator_version,
-    parameter,
-    plan,
-    run,
-    template,
-    wait_until,
-)
 from tests.integration.webhook import as_service
 from tests.integration.webhook.as_service import NAMESPACE, SECRETS
-from tests.integration.webhook.writers import PARAMETER, until_written, writing
+from tests.support import build
 from tests.support.cert_manager import cert_manager, renew
+from tests.support.cluster.commands import run
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
+from tests.support.cluster.writers import PARAMETER, until_written, writing
 
 pytestmark = pytest.mark.cluster
 
@@ -76,11 +70,13 @@ async def served(
     merging = getattr(request, "param", True)
     await asyncio.to_thread(world.installation.reconciler.stop)
     await world.apply(
-        operator_version(
+        build.operator_version(
             "op-1",
-            templates={"c.yaml": template(config_map("c", value="{{ .Params.VALUE }}"))},
-            plans={"deploy": plan({"c": ["c"]})},
-            parameters=[parameter(PARAMETER, "0")],
+            templates={
+                "c.yaml": build.template(build.config_map("c", value="{{ .Params.VALUE }}"))
+            },
+            plans={"deploy": build.plan({"c": ["c"]})},
+            parameters=[build.parameter(PARAMETER, "0")],
         )
     )
     port, probe = free_ports(2)

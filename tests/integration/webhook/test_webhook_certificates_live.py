@@ -10,15 +10,6 @@ from cryptography import x509
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import Forbidden
-from tests.integration.support import (
-    World,
-    config_map,
-    operator_version,
-    parameter,
-    plan,
-    template,
-    wait_until,
-)
 from tests.integration.webhook.as_service import HOST, NAMESPACE, SECRETS, until_judging
 from tests.integration.webhook.built_in import (
     AUTHORITY,
@@ -27,6 +18,9 @@ from tests.integration.webhook.built_in import (
     two_replicas,
     writing,
 )
+from tests.support import build
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 
@@ -48,11 +42,13 @@ async def started(world: World) -> AsyncIterator[Started]:
         replicas = await context.__aenter__()
         entered.append(context)
         await world.apply(
-            operator_version(
+            build.operator_version(
                 "op-1",
-                templates={"c.yaml": template(config_map("c", size="{{ .Params.SIZE }}"))},
-                plans={"deploy": plan({"c": ["c"]})},
-                parameters=[parameter("SIZE", "0")],
+                templates={
+                    "c.yaml": build.template(build.config_map("c", size="{{ .Params.SIZE }}"))
+                },
+                plans={"deploy": build.plan({"c": ["c"]})},
+                parameters=[build.parameter("SIZE", "0")],
             )
         )
         await replicas.register()

@@ -14,17 +14,10 @@ from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from kudo_cluster.programs.binaries import ASSETS_VARIABLE, obtain
 from tests.integration.conftest import ROOT
-from tests.integration.support import (
-    INSTANCES,
-    VERSIONS,
-    config_map,
-    new_instance,
-    new_namespace,
-    operator_version,
-    plan,
-    template,
-)
-from tests.unit.webhook.test_webhook_client_ca import Authority
+from tests.support import build
+from tests.support.client_ca import Authority
+from tests.support.cluster.clients import new_namespace
+from tests.support.cluster.resources import INSTANCES, VERSIONS
 
 pytestmark = pytest.mark.cluster
 
@@ -98,13 +91,13 @@ async def test_the_api_server_is_answered_and_told_why_if_it_is_not(
     presenting: Presenting, client: Client
 ) -> None:
     namespace = await new_namespace(client)
-    version = operator_version(
+    version = build.operator_version(
         "op-1",
-        templates={"c.yaml": template(config_map("c"))},
-        plans={"deploy": plan({"c": ["c"]})},
+        templates={"c.yaml": build.template(build.config_map("c"))},
+        plans={"deploy": build.plan({"c": ["c"]})},
     )
     await client.create(VERSIONS, version, namespace=namespace)
-    made = await client.create(INSTANCES, new_instance("i", "op-1"), namespace=namespace)
+    made = await client.create(INSTANCES, build.instance("i", "op-1"), namespace=namespace)
     assert made["spec"]["planExecution"]["uid"]
 
     presenting.clients.write_bytes(Authority.make("another").pem)
@@ -112,4 +105,4 @@ async def test_the_api_server_is_answered_and_told_why_if_it_is_not(
     webhook.stop()
     webhook.start()
     with pytest.raises(KubeError, match="tls: unknown certificate authority"):
-        await client.create(INSTANCES, new_instance("j", "op-1"), namespace=namespace)
+        await client.create(INSTANCES, build.instance("j", "op-1"), namespace=namespace)

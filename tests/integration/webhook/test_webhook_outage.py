@@ -18,18 +18,12 @@ from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Installation
 from tests.bench import reviews
 from tests.bench.renewal import renew_under_load
-from tests.integration.support import (
-    VERSIONS,
-    World,
-    config_map,
-    operator_version,
-    parameter,
-    plan,
-    template,
-    wait_until,
-)
 from tests.integration.webhook.balancer import Balancer, Replica, balancing
-from tests.integration.webhook.writers import PARAMETER, until_written, value_of, writing
+from tests.support import build
+from tests.support.cluster.resources import VERSIONS
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
+from tests.support.cluster.writers import PARAMETER, until_written, value_of, writing
 
 GROUP = "admissionregistration.k8s.io"
 CONFIGURATIONS = [
@@ -97,11 +91,11 @@ def another_webhook(installation: Installation, name: str, *options: str) -> Rep
 
 async def prepared(world: World) -> str:
     """Create an OperatorVersion whose one plan every change runs anew."""
-    version = operator_version(
+    version = build.operator_version(
         "writable",
-        templates={"all.yaml": template(config_map("all"))},
-        plans={"deploy": plan({"all": ["all"]})},
-        parameters=[parameter(PARAMETER, "0")],
+        templates={"all.yaml": build.template(build.config_map("all"))},
+        plans={"deploy": build.plan({"all": ["all"]})},
+        parameters=[build.parameter(PARAMETER, "0")],
     )
     created = await world.apply(version)
     assert created.code == 0, created.output

@@ -10,7 +10,7 @@ from kudo.jobs import check
 from serving.probes import Probes
 from serving.settings import parse
 from serving.worker_pool import WorkerMetrics, WorkerSettings, build_pool, worker_options
-from tests.unit.workers.conftest import until
+from tests.support.pools import until
 from workers import Observation
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workers.conftest import HANDLERS, gone, running, until
+from tests.support.pools import HANDLERS, gone, running, until
 from workers import JobFailed, LimitExceeded, Limits
 
 _REFUSED = (

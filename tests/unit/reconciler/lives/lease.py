@@ -1,4 +1,4 @@
-"""Leadership in simulated time: of several candidates one works; no tests of its own.
+"""LeaderElector in simulated time: of several candidates one works; no tests of its own.
 
 The rules of the real Lease stand in `tests/unit/kubeio/leader_election`; here a term begins and
 ends when a life wants it.

@@ -14,7 +14,7 @@ from serving.connections import Connections
 from serving.limits import PROBES
 from serving.turns import TurnCollector, Turns
 from serving.worker_pool import WorkerMetrics
-from tests.unit.reconciler.metrics.metrics_docs import documented, documented_values, queries, rows
+from tests.support.metrics_docs import documented, documented_values, queries, rows
 from tests.unit.reconciler.metrics.metrics_seen import ALLOWED, exercised
 from workers import Observation
 from workers.errors import Outcome

@@ -7,7 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from kubeio.errors import ApiError
-from tests.integration.support import Json, World, new_instance, scheduled, wait_until
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 PARAMETER = "VALUE"
 
@@ -56,7 +59,7 @@ class Writer:
             self.failures.append(Failure(began, error, stored, after))
             return after
         self.changes += 1
-        run, before = scheduled(changed), scheduled(stored)
+        run, before = instances.scheduled(changed), instances.scheduled(stored)
         if value_of(changed) != value or run.get("uid") == before.get("uid"):
             self.faults.append(f"{self.name}: {value} was stored as {changed['spec']}")
         return changed
@@ -67,7 +70,7 @@ async def writing(world: World, version: str, count: int) -> AsyncIterator[list[
     """Create Instances, and change all of them at once for the block."""
     writers = [Writer(world, f"written-{number}") for number in range(count)]
     for writer in writers:
-        created = await world.apply(new_instance(writer.name, version, **{PARAMETER: "0"}))
+        created = await world.apply(build.instance(writer.name, version, **{PARAMETER: "0"}))
         assert created.code == 0, created.output
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:

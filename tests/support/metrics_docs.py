@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-DOCUMENT = Path(__file__).resolve().parents[4] / "docs" / "metrics.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 _CODE = re.compile(r"`([^`]+)`")
 _EXPLANATION = re.compile(r"\([^()]*\)")
 

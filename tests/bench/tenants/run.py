@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import Progress
 from tests.bench.figures import Figure
-from tests.faults.port import measure_port, port_figures
-from tests.faults.tenants import ROUNDS, Row, Tenants
-from tests.faults.tenants_table import figures, missed, profile, table
+from tests.bench.tenants.port import measure_port, port_figures
+from tests.bench.tenants.table import figures, missed, profile, table
+from tests.bench.tenants.tenants import ROUNDS, Row, Tenants
 from tests.support.hostile import inputs
 
 

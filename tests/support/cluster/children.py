@@ -3,32 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.integration.lifecycle.helpers import task
-from tests.integration.support import (
-    INSTANCES,
-    Json,
-    World,
-    config_map,
-    entry,
-    new_instance,
-    operator_version,
-    parameter,
-    plan,
-    status_of,
-    template,
-    wait_until,
-)
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import wait_until
+from tests.support.cluster.world import World
 
 FILE = "child.yaml"
 """The parameter file of the parent."""
 CHILD = "i-child"
 """Name of the child of the Instance `i`, as the task has it by default."""
-SETTINGS = template(config_map("{{ .Name }}", size="{{ .Params.SIZE }}"))
+SETTINGS = build.template(build.config_map("{{ .Name }}", size="{{ .Params.SIZE }}"))
 
 
 def have(package: str = "child", version: str = "0.1.0", **spec: Any) -> Json:
     """Return a task that has a child, in a version of its operator."""
-    return task("have", "KudoOperator", package=package, operatorVersion=version, **spec)
+    return build.task("have", "KudoOperator", package=package, operatorVersion=version, **spec)
 
 
 def parent(
@@ -48,14 +38,14 @@ def parent(
         more: More templates, by name without `.yaml`.
     """
     steps = tasks or (have(parameterFile=FILE),)
-    deploy = plan({one["name"]: [one["name"]] for one in steps})
-    return operator_version(
+    deploy = build.plan({one["name"]: [one["name"]] for one in steps})
+    return build.operator_version(
         name,
         operator="parent",
         templates={FILE: file, **{f"{key}.yaml": text for key, text in more.items()}},
         tasks=steps,
         plans={"deploy": deploy, **(plans or {})},
-        parameters=[parameter("SIZE", "1")],
+        parameters=[build.parameter("SIZE", "1")],
     )
 
 
@@ -70,16 +60,16 @@ def child(
     **more: str,
 ) -> Json:
     """Return an operator that writes its parameter SIZE into a ConfigMap of its own name."""
-    return operator_version(
+    return build.operator_version(
         f"{operator}-{version}",
         operator=operator,
         templates={
             "settings.yaml": settings,
             **{f"{key}.yaml": text for key, text in more.items()},
         },
-        tasks=[task("settings", "Apply", "settings.yaml"), *tasks],
-        plans={"deploy": plan({"settings": ["settings"]}), **(plans or {})},
-        parameters=[parameter("SIZE", "0"), *parameters],
+        tasks=[build.task("settings", "Apply", "settings.yaml"), *tasks],
+        plans={"deploy": build.plan({"settings": ["settings"]}), **(plans or {})},
+        parameters=[build.parameter("SIZE", "0"), *parameters],
     )
 
 
@@ -92,15 +82,17 @@ async def bring(world: World, *objects: Json) -> None:
 async def install(world: World, version: Json, *others: Json, **parameters: str) -> None:
     """Create the versions, then the Instance `i` of the first one."""
     await bring(
-        world, version, *others, new_instance("i", version["metadata"]["name"], **parameters)
+        world, version, *others, build.instance("i", version["metadata"]["name"], **parameters)
     )
 
 
 async def run_again(world: World, name: str = "i", plan_name: str = "deploy") -> Json:
     """Trigger a plan by hand; return the Instance once that run has ended either way."""
-    before = entry(await world.instance(name), plan_name).get("uid")
+    before = instances.entry(await world.instance(name), plan_name).get("uid")
     await world.patch(name, {"planExecution": {"planName": plan_name}})
-    await world.until(name, lambda i: entry(i, plan_name).get("uid") != before, "another run")
+    await world.until(
+        name, lambda i: instances.entry(i, plan_name).get("uid") != before, "another run"
+    )
     return await world.until_ended(name, plan_name)
 
 
@@ -127,7 +119,7 @@ async def until_runs(world: World, name: str, plan_name: str = "deploy") -> Json
     """Wait until an Instance is there and runs a plan."""
     await wait_until(lambda: _is_there(world, name), lambda: f"Instance {name}")
     return await world.until(
-        name, lambda i: status_of(i, plan_name) == "IN_PROGRESS", f"{plan_name} to run"
+        name, lambda i: instances.status_of(i, plan_name) == "IN_PROGRESS", f"{plan_name} to run"
     )
 
 

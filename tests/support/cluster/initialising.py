@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.chart.site import Site
-from tests.integration.support import Done
+from tests.support.cluster.commands import Done
+from tests.support.cluster.site import Site
 from tests.support.prefork import Prefork
 
 BUILT_IN = "--unsafe-self-signed-webhook-ca"

@@ -11,7 +11,7 @@ from kudo_webhook.app import MUTATE_PATH
 from serving.turns import Longest
 from tests.bench.figures import Figure
 from tests.bench.memory import resident
-from tests.faults.tenants import Beside, Tenants
+from tests.bench.tenants.tenants import Beside, Tenants
 
 _MIB: Final = 2**20
 _BODY: Final = 4 * _MIB

@@ -23,21 +23,10 @@ from kubeio.resource import Resource
 from kudo_cluster.installation import Installation, Service
 from serving.turns import Longest
 from tests.bench import load, reviews
-from tests.faults.cpu import Groups, Seconds, between
-from tests.integration.support import (
-    INSTANCES,
-    NAMESPACES,
-    VERSIONS,
-    Json,
-    config_map,
-    idle,
-    messages,
-    new_instance,
-    operator_version,
-    plan,
-    status_of,
-    template,
-)
+from tests.bench.tenants.cpu import Groups, Seconds, between
+from tests.support import build, instances
+from tests.support.build import Json
+from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
 from tests.support.hostile import INSTANCE, End, Input
 from tests.support.loop_turns import scraped
 
@@ -217,7 +206,7 @@ class Tenants:
         except ApiError as error:
             return Told(End.DENIED, error.message)
         found = await self._ended(namespace)
-        return Told(End(status_of(found, "deploy")), messages(found, "deploy"))
+        return Told(End(instances.status_of(found, "deploy")), instances.messages(found, "deploy"))
 
     async def _write(self, resource: Resource, new: Json, namespace: str) -> None:
         """Create an object, or write it over the one that is there."""
@@ -233,7 +222,7 @@ class Tenants:
     async def _deploy(self, version: Json, instance: Json, namespace: str) -> None:
         await self._write(VERSIONS, version, namespace)
         await self._write(INSTANCES, instance, namespace)
-        assert status_of(await self._ended(namespace), "deploy") == "COMPLETE"
+        assert instances.status_of(await self._ended(namespace), "deploy") == "COMPLETE"
 
     async def _ended(self, namespace: str) -> Json:
         found = await self.client.get(INSTANCES, INSTANCE, namespace=namespace)
@@ -278,10 +267,10 @@ class Tenants:
     async def _burst(self) -> tuple[float, Seconds]:
         """Deploy Instances; return how long it took, and what CPU."""
         namespace = await self._namespace("plain")
-        version = operator_version(
+        version = build.operator_version(
             "plain-1",
-            templates={"all.yaml": template(config_map("{{ .Name }}", a="b"))},
-            plans={"deploy": plan({"step": ["all"]})},
+            templates={"all.yaml": build.template(build.config_map("{{ .Name }}", a="b"))},
+            plans={"deploy": build.plan({"step": ["all"]})},
         )
         await self.client.create(VERSIONS, version, namespace=namespace)
         since = (await self.client.list(INSTANCES, namespace=namespace)).resource_version
@@ -290,7 +279,7 @@ class Tenants:
         before, began = groups.read(), time.monotonic()
         async with asyncio.TaskGroup() as group:
             for name in names:
-                made = new_instance(name, "plain-1")
+                made = build.instance(name, "plain-1")
                 group.create_task(self.client.create(INSTANCES, made, namespace=namespace))
         await self._all_deployed(namespace, since, set(names))
         return time.monotonic() - began, between(before, groups.read())
@@ -298,7 +287,7 @@ class Tenants:
     async def _all_deployed(self, namespace: str, since: str, left: set[str]) -> None:
         async with asyncio.timeout(_DEADLINE), self._changes(namespace, since) as changes:
             async for found in changes:
-                if status_of(found, "deploy") == "COMPLETE":
+                if instances.status_of(found, "deploy") == "COMPLETE":
                     left.discard(found["metadata"]["name"])
                 if not left:
                     return
@@ -327,7 +316,7 @@ class Tenants:
 
 
 def _has_ended(instance: Json) -> bool:
-    return idle(instance) and status_of(instance, "deploy") in _ENDS
+    return instances.idle(instance) and instances.status_of(instance, "deploy") in _ENDS
 
 
 def _problems(sent: Input, told: Told) -> list[str]:

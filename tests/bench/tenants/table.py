@@ -6,8 +6,8 @@ from typing import Final
 
 from tests.bench.figures import Figure
 from tests.bench.load import Result
-from tests.faults.cpu import GROUPS, Seconds, between, mean
-from tests.faults.tenants import DEPLOYS, ROUNDS, Beside, Row
+from tests.bench.tenants.cpu import GROUPS, Seconds, between, mean
+from tests.bench.tenants.tenants import DEPLOYS, ROUNDS, Beside, Row
 
 _MAX_CPU: Final = 0.050
 _MAX_RATIO: Final = 1.5

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from tests.faults.cpu import GROUPS, Groups, below, between, mean, own
+from tests.bench.tenants.cpu import GROUPS, Groups, below, between, mean, own
 
 _USED = 0.18
 """Seconds of the 0.2 that `_BURN` takes; ticks of 10 ms are cut off."""
