@@ -109,6 +109,22 @@ def operator_version(
     }
 
 
+def stored_version(**spec: Any) -> Json:
+    """Return the OperatorVersion `v1` in namespace `ns` with this spec, as it is stored."""
+    return {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "OperatorVersion",
+        "metadata": {"name": "v1", "namespace": "ns"},
+        "spec": {"operator": {"name": "op"}, "version": "1", **spec},
+    }
+
+
+def serial(*steps: Sequence[str]) -> Json:
+    """Return a plan of one phase, with steps `s0`, `s1` and so on of these tasks."""
+    named = [{"name": f"s{number}", "tasks": list(tasks)} for number, tasks in enumerate(steps)]
+    return {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": named}]}
+
+
 def instance(name: str, version: str, **parameters: str) -> Json:
     return {
         "apiVersion": "kudo.dev/v1beta1",

@@ -10,6 +10,7 @@ from kubeio.errors import Forbidden, ServerError
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.api.crds import definitions
+from tests.support import build
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.support.virtual_loop import run_virtually
@@ -20,20 +21,11 @@ Body = Callable[[Client, Client, InstanceAdmission], Awaitable[None]]
 
 
 def version() -> JsonObject:
-    steps = [{"name": "s", "tasks": ["t"]}]
-    phases = [{"name": "p", "strategy": "serial", "steps": steps}]
-    return {
-        "apiVersion": "kudo.dev/v1beta1",
-        "kind": "OperatorVersion",
-        "metadata": {"name": "v1", "namespace": "ns"},
-        "spec": {
-            "operator": {"name": "op"},
-            "version": "0.1.0",
-            "tasks": [{"name": "t", "kind": "Dummy", "spec": {"done": True}}],
-            "parameters": [{"name": "P", "default": "1"}],
-            "plans": {"deploy": {"strategy": "serial", "phases": phases}},
-        },
-    }
+    return build.stored_version(
+        tasks=[{"name": "t", "kind": "Dummy", "spec": {"done": True}}],
+        parameters=[{"name": "P", "default": "1"}],
+        plans={"deploy": build.serial(["t"])},
+    )
 
 
 def instance() -> JsonObject:

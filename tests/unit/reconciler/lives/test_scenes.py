@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from tests.support import build
 from tests.support.apiserver import status
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.network.faults import UNHARMED, Fate
@@ -26,23 +27,11 @@ TASKS: list[JsonObject] = [
 
 def version(**plans: list[list[str]]) -> JsonObject:
     """Return an OperatorVersion whose plans have steps of these tasks."""
-    return {
-        "apiVersion": "kudo.dev/v1beta1",
-        "kind": "OperatorVersion",
-        "metadata": {"name": "v1", "namespace": "ns"},
-        "spec": {
-            "operator": {"name": "op"},
-            "version": "1",
-            "tasks": TASKS,
-            "templates": {"job.yaml": JOB},
-            "plans": {name: plan(steps) for name, steps in plans.items()},
-        },
-    }
-
-
-def plan(steps: list[list[str]]) -> JsonObject:
-    named = [{"name": f"s{number}", "tasks": tasks} for number, tasks in enumerate(steps)]
-    return {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": named}]}
+    return build.stored_version(
+        tasks=TASKS,
+        templates={"job.yaml": JOB},
+        plans={name: build.serial(*steps) for name, steps in plans.items()},
+    )
 
 
 @dataclass
@@ -123,16 +112,25 @@ def test_a_run_whose_cleanup_plan_is_gone_has_its_end_event() -> None:
     passes(body, "webhooks missing")
 
 
+async def replaced_without_events(life: Life) -> tuple[Refusing, str]:
+    """Schedule a run in the place of one that fails, while no event can be written.
+
+    Returns:
+        The network that refuses events, and the uid of the run that is replaced.
+    """
+    network = Refusing(life.rng, 0.0)
+    life.replicas[0].process.transports[0].network = network
+    await life.put_version(version(deploy=[["done"], ["fails"]]))
+    await life.user.create("i", {})
+    await asyncio.sleep(10)
+    network.refused = lambda request: request.path.endswith("/events")
+    await life.user.change("i", {"run": {"planName": "deploy", "uid": "x"}})
+    return network, entry(life, "deploy")["uid"]
+
+
 def test_a_run_waits_for_the_end_event_of_the_one_that_it_replaces() -> None:
     async def body(life: Life) -> None:
-        network = Refusing(life.rng, 0.0)
-        life.replicas[0].process.transports[0].network = network
-        await life.put_version(version(deploy=[["done"], ["fails"]]))
-        await life.user.create("i", {})
-        await asyncio.sleep(10)
-        network.refused = lambda request: request.path.endswith("/events")
-        await life.user.change("i", {"run": {"planName": "deploy", "uid": "x"}})
-        before = entry(life, "deploy")["uid"]
+        network, before = await replaced_without_events(life)
         await asyncio.sleep(2)
         assert entry(life, "deploy")["uid"] == before
         network.refused = lambda _: False
@@ -145,14 +143,7 @@ def test_a_run_waits_for_the_end_event_of_the_one_that_it_replaces() -> None:
 
 def test_a_run_does_not_wait_long_for_an_event_that_cannot_be_written() -> None:
     async def body(life: Life) -> None:
-        network = Refusing(life.rng, 0.0)
-        life.replicas[0].process.transports[0].network = network
-        await life.put_version(version(deploy=[["done"], ["fails"]]))
-        await life.user.create("i", {})
-        await asyncio.sleep(10)
-        network.refused = lambda request: request.path.endswith("/events")
-        await life.user.change("i", {"run": {"planName": "deploy", "uid": "x"}})
-        before = entry(life, "deploy")["uid"]
+        _, before = await replaced_without_events(life)
         await asyncio.sleep(7)
         assert entry(life, "deploy")["uid"] != before
 

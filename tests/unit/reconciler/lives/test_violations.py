@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from kubeio.types import JsonObject
 from kudo.values.fingerprints import fingerprint
+from tests.support import build
 from tests.unit.reconciler.lives.life import Life, passes
 
 WAIT = 30.0
@@ -13,20 +14,11 @@ DONE: JsonObject = {"name": "t", "kind": "Dummy", "spec": {"done": True}}
 
 
 def version(task: JsonObject) -> JsonObject:
-    steps = [{"name": name, "tasks": ["t"]} for name in ("a", "b")]
-    plan = {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": steps}]}
-    return {
-        "apiVersion": "kudo.dev/v1beta1",
-        "kind": "OperatorVersion",
-        "metadata": {"name": "v1", "namespace": "ns"},
-        "spec": {
-            "operator": {"name": "op"},
-            "version": "1",
-            "plans": {"deploy": plan},
-            "tasks": [task],
-            "parameters": [{"name": "FIXED", "immutable": True, "default": "a"}],
-        },
-    }
+    return build.stored_version(
+        plans={"deploy": build.serial(["t"], ["t"])},
+        tasks=[task],
+        parameters=[{"name": "FIXED", "immutable": True, "default": "a"}],
+    )
 
 
 def unlawful(body: Callable[[Life], Awaitable[None]], task: JsonObject) -> None:

@@ -9,6 +9,7 @@ import orjson
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from tests.support import build
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Revision, StorageName
@@ -43,29 +44,17 @@ def version(template: str, **plans: list[str]) -> JsonObject:
     The tasks are `apply` and `delete`, of the object of the template, and `fails`.
     """
     spec = {"resources": ["object.yaml"]}
-    return {
-        "apiVersion": "kudo.dev/v1beta1",
-        "kind": "OperatorVersion",
-        "metadata": {"name": "v1", "namespace": "ns"},
-        "spec": {
-            "operator": {"name": "op"},
-            "version": "1",
-            "parameters": [{"name": "TEXT", "default": "one"}],
-            "tasks": [
-                {"name": "apply", "kind": "Apply", "spec": spec},
-                {"name": "delete", "kind": "Delete", "spec": spec},
-                {"name": "fails", "kind": "Dummy", "spec": {"wantErr": True}},
-                {"name": "done", "kind": "Dummy", "spec": {"done": True}},
-            ],
-            "templates": {"object.yaml": template},
-            "plans": {name: _plan(tasks) for name, tasks in plans.items()},
-        },
-    }
-
-
-def _plan(tasks: list[str]) -> JsonObject:
-    steps = [{"name": "s", "tasks": tasks}]
-    return {"strategy": "serial", "phases": [{"name": "p", "strategy": "serial", "steps": steps}]}
+    return build.stored_version(
+        parameters=[{"name": "TEXT", "default": "one"}],
+        tasks=[
+            {"name": "apply", "kind": "Apply", "spec": spec},
+            {"name": "delete", "kind": "Delete", "spec": spec},
+            {"name": "fails", "kind": "Dummy", "spec": {"wantErr": True}},
+            {"name": "done", "kind": "Dummy", "spec": {"done": True}},
+        ],
+        templates={"object.yaml": template},
+        plans={name: build.serial(tasks) for name, tasks in plans.items()},
+    )
 
 
 @dataclass

@@ -8,8 +8,9 @@ import pytest
 from kubeio.types import JsonObject
 from kudo.values.fingerprints import fingerprint
 from kudo_reconciler.resources import INSTANCES
+from tests.support import build
 from tests.unit.reconciler.lives.life import Life, passes
-from tests.unit.reconciler.lives.test_scenes import entry, events, plan, version
+from tests.unit.reconciler.lives.test_scenes import entry, events, version
 
 WAIT = 30.0
 
@@ -91,7 +92,7 @@ def test_an_instance_created_with_a_named_plan_is_deployed_after_that() -> None:
 def test_a_run_named_with_the_uid_of_another_one_has_a_uid_and_events_of_its_own(name: str) -> None:
     async def body(life: Life) -> None:
         found = operator()
-        found["spec"]["plans"]["cleanup"] = plan([["done"], ["fails"]])
+        found["spec"]["plans"]["cleanup"] = build.serial(["done"], ["fails"])
         await life.put_version(found)
         await life.user.create("i", {"NOTE": "a"})
         await asyncio.sleep(WAIT)

@@ -9,10 +9,11 @@ import pytest
 
 from kubeio.types import JsonObject
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
+from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.unit.reconciler.lives.life import Life, passes
-from tests.unit.reconciler.lives.test_scenes import entry, events, plan
+from tests.unit.reconciler.lives.test_scenes import entry, events
 
 JOB_SECONDS: Final = 20.0
 
@@ -27,27 +28,20 @@ def operator(text: str = "old") -> JsonObject:
     }
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "{{ .PlanName }}"}}
     steps = [["job"], ["note"]]
-    return {
-        "apiVersion": "kudo.dev/v1beta1",
-        "kind": "OperatorVersion",
-        "metadata": {"name": "v1", "namespace": "ns"},
-        "spec": {
-            "operator": {"name": "op"},
-            "version": "1",
-            "parameters": [{"name": "NOTE"}],
-            "tasks": [
-                {"name": name, "kind": "Apply", "spec": {"resources": [name]}}
-                for name in ("job", "note")
-            ],
-            "templates": {"job": json.dumps({**job, "spec": {}}), "note": json.dumps(note)},
-            "plans": {
-                "deploy": plan(steps),
-                "custom": plan(steps),
-                "update": plan([["note"]]),
-                "cleanup": plan(steps),
-            },
+    return build.stored_version(
+        parameters=[{"name": "NOTE"}],
+        tasks=[
+            {"name": name, "kind": "Apply", "spec": {"resources": [name]}}
+            for name in ("job", "note")
+        ],
+        templates={"job": json.dumps({**job, "spec": {}}), "note": json.dumps(note)},
+        plans={
+            "deploy": build.serial(*steps),
+            "custom": build.serial(*steps),
+            "update": build.serial(["note"]),
+            "cleanup": build.serial(*steps),
         },
-    }
+    )
 
 
 def beside_a_run(body: Callable[[Life], Awaitable[None]]) -> None:
