@@ -12,13 +12,14 @@ from collections.abc import Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
 
 from kubeio.errors import Conflict, Invalid, KubeError, NotFound
+from kubeio.kinds import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
 from kubeio.resource import Resource, name_of
 from kubeio.types import Json, JsonObject, copy_json
 from kudo_webhook.certificates.authority import Damaged, Pair, issued_by, pem, serving_names
-from kudo_webhook.certificates.configurations import MUTATING, VALIDATING, Configurations
+from kudo_webhook.certificates.configurations import Configurations
 from kudo_webhook.certificates.lifetimes import Lifetimes
 from kudo_webhook.certificates.rotation import Objects, Rotation
-from kudo_webhook.certificates.store import SECRETS, LostRace, PairSecret
+from kudo_webhook.certificates.store import LostRace, PairSecret
 from kudo_webhook.certificates.trust import Trust, read_bundle
 
 NAMESPACE, SECRET, CONFIGURATION = "kudo-system", "serving", "admission"
@@ -207,7 +208,7 @@ class World:
         )
         tenth = TIMES.backdating / 10
         self.replicas = [Replica(self, (index - 1) * tenth) for index in range(replicas)]
-        for resource in (MUTATING, VALIDATING):
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
             self.configure(resource)
 
     @property

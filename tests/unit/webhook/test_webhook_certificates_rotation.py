@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 
 from kubeio.errors import Forbidden
+from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kudo_webhook.certificates.authority import new_authority, new_leaf, pem, serving_names
-from kudo_webhook.certificates.configurations import MUTATING, VALIDATING
 from kudo_webhook.certificates.store import LostRace
 from kudo_webhook.certificates.trust import desired, read_bundle, write_bundle
 from tests.unit.webhook.certificates_world import (
@@ -61,8 +61,8 @@ def test_it_starts_before_there_are_configurations_and_fills_them_in_later() -> 
         del world.api.objects[plural, CONFIGURATION]
     rounds(world, 2.0)
     assert world.replicas[0].served is not None
-    world.configure(MUTATING)
-    world.configure(VALIDATING, webhooks=2)
+    world.configure(MUTATING_WEBHOOKS)
+    world.configure(VALIDATING_WEBHOOKS, webhooks=2)
     rounds(world, 2.0)
     assert world.authority is not None
     assert world.bundles() == [{world.authority.certificate}] * 3
@@ -147,7 +147,7 @@ def test_after_a_long_sleep_everything_is_made_anew_at_once() -> None:
 
 def test_what_was_trusted_before_is_kept_for_a_while_when_the_webhook_takes_over() -> None:
     world = World(1)
-    for resource in (MUTATING, VALIDATING):
+    for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
         world.configure(resource, pem(FOREIGN.certificate))
     rounds(world, OVERLAP - 10.0)
     assert all(FOREIGN.certificate in held for held in world.bundles())
@@ -158,7 +158,7 @@ def test_what_was_trusted_before_is_kept_for_a_while_when_the_webhook_takes_over
 @pytest.mark.parametrize("bundle", [b"", b"nonsense", pem(FOREIGN.certificate)[:-40]])
 def test_a_spoilt_bundle_is_restored(bundle: bytes) -> None:
     world = running(1)
-    world.configure(VALIDATING, bundle)
+    world.configure(VALIDATING_WEBHOOKS, bundle)
     rounds(world, 2.0)
     assert world.authority is not None
     assert world.bundles() == [{world.authority.certificate}] * 2
@@ -172,7 +172,7 @@ def test_bundles_that_differ_are_united_and_patched_where_they_do() -> None:
     assert authority is not None
     rounds(world, OVERLAP)
     world.api.writes.clear()
-    world.configure(MUTATING, write_bundle([authority.certificate, FOREIGN.certificate]))
+    world.configure(MUTATING_WEBHOOKS, write_bundle([authority.certificate, FOREIGN.certificate]))
     rounds(world, 2.0)
     # The authority was made long ago, so a stranger has nothing to do there.
     assert world.bundles() == [{authority.certificate}] * 2
@@ -250,7 +250,7 @@ async def test_a_configuration_that_has_changed_since_it_was_read_is_not_patched
     world = running(1)
     configurations = world.objects.configurations
     bundles = await configurations.read()
-    world.configure(MUTATING, webhooks=2)
+    world.configure(MUTATING_WEBHOOKS, webhooks=2)
     world.api.writes.clear()
     with pytest.raises(LostRace, match="MutatingWebhookConfiguration admission"):
         await configurations.trust(frozenset((FOREIGN.certificate,)), bundles)

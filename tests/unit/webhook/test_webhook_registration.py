@@ -13,14 +13,14 @@ import pytest
 
 from kubeio.client import ListResult
 from kubeio.errors import Forbidden, Invalid
+from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
-from kudo_webhook.certificates.configurations import MUTATING, VALIDATING
 from kudo_webhook.registration import Place, Registration, Unreadable, Webhooks
 from tests.unit.webhook.certificates_world import CONFIGURATION, NAMESPACE, Api
 from tests.unit.webhook.harness import until
 
-BOTH = (MUTATING, VALIDATING)
+BOTH = (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)
 PLACE = Place(NAMESPACE, "kudo-webhook", CONFIGURATION)
 
 
@@ -107,7 +107,7 @@ async def test_empty_configurations_are_filled_in_with_the_authority() -> None:
     async with registering(api):
         await happens(lambda: len(api.writes) == 2)
 
-    [mutating] = api.held(MUTATING)
+    [mutating] = api.held(MUTATING_WEBHOOKS)
     assert mutating["timeoutSeconds"] == 10
     for resource in BOTH:
         [found] = api.held(resource)
@@ -130,12 +130,12 @@ async def test_a_ca_bundle_that_is_held_stays() -> None:
     api = Cluster()
     former = webhook("mutate")
     former["clientConfig"] = {"url": "https://former", "caBundle": "aGVsZA=="}
-    api.make(MUTATING, webhooks=[former, webhook("gone")])
+    api.make(MUTATING_WEBHOOKS, webhooks=[former, webhook("gone")])
 
     async with registering(api):
         await happens(lambda: len(api.writes) == 1)
 
-    [found] = api.held(MUTATING)
+    [found] = api.held(MUTATING_WEBHOOKS)
     assert found["clientConfig"] == {"service": {"name": "kudo-webhook"}, "caBundle": "aGVsZA=="}
 
 
@@ -145,12 +145,12 @@ async def test_a_provided_ca_bundle_wins() -> None:
     given["clientConfig"]["caBundle"] = "Z2l2ZW4="
     held = webhook("mutate")
     held["clientConfig"]["caBundle"] = "aGVsZA=="
-    api.make(MUTATING, webhooks=[held])
+    api.make(MUTATING_WEBHOOKS, webhooks=[held])
 
     async with registering(api, desired=Webhooks((given,), ())):
         await happens(lambda: len(api.writes) == 1)
 
-    assert api.held(MUTATING)[0]["clientConfig"]["caBundle"] == "Z2l2ZW4="
+    assert api.held(MUTATING_WEBHOOKS)[0]["clientConfig"]["caBundle"] == "Z2l2ZW4="
 
 
 async def test_without_an_authority_nothing_is_registered_and_it_is_said(
@@ -173,8 +173,8 @@ async def test_without_an_authority_held_and_provided_ca_bundles_are_registered(
     held, given = webhook("mutate"), webhook("validate")
     held["clientConfig"]["caBundle"] = "aGVsZA=="
     given["clientConfig"] = {**given["clientConfig"], "caBundle": "Z2l2ZW4="}
-    api.make(MUTATING, webhooks=[held])
-    api.make(VALIDATING)
+    api.make(MUTATING_WEBHOOKS, webhooks=[held])
+    api.make(VALIDATING_WEBHOOKS)
 
     async with registering(api, authority=b"", desired=Webhooks(WANTED.mutating, (given,))):
         await happens(lambda: len(api.writes) == 2)
@@ -187,8 +187,8 @@ async def test_with_public_roots_there_is_no_ca_bundle() -> None:
     api = Cluster()
     held = webhook("mutate", timeoutSeconds=10)
     held["clientConfig"]["caBundle"] = "aGVsZA=="
-    api.make(MUTATING, webhooks=[held])
-    api.make(VALIDATING)
+    api.make(MUTATING_WEBHOOKS, webhooks=[held])
+    api.make(VALIDATING_WEBHOOKS)
 
     async with registering(api, public_roots=True):
         await happens(lambda: len(api.writes) == 2)
@@ -210,16 +210,16 @@ async def test_a_ca_bundle_that_comes_back_is_removed_again_with_public_roots_al
 
     for registration, expected in ((other, "aGVsZA=="), (public, None)):
         await registration._pass()
-        api.make(MUTATING, webhooks=[held])
+        api.make(MUTATING_WEBHOOKS, webhooks=[held])
         await registration._pass()
-        assert api.held(MUTATING)[0]["clientConfig"].get("caBundle") == expected
+        assert api.held(MUTATING_WEBHOOKS)[0]["clientConfig"].get("caBundle") == expected
 
 
 async def test_what_stands_there_already_is_not_written_again() -> None:
     api = Cluster()
     full = {**webhook("mutate", timeoutSeconds=10), "matchPolicy": "Equivalent"}
     full["clientConfig"] = {**full["clientConfig"], "caBundle": "aGVsZA=="}
-    api.make(MUTATING, webhooks=[full])
+    api.make(MUTATING_WEBHOOKS, webhooks=[full])
 
     async with registering(api):
         await happens(lambda: "endpointslices" in "".join(api.asked))
@@ -240,20 +240,20 @@ async def test_a_configuration_that_was_deleted_stays_deleted() -> None:
 
 async def test_another_version_is_corrected_once_and_then_left_alone() -> None:
     api = Cluster()
-    api.make(MUTATING, webhooks=[webhook("mutate", timeoutSeconds=3)])
+    api.make(MUTATING_WEBHOOKS, webhooks=[webhook("mutate", timeoutSeconds=3)])
     registration = Registration(
         api, Webhooks(WANTED.mutating, ()), PLACE, ready=lambda: True, authority=lambda: b"ca"
     )
     await registration._pass()
-    assert api.held(MUTATING)[0]["timeoutSeconds"] == 10
+    assert api.held(MUTATING_WEBHOOKS)[0]["timeoutSeconds"] == 10
 
-    api.make(MUTATING, webhooks=[webhook("mutate", timeoutSeconds=3)])
+    api.make(MUTATING_WEBHOOKS, webhooks=[webhook("mutate", timeoutSeconds=3)])
     await registration._pass()
-    assert api.held(MUTATING)[0]["timeoutSeconds"] == 3
+    assert api.held(MUTATING_WEBHOOKS)[0]["timeoutSeconds"] == 3
 
-    api.make(MUTATING)
+    api.make(MUTATING_WEBHOOKS)
     await registration._pass()
-    assert api.held(MUTATING)[0]["timeoutSeconds"] == 10
+    assert api.held(MUTATING_WEBHOOKS)[0]["timeoutSeconds"] == 10
 
 
 async def test_a_missing_right_is_named_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -26,17 +26,15 @@ from kubeio import jsonpatch
 from kubeio.backoff import Backoff
 from kubeio.client import ListResult
 from kubeio.errors import Conflict, KubeError, NotFound
+from kubeio.kinds import ENDPOINT_SLICES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.preconditions import unchanged
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
-from kudo_webhook.certificates.configurations import MUTATING, VALIDATING, ConfigurationApi
+from kudo_webhook.certificates.configurations import ConfigurationApi
 from kudo_webhook.certificates.store import MANAGER
 
 log = logging.getLogger(__name__)
 
-ENDPOINT_SLICES = Resource(
-    "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", namespaced=True
-)
 _SERVICE = "kubernetes.io/service-name"
 _SOON, _MISSING, _POLL = 1.0, 5.0, 30.0
 _PATIENCE = 30.0
@@ -129,7 +127,10 @@ class Registration:
         public_roots: bool = False,
     ) -> None:
         self._api = api
-        self._desired = {MUTATING: webhooks.mutating, VALIDATING: webhooks.validating}
+        self._desired = {
+            MUTATING_WEBHOOKS: webhooks.mutating,
+            VALIDATING_WEBHOOKS: webhooks.validating,
+        }
         self._place = place
         self._ready = ready
         self._authority = authority

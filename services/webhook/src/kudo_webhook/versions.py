@@ -19,15 +19,15 @@ from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
 from kubeio.resource import Resource
+from kudo import names
 from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
 from kudo.dns1123 import is_subdomain
-from kudo.names import GROUP, VERSION
 
 log = logging.getLogger(__name__)
 
-OPERATOR_VERSIONS = Resource(GROUP, VERSION, "OperatorVersion", "operatorversions", True)
+OPERATOR_VERSIONS = Resource(*names.OPERATOR_VERSIONS)
 
 _NEEDED = ("operator", "version", "appVersion", "upgradableFrom")
 _UNREAD = frozenset({"description", "displayName"})

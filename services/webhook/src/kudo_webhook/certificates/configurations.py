@@ -13,26 +13,11 @@ from typing import Protocol
 
 from kubeio import jsonpatch
 from kubeio.errors import Conflict, Invalid, NotFound
+from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_webhook.certificates.store import MANAGER, LostRace
 from kudo_webhook.certificates.trust import Trust, read_bundle, write_bundle
-
-_GROUP = "admissionregistration.k8s.io"
-MUTATING = Resource(
-    _GROUP,
-    "v1",
-    "MutatingWebhookConfiguration",
-    "mutatingwebhookconfigurations",
-    namespaced=False,
-)
-VALIDATING = Resource(
-    _GROUP,
-    "v1",
-    "ValidatingWebhookConfiguration",
-    "validatingwebhookconfigurations",
-    namespaced=False,
-)
 
 
 class ConfigurationApi(Protocol):
@@ -101,7 +86,9 @@ class Configurations:
         Raises:
             kubeio.errors.KubeError: the API server refused, or cannot be reached.
         """
-        found = [await self._read_one(resource) for resource in (MUTATING, VALIDATING)]
+        found = [
+            await self._read_one(resource) for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)
+        ]
         return Bundles(tuple(one for one in found if one is not None))
 
     async def trust(self, trusted: Trust, bundles: Bundles) -> int:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kubeio.errors import Conflict, NotFound
+from kubeio.kinds import SECRETS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_webhook.certificates.authority import Damaged, Pair, pem
 
-SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
 MANAGER = "kudo-webhook"
 _MAKER = "kudo-webhook-new"
 _CERTIFICATE, _KEY, _ISSUER = "tls.crt", "tls.key", "ca.crt"
