@@ -72,13 +72,6 @@ async def test_draining_fails_readiness_but_not_liveness() -> None:
     assert (await get(probes, "/healthz"))[0] == 200
 
 
-async def test_a_failing_liveness_check_asks_for_a_restart() -> None:
-    probes = Probes()
-    probes.add_liveness("workers", lambda: "stuck for 300 s")
-    assert (await get(probes, "/healthz"))[0] == 503
-    assert (await get(probes, "/readyz"))[0] == 200
-
-
 def test_a_check_is_not_replaced_by_another_of_its_name() -> None:
     probes = Probes()
     probes.add("cache", lambda: True)

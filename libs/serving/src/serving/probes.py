@@ -1,8 +1,9 @@
 """Probes and metrics over plain HTTP: /healthz, /readyz, /metrics.
 
-Liveness says whether a restart would help; readiness says whether to send requests. Invariant:
-while `draining` the answer of /readyz is 503, so that load balancers turn away before the
-listener closes. A bare ASGI app, so that a service without a web framework can use it.
+/healthz answers as long as the event loop runs: only where it does not does a restart help.
+/readyz says whether to send requests. Invariant: while `draining` the answer of /readyz is 503, so
+that load balancers turn away before the listener closes. A bare ASGI app, so that a service without
+a web framework can use it.
 """
 
 import asyncio
@@ -34,7 +35,6 @@ class Probes:
     def __init__(self) -> None:
         self.draining = False
         self._ready: dict[str, Check] = {}
-        self._live: dict[str, Check] = {}
 
     def add(self, name: str, check: Check) -> None:
         """Make readiness depend on a check.
@@ -42,30 +42,14 @@ class Probes:
         Raises:
             ValueError: there is a check of that name.
         """
-        _add(self._ready, name, check)
-
-    def add_liveness(self, name: str, check: Check) -> None:
-        """Make liveness depend on a check; let it fail only where a restart helps.
-
-        Raises:
-            ValueError: there is a check of that name.
-        """
-        _add(self._live, name, check)
-
-    def not_live(self) -> dict[str, str]:
-        """Return why the process needs a restart, by check; empty if it does not."""
-        return _failing(self._live)
+        if name in self._ready:
+            raise ValueError(f"there is a check {name!r} already")
+        self._ready[name] = check
 
     def not_ready(self) -> dict[str, str]:
         """Return why no requests should come, by check; empty if they may."""
         draining = {"draining": "the process is stopping"} if self.draining else {}
         return draining | _failing(self._ready)
-
-
-def _add(checks: dict[str, Check], name: str, check: Check) -> None:
-    if name in checks:
-        raise ValueError(f"there is a check {name!r} already")
-    checks[name] = check
 
 
 def _failing(checks: Mapping[str, Check]) -> dict[str, str]:
@@ -79,7 +63,7 @@ def asgi_app(probes: Probes, registry: CollectorRegistry) -> AsgiApp:
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         match scope["method"], scope["path"]:
             case "GET", "/healthz":
-                await _answer_checks(send, probes.not_live())
+                await _answer_checks(send, {})
             case "GET", "/readyz":
                 await _answer_checks(send, probes.not_ready())
             case "GET", "/metrics":
