@@ -23,11 +23,6 @@ _UNITS: Final = {
     "m": MINUTE,
     "h": HOUR,
 }
-_DAY: Final = 24 * HOUR
-_COARSE: Final = (
-    *((365 * _DAY, "y"), (30 * _DAY, "mo"), (_DAY, "d")),
-    *((HOUR, "h"), (MINUTE, "m"), (SECOND, "s")),
-)
 _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)", re.ASCII)
 _LIMIT: Final = 1 << 63
 _FRACTION_DIGITS: Final = 18  # Go does not read more of a fraction

@@ -27,7 +27,6 @@ _OFFSETS: Final = {
     len("070000"): re.compile("([-+])([0-9]{2})([0-9]{2})([0-9]{2})", re.ASCII),
     len("07:00:00"): re.compile("([-+])([0-9]{2}):([0-9]{2}):([0-9]{2})", re.ASCII),
 }
-_OFFSET_LIMITS: Final = ((24, 60, 60), ("hour", "minute", "second"))
 _NANO_DIGITS: Final = 9
 _MOST_ZONE_HOURS: Final = 23
 _TWENTIETH_CENTURY_FROM: Final = 69
