@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api import JsonObject
-from kudo.objects.adoption import applied_by, existed_before, holds_data, without_owner
+from kudo.objects.adoption import applied_by, holds_data, without_owner
 from kudo.objects.managed_fields import Writer
 
 APPLY = Writer("kudo", "Apply", "")
@@ -40,11 +40,6 @@ def test_an_object_names_the_instance_that_applied_it(
     labels: JsonObject | None, writers: list[Writer], name: str
 ) -> None:
     assert applied_by({"name": "o", "labels": labels}, writers) == name
-
-
-def test_what_somebody_else_wrote_existed_before() -> None:
-    assert existed_before([APPLY, Writer("kubectl-create", "Update", "")])
-    assert not existed_before([APPLY])
 
 
 def test_only_the_owner_reference_to_the_instance_is_left_out() -> None:

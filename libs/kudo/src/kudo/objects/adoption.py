@@ -42,11 +42,6 @@ def applied_by(metadata: Mapping[str, Json], written_by: Iterable[Writer]) -> st
     return str(labels.get(names.LABEL_INSTANCE) or "")
 
 
-def existed_before(written_by: Iterable[Writer]) -> bool:
-    """Return whether what was to be created was there already, by who wrote the result."""
-    return any(one.manager != names.FIELD_MANAGER for one in written_by)
-
-
 def without_owner(target: JsonObject, uid: str) -> JsonObject:
     """Return an object to apply without the owner reference to the Instance of a uid."""
     metadata = {key: value for key, value in target["metadata"].items() if key != "ownerReferences"}

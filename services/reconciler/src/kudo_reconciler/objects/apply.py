@@ -1,12 +1,14 @@
 """Server-side apply of one object.
 
-    known? ── no ──> create it
-      └── yes ──> whose is it? ──> take its fields over ──> apply it as it was seen
+    known? ── no ──> create it ── 409 ──> read it ──┐
+      └── yes ──> whose is it? <────────────────────┘
+                  └──> take its fields over ──> apply it as it was seen
 
 An object that has been seen is applied with its uid and resourceVersion, so that a write held up in
 the network never lands on an object that changed since, nor creates it anew. See `ownership` for
-the rules. One that has not been seen is looked for and created under one lock: since all Instances
-share our field manager, the API server would let the second take what the first made.
+the rules. One that has not been seen is applied with a resourceVersion that no object has: the API
+server creates it, or answers 409 where there is one, since all Instances share our field manager
+and it would let the second take what the first made. So nothing is read before a creation.
 """
 
 import logging
@@ -20,7 +22,7 @@ from kudo import names
 from kudo.api import JsonObject
 from kudo.api_errors import typed_patch
 from kudo.api_errors.advice import advice
-from kudo.objects.adoption import existed_before, holds_data, without_owner
+from kudo.objects.adoption import holds_data, without_owner
 from kudo.objects.managed_fields import last_applied, migrated, needs_migration, with_entry_of
 from kudo.objects.sharing import (
     Claim,
@@ -49,6 +51,8 @@ from kudo_reconciler.objects.run_context import Place, RunContext, check_current
 
 log = logging.getLogger(__name__)
 
+_NOTHING_STORED = "1"
+"""A resourceVersion of no object: etcd counts from 1, and its first write makes it 2."""
 _ATTEMPTS = 5
 _MENDS = 30
 _NAMED = 3
@@ -109,6 +113,10 @@ class Applier:
         raise TransientTaskError("TaskApplyError", text)
 
     async def _known(self, desired: Desired, context: RunContext) -> JsonObject | None:
+        """Return the object as the cache or the API server has it; None to create it."""
+        if self.observer.lacks(*desired.place):
+            # Most likely it is new. One that lacks our label answers the creation with 409.
+            return None
         try:
             return await self.observer.current(
                 desired.resource, desired.namespace, desired.name, client=context.client
@@ -156,26 +164,18 @@ class Applier:
         return await self._send(desired, known, context, force=True)
 
     async def _create(self, desired: Desired, context: RunContext) -> JsonObject:
-        """Create an object that is not there.
+        """Create an object; 409 if there is one of its name.
 
-        One that is cluster-scoped must not be there: two Instances that create it at the same
-        moment would not see each other, and only one of them would be written on it.
+        It must not be there: what somebody else made meanwhile would get our owner reference, and
+        of two Instances that create a cluster-scoped object only one would be written on it.
         """
         if desired.place in context.seen:
             await self._check_instance(context)
-        if desired.resource.namespaced:
-            applied = await self._send(desired, None, context, force=False)
-            if _holds_data(desired) and existed_before(written_by(applied)):
-                # Somebody made it since we looked for it, so that our owner reference has to go.
-                return await self._adopt(desired, applied, context)
-            return applied
-        # A plain creation would drop what the kind does not have without a word.
-        await self._send(desired, None, context, force=False, dry_run=True)
         target = await self.ownership.shared(desired, None, context.instance)
-        check_current(context)
-        return await context.client.create(
-            desired.resource, target, field_manager=names.FIELD_MANAGER
-        )
+        # An apply and no POST: `managedFields` has it as what it is, and fields that the kind does
+        # not have are told, not dropped.
+        target = _with_metadata(target, resourceVersion=_NOTHING_STORED)
+        return await self._apply_now(desired, target, context, force=False)
 
     async def _check_instance(self, context: RunContext) -> None:
         """Read the Instance before something is created again that was there in this run.
@@ -207,18 +207,29 @@ class Applier:
     async def _send(
         self,
         desired: Desired,
-        known: JsonObject | None,
+        known: JsonObject,
         context: RunContext,
         *,
         force: bool,
         dry_run: bool = False,
     ) -> JsonObject:
+        """Apply an object to exactly the one that was seen."""
         target = await self.ownership.shared(desired, known, context.instance)
-        if known is not None:
-            seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
-            if not desired.resource.namespaced:
-                _check_room(desired, known, target)
-            target = {**target, "metadata": {**target["metadata"], **seen}}
+        if not desired.resource.namespaced:
+            _check_room(desired, known, target)
+        seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
+        target = _with_metadata(target, **seen)
+        return await self._apply_now(desired, target, context, force=force, dry_run=dry_run)
+
+    async def _apply_now(
+        self,
+        desired: Desired,
+        target: JsonObject,
+        context: RunContext,
+        *,
+        force: bool,
+        dry_run: bool = False,
+    ) -> JsonObject:
         check_current(context)
         return await context.client.apply(
             desired.resource,
@@ -371,6 +382,10 @@ def _check_room(desired: Desired, known: JsonObject, target: JsonObject) -> None
         "name in some of them"
     )
     raise TransientTaskError("TaskApplyError", text)
+
+
+def _with_metadata(target: JsonObject, **metadata: str) -> JsonObject:
+    return {**target, "metadata": {**target["metadata"], **metadata}}
 
 
 def _holds_data(desired: Desired) -> bool:

@@ -29,7 +29,7 @@ from kudo.health import needs_body
 from kudo.objects.sharing import sharers
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
-from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced, written_by
+from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
 from kudo_reconciler.objects.refusals import told
 from kudo_reconciler.store.own_writes import OwnWrites
 
@@ -243,6 +243,14 @@ class Observer:
         found = informer.get(namespace, name)
         return found is not None and str(by) in _instance_of(found)
 
+    def lacks(self, resource: Resource, namespace: str | None, name: str) -> bool:
+        """Return whether a kind is watched and no such object was seen.
+
+        There may be one without the label that we watch by, or one whose event is still to come.
+        """
+        informer = self._informer(resource)
+        return informer is not None and informer.get(namespace, name) is None
+
     def last_state(self, uid: str) -> JsonObject | None:
         """Return how a Job ended that was deleted lately, if it was watched."""
         return self._gone.get(uid)
@@ -327,9 +335,9 @@ class ObjectWrite:
 
         Args:
             answer: The object as it is now.
-            after: The object whose resourceVersion the write tested; None if it was to create it.
+            after: The object whose resourceVersion the write tested; None if it created one.
         """
-        if self._is_own(answer, after):
+        if self._is_own(after):
             self.observer.own.answered(self.key, answer)
         self.observer.read(self.resource, answer)
 
@@ -347,18 +355,16 @@ class ObjectWrite:
         self.observer.own.deleted(self.key, uid)
         self.observer.gone(self.resource, obj)
 
-    def _is_own(self, answer: JsonObject, after: JsonObject | None) -> bool:
+    def _is_own(self, after: JsonObject | None) -> bool:
         """Return whether the answer brings nothing but what was written.
 
         A write that tested a resourceVersion changed exactly that state; had the cache an older
         one, then the answer brings what came between, and the events of that are old from now on.
-        A write that was to create the object tested nothing: it may have met what somebody else had
-        just made, or was deleting.
+        A write that created the object brings nothing else, unless the cache had another one.
         """
-        if after is not None:
-            return self.before is not None and _version(self.before) == _version(after)
-        alone = all(writer.manager == names.FIELD_MANAGER for writer in written_by(answer))
-        return self.before is None and alone and not answer["metadata"].get("deletionTimestamp")
+        if after is None:
+            return self.before is None
+        return self.before is not None and _version(self.before) == _version(after)
 
 
 def _version(obj: JsonObject) -> tuple[str | None, str | None]:
