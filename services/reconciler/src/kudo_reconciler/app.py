@@ -247,11 +247,17 @@ class App:
             rng=self._environment.rng,
         )
         self._events = events
+        freshness, rng = self._instances.freshness, self._environment.rng
+        freshness.forget_term()
         try:
             async with asyncio.TaskGroup() as term:
+                beginning = term.create_task(
+                    freshness.begin_term(self._client, rng), name="beginning of the term"
+                )
                 term.create_task(events.run(), name="events")
                 repeating = term.create_task(events.repeat(instances), name="repeated events")
                 await self._controller(observer, events).run()
+                beginning.cancel()
                 repeating.cancel()
                 events.close()
         finally:

@@ -205,9 +205,9 @@ class Life:
 
     def start(self) -> None:
         """Start the processes of the reconciler."""
-        self._start_replica(leading=True)
+        self.start_replica(leading=True)
         if self.standby:
-            self._start_replica(leading=False)
+            self.start_replica(leading=False)
 
     async def end(self) -> None:
         """End them."""
@@ -234,7 +234,8 @@ class Life:
 
     # Replicas
 
-    def _start_replica(self, *, leading: bool) -> None:
+    def start_replica(self, *, leading: bool) -> Replica:
+        """Start a process of the reconciler; return it."""
         client, transport = self.cluster.client(
             user=RECONCILER, network=self.network, finish_writes=True
         )
@@ -242,6 +243,7 @@ class Life:
         self.replicas.append(replica)
         if leading:
             replica.candidate.begin()
+        return replica
 
     @property
     def _leader(self) -> Replica | None:
@@ -277,7 +279,7 @@ class Life:
         self.replicas.remove(replica)
         replica.candidate.end()
         await replica.process.kill()
-        self._start_replica(leading=False)
+        self.start_replica(leading=False)
         await self._succeed(LONGEST * 2)
 
     async def _succeed(self, seconds: float) -> None:

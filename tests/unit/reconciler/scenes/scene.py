@@ -10,6 +10,7 @@ from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.support import build
+from tests.support.apiserver import status
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Revision, StorageName
@@ -87,6 +88,18 @@ class Shaped(RandomNetwork):
             for one in self.seen
             if one.method == method and plural in one.path.split("/") and "watch" not in one.query
         ]
+
+
+@dataclass
+class Refusing(Shaped):
+    """Has the API server refuse some requests."""
+
+    refused: Callable[[Request], bool] = lambda _: False
+
+    def fate(self, request: Request) -> Fate:
+        if self.refused(request):
+            return Fate(refused=status.internal_error("not now"))
+        return super().fate(request)
 
 
 @dataclass

@@ -1,34 +1,19 @@
 """What a run has created is not created again for an Instance that is gone."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
 from kubeio.types import JsonObject
-from tests.support.apiserver import status
 from tests.support.apiserver.controllers.workloads import Outcome
-from tests.support.apiserver.network.faults import Fate
-from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Revision, StorageName
-from tests.unit.reconciler.scenes.scene import Scene, Shaped, of_kind, play, version
+from tests.unit.reconciler.scenes.scene import Refusing, Scene, of_kind, play, version
 
 JOB = '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "o"}, "spec": {}}'
 DEPLOYMENT = (
     '{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "o"}, "spec": '
     '{"selector": {}, "template": {"metadata": {}, "spec": {"containers": []}}}}'
 )
-
-
-class Refusing(Shaped):
-    """Has the API server refuse some requests."""
-
-    refused: Callable[[Request], bool] = staticmethod(lambda _: False)
-
-    def fate(self, request: Request) -> Fate:
-        if self.refused(request):
-            return Fate(refused=status.internal_error("not now"))
-        return super().fate(request)
 
 
 def made(scene: Scene) -> list[JsonObject]:

@@ -123,13 +123,13 @@ class Scheduled:
     async def _start_or_resume(
         self, key: Key, instance: Instance
     ) -> tuple[Instance, OperatorVersion] | Result:
-        """Begin to work on a run: read everything live and decide the rules again.
+        """Begin to work on a run: with nothing that is older than it, decide the rules again.
 
         Returns:
             The Instance and the version in force; the end of the reconcile if it may not begin yet.
         """
         context = self.context
-        live = await context.instances.live(key)
+        live = await context.instances.of_this_term(key)
         if (
             live is None
             or live.metadata.uid != instance.metadata.uid
@@ -137,7 +137,10 @@ class Scheduled:
             or active_run(live) is None
         ):
             raise Outdated
-        version = await context.versions.live(live.operator_version_key)
+        # Who edits an OperatorVersion and then schedules a run gets what was edited, also where
+        # its event is late.
+        scheduled_by = context.instances.freshness.seen(key)
+        version = await context.versions.as_of(live.operator_version_key, scheduled_by)
         if version is None:
             raise Outdated
         problems = await self._problems_of(live, version)

@@ -10,7 +10,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kubeio import jsonpatch
 from kubeio.cache.informer import Informer
@@ -22,6 +22,7 @@ from kudo.api import Instance, InstanceStatus, JsonObject, new_run
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.resources import INSTANCES
+from kudo_reconciler.store.freshness import Freshness
 from kudo_reconciler.store.own_writes import OwnWrites
 
 
@@ -31,20 +32,37 @@ class InstanceStore:
 
     Attributes:
         own: Tells the own writes from the changes that have to be worked on.
+        freshness: Says what the cache may be trusted for.
     """
 
     client: Client
     informer: Informer
     own: OwnWrites[Key]
+    freshness: Freshness = field(default_factory=Freshness)
 
     def changed(self, delta: Delta) -> None:
         """Take a change that the cache tells of; it is news unless we made it."""
         metadata = delta.object["metadata"]
-        self.own.changed(Key(metadata["namespace"], metadata["name"]), delta)
+        key = Key(metadata["namespace"], metadata["name"])
+        self.freshness.changed(key, delta)
+        self.own.changed(key, delta)
 
     def cached(self, key: Key) -> Instance | None:
         raw = self.informer.get(key.namespace, key.name)
         return None if raw is None else Instance.from_wire(raw)
+
+    async def of_this_term(self, key: Key) -> Instance | None:
+        """Return the Instance with all that former leaders have written.
+
+        From the cache if that state was stored in this term of leadership; else it is read live.
+
+        Raises:
+            KubeError: it could not be read.
+        """
+        raw = self.informer.get(key.namespace, key.name)
+        if raw is None or not self.freshness.is_of_this_term(raw):
+            return await self.live(key)
+        return Instance.from_wire(raw)
 
     async def live(self, key: Key) -> Instance | None:
         """Read the Instance from the API server and bring the cache up to it."""

@@ -3,6 +3,7 @@
 One that is too large to be parsed (`kudo.bounds`) is known by name alone.
 """
 
+import math
 from dataclasses import dataclass, field
 
 from kubeio.cache.informer import Informer
@@ -10,6 +11,7 @@ from kubeio.client import Client
 from kubeio.errors import NotFound
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
+from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.resources import OPERATOR_VERSIONS
 
 VersionKey = tuple[str, str]
@@ -26,6 +28,7 @@ class VersionStore:
     client: Client
     informer: Informer
     _parsed: dict[VersionKey, OperatorVersion] = field(default_factory=dict)
+    _read: dict[VersionKey, float] = field(default_factory=dict)
 
     async def get(self, key: VersionKey) -> OperatorVersion | None:
         """Return the OperatorVersion; one that is not cached is asked for.
@@ -37,6 +40,25 @@ class VersionStore:
         raw = self.informer.get(*key)
         return await self.live(key) if raw is None else self._parse(key, raw)
 
+    async def as_of(self, key: VersionKey, moment: float) -> OperatorVersion | None:
+        """Return the OperatorVersion as it was at a moment, or later; None if there is none.
+
+        It is read live, unless that was done after the moment: runs that were scheduled together
+        share one read.
+
+        Args:
+            key: The OperatorVersion.
+            moment: Seconds of the event loop's clock.
+
+        Raises:
+            KubeError: the API server could not be asked.
+            VersionTooLarge: there is one, and it is not read.
+        """
+        # The clock may stand still between the moment and a request that was sent before it.
+        if self._read.get(key, -math.inf) > moment:
+            return await self.get(key)
+        return await self.live(key)
+
     async def live(self, key: VersionKey) -> OperatorVersion | None:
         """Read the OperatorVersion from the API server; None if there is none.
 
@@ -47,17 +69,21 @@ class VersionStore:
         namespace, name = key
         if not name:
             return None
+        began = loop_seconds()
         try:
             raw = await self.client.get(OPERATOR_VERSIONS, name, namespace=namespace)
         except NotFound:
-            self._parsed.pop(key, None)
+            self.forget(key)
             return None
         self.informer.observe(raw)
+        # After `observe`, which has what is known forgotten if this is news.
+        self._read[key] = began
         return self._parse(key, raw)
 
     def forget(self, key: VersionKey) -> None:
         """Forget an OperatorVersion that changed or is gone."""
         self._parsed.pop(key, None)
+        self._read.pop(key, None)
 
     def _parse(self, key: VersionKey, raw: JsonObject) -> OperatorVersion:
         parsed = self._parsed.get(key)
