@@ -31,6 +31,7 @@ _LINE_START: Final = re.compile(r"(?:\A|(?<=[\n\u2028\u2029]))(?=[^\n\u2028\u202
 _CONTINUATION: Final = re.compile(r"(?<=[\u2028\u2029])(?=[^\u2028\u2029])")
 _NOT_PLAIN: Final = re.compile(r"[#,\[\]{}&*!|>'\"%@`]|---|\.\.\.|[-?:](?: |\Z)")
 _NOT_PLAIN_INSIDE: Final = re.compile(r"(?!\A):(?: |\Z)| #")
+_WORD: Final = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _NAMED_ESCAPES: Final = {
     "\0": "0",
     "\a": "a",
@@ -156,6 +157,8 @@ def _key(key: object) -> str:
 
 
 def _is_simple_key(key: str) -> bool:
+    if _WORD.fullmatch(key):
+        return len(key) <= _LONGEST_SIMPLE_KEY
     if _ANY_BREAK.search(key):
         return False
     binary = _binary(key)
@@ -199,6 +202,9 @@ def _integer(value: int) -> str:
 
 
 def _string(text: str, column: int) -> str:
+    # Most texts are of these, and are written as they are; the rest takes ten times as long.
+    if _WORD.fullmatch(text) and is_plain_string(text):
+        return text
     binary = _binary(text)
     if binary is not None:
         return "!!binary " + (_literal(binary, column) if "\n" in binary else binary)

@@ -6,10 +6,15 @@ always needs (which saves a discovery request). Invariant: a path never holds an
 another object than the one it names.
 """
 
+import re
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import quote
 
 from kubeio.types import JsonObject
+
+_SAFE: Final = "-._~:"
+_UNRESERVED: Final = re.compile(r"[-._~:0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +98,5 @@ def name_of(obj: JsonObject) -> str:
 def _segment(text: str) -> str:
     if not text or text in (".", ".."):
         raise ValueError(f"{text!r} cannot be part of an API path")
-    return quote(text, safe="-._~:")
+    # `quote` takes ten times as long, and nearly every name is of these.
+    return text if _UNRESERVED.fullmatch(text) else quote(text, safe=_SAFE)

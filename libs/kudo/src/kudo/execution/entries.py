@@ -128,6 +128,9 @@ def ensure_entries(
 
 def adapt(name: str, plan: Plan, entry: PlanStatus | None) -> PlanStatus:
     """Return the entry with the phases and steps of the plan, in its order."""
+    if entry is not None and _is_of(plan, entry):
+        # Nearly always, and each reconcile asks for every plan.
+        return entry
     fresh = never_run(name, plan)
     if entry is None:
         return fresh
@@ -137,6 +140,19 @@ def adapt(name: str, plan: Plan, entry: PlanStatus | None) -> PlanStatus:
         for key, phase in _by_occurrence(fresh.phases or ()).items()
     )
     return entry if phases == entry.phases else entry.model_copy(update={"phases": phases})
+
+
+def _is_of(plan: Plan, entry: PlanStatus) -> bool:
+    """Return whether an entry has the phases and steps of a plan, in its order."""
+    phases, known = phases_of(plan), entry.phases
+    if known is None or len(phases) != len(known):
+        return False
+    return all(
+        phase.name == status.name
+        and status.steps is not None
+        and [step.name for step in phase.steps] == [step.name for step in status.steps]
+        for phase, status in zip(phases, known, strict=True)
+    )
 
 
 def _adapt_phase(fresh: PhaseStatus, known: PhaseStatus | None) -> PhaseStatus:

@@ -4,6 +4,7 @@ The values that labels can take stand in `labels`; docs/metrics.md lists the ser
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.gc_collector import GCCollector
@@ -157,6 +158,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        # Looking up children of a metric costs more than counting, and there are some ten of them.
+        self._requests_of = cache(self._requests.labels)
+        self._request_seconds_of = cache(self._request_seconds.labels)
 
     def add_instances(self, instances: Callable[[], list[JsonObject]]) -> None:
         """Count Instances from now on; `instances` is called in the thread of the scrape."""
@@ -195,8 +199,9 @@ class Metrics:
     def request_seen(self, request: RequestSeen) -> None:
         """Count a request; made for `Client.on_request`."""
         verb = verb_label(request.verb)
-        self._requests.labels(verb, code_label(request.status), _outcome(request)).inc()
-        self._request_seconds.labels(verb).observe(request.seconds)
+        # Labels are of few values, so what is cached is bounded.
+        self._requests_of(verb, code_label(request.status), _outcome(request)).inc()
+        self._request_seconds_of(verb).observe(request.seconds)
 
     def leading(self, leading: bool) -> None:
         """Note that a term of leadership begins or ends."""
