@@ -21,7 +21,7 @@ from kudo.api import (
     PlanStatus,
 )
 from kudo.children import dependencies_of
-from kudo.execution import Intent, check_plan, fail, finished_tasks, status_of
+from kudo.execution import Intent, adapt, check_plan, fail, finished_tasks, status_of
 from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
@@ -158,8 +158,7 @@ class Scheduled:
         self._announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         if memory is None:
-            status = begun(live, version, context.now())
-            memory = self._memories[key] = self._memory(live, version, status)
+            memory = self._memories[key] = self._memory(live, version)
         # What was done under this uid is not forgotten over a first status that conflicted.
         return live, memory.version
 
@@ -259,16 +258,14 @@ class Scheduled:
             log.info("run continued", extra={"plan": name, "uid": uid})
         self.context.events.started(instance, name, uid)
 
-    def _memory(
-        self, instance: Instance, version: OperatorVersion, status: InstanceStatus
-    ) -> RunMemory:
+    def _memory(self, instance: Instance, version: OperatorVersion) -> RunMemory:
         """Return what is known to be done under the uid of the run."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         recheck_at = loop_seconds() + self.recheck
         memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at, instance.spec)
-        plan = version.plans.get(name)
-        if plan is not None:
-            memory.finished.update(finished_tasks(plan, (status.plan_status or {})[name]))
+        plan, entry = version.plans.get(name), instance.plan_status.get(name)
+        if plan is not None and entry is not None and entry.uid == uid:
+            memory.finished.update(finished_tasks(plan, adapt(name, plan, entry)))
         return memory
 
     # The middle
@@ -380,7 +377,7 @@ class Scheduled:
                 return Result("waiting", requeue_after=self.context.events.times.hold)
             self._announce(key, instance)
             # Whatever replaces it before its end is on record has to end what was announced.
-            self._memories[key] = self._memory(instance, version, status)
+            self._memories[key] = self._memory(instance, version)
         by = instance.scheduled.cancelled_by or "request"
         return await self._fail(instance, version, status, "PlanCancelled", f"cancelled by {by}")
 
