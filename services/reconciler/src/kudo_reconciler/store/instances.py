@@ -18,12 +18,14 @@ from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
+from kubeio.types import resource_version
 from kudo.api import Instance, InstanceStatus, JsonObject, new_run
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.freshness import Freshness
 from kudo_reconciler.store.own_writes import OwnWrites
+from kudo_reconciler.store.parsed import ParsedInstances
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +41,20 @@ class InstanceStore:
     informer: Informer
     own: OwnWrites[Key]
     freshness: Freshness = field(default_factory=Freshness)
+    _parsed: ParsedInstances = field(default_factory=ParsedInstances)
 
     def changed(self, delta: Delta) -> None:
         """Take a change that the cache tells of; it is news unless we made it."""
         metadata = delta.object["metadata"]
         key = Key(metadata["namespace"], metadata["name"])
         self.freshness.changed(key, delta)
+        if delta.kind == "deleted":
+            self._parsed.forget(key)
         self.own.changed(key, delta)
 
     def cached(self, key: Key) -> Instance | None:
         raw = self.informer.get(key.namespace, key.name)
-        return None if raw is None else Instance.from_wire(raw)
+        return None if raw is None else self._parsed.of(key, raw)
 
     async def of_this_term(self, key: Key) -> Instance | None:
         """Return the Instance with all that former leaders have written.
@@ -62,7 +67,7 @@ class InstanceStore:
         raw = self.informer.get(key.namespace, key.name)
         if raw is None or not self.freshness.is_of_this_term(raw):
             return await self.live(key)
-        return Instance.from_wire(raw)
+        return self._parsed.of(key, raw)
 
     async def live(self, key: Key) -> Instance | None:
         """Read the Instance from the API server and bring the cache up to it."""
@@ -211,9 +216,13 @@ class InstanceStore:
 
     def _observed(self, raw: JsonObject, *, own: bool) -> Instance:
         instance = Instance.from_wire(raw)
+        key = key_of(instance)
         if own:
-            self.own.answered(key_of(instance), raw)
+            self.own.answered(key, raw)
         self.informer.observe(raw)
+        cached = self.informer.get(*key)
+        if cached is not None and resource_version(cached) == resource_version(raw):
+            self._parsed.put(key, cached, instance)
         return instance
 
 
