@@ -1,9 +1,9 @@
-"""How many parts the objects of KUDO may have, and how long their texts may be.
+"""Bounds on the number of items in KUDO objects and on the length of their texts.
 
-The schemas of the CRDs have these bounds, so the API server refuses what exceeds one. It still has
-what was stored before (ratcheting: fields that do not change are not judged anew), and no schema
-counts the parts of all lists together: `too_large` says what services do not read. Packages of the
-community have some hundred parameters and some dozen templates and tasks at most.
+The schemas of the CRDs have these bounds, so the API server rejects what exceeds one. Objects that
+were stored before may exceed them (ratcheting: fields that do not change are not validated again),
+and no schema counts the items of all lists together: `too_large` finds versions that services do
+not read. Packages of the community have some hundred parameters and some dozen templates and tasks.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ ENTRIES_IN_ALL: Final = 20_000
 """Enum values, resources, pipe files, phases, and tasks of steps of an OperatorVersion."""
 
 TOO_LARGE: Final = "tooLarge"
-"""Where caches keep what `too_large` says of an OperatorVersion, in the place of its spec."""
+"""Key under which caches keep the result of `too_large` instead of the spec."""
 
 _Spec = Mapping[str, object]
 
@@ -64,7 +64,7 @@ def _exceeded(spec: _Spec) -> Iterator[tuple[str, int, int]]:
     for field, most in own.items():
         if (count := _length(spec.get(field))) > most:
             yield field, count, most
-    # From here on each list that is walked through is short, but for those of plans.
+    # From here on every list is short, except those of plans.
     entries = 0
     for field, count in _below(spec):
         entries += count

@@ -1,4 +1,4 @@
-"""Which Instance: its name, and the uid that tells it from a later one of the same name."""
+"""Identity of an Instance: namespace, name, and the uid that a later one does not share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # the models cost the command line a third of its time
 
 @dataclass(frozen=True, slots=True, order=True)
 class InstanceIdentity:
-    """One Instance, which may be gone."""
+    """One Instance, which may no longer exist."""
 
     namespace: str
     name: str

@@ -1,4 +1,4 @@
-"""The vocabulary of errors: a `Problem` says what is wrong, where, and by which reason.
+"""Problems: what is wrong, in which field, with a CamelCase reason.
 
 A reason is one CamelCase word. It is the same in admission denials, conditions, events, metrics
 and the output of the command line, because users search for it.
@@ -24,7 +24,7 @@ class Problem:
     """One thing that is wrong.
 
     Attributes:
-        reason: CamelCase word of the vocabulary.
+        reason: One CamelCase word, see above.
         message: One sentence for people: what was attempted and what they can do.
         field: JSON path of the field at fault (`spec.parameters[NAME]`), or file and line of a
             package (`templates/a.yaml:3`); empty where the whole object is at fault.

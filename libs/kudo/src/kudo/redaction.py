@@ -1,8 +1,8 @@
-"""Keeps the contents of Secrets out of what is said about refused requests.
+"""Redacts the contents of Secrets from errors about rejected requests.
 
-The API server quotes values where it refuses an object: ".data.pin: expected string, got
-&value.valueUnstructured{Value:4711}". Webhooks and policies may quote anything. So an answer about
-a Secret is never passed on: it is told anew from names of fields and from phrases of this module.
+The API server quotes values when it rejects an object: ".data.pin: expected string, got
+&value.valueUnstructured{Value:4711}". Webhooks and policies may quote anything. So an error about
+a Secret is never passed on: it is rebuilt from field names and known phrases of this module.
 
 Invariant: of an answer about a Secret come through names of fields, of other objects (namespace,
 quota, webhook, field manager) and of users, and numbers that are limits; nothing else. Phrases are
@@ -124,7 +124,7 @@ def is_secret(obj: JsonObject) -> bool:
 
 
 def redacted(words: Words, about: JsonObject) -> Words:
-    """Return what may be said of a refused request.
+    """Return the redacted error of a rejected request.
 
     Args:
         words: What the API server says.

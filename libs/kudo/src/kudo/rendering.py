@@ -1,10 +1,10 @@
-"""From the templates of a task to Kubernetes objects.
+"""Renders the templates of a task to Kubernetes objects.
 
     render -> split into documents -> read as YAML -> unwrap Lists
 
 Objects come in the order of the task's `resources` and of the documents in each template.
 
-All of it is the data of tenants, so every step counts what it does against an `Engine`: `full` has
+Tenants control all of the input, so every step is charged to the limits of an `Engine`: `full` has
 the limits that templates must keep, `inline` those that an event loop can afford. A failure by a
 limit has its name in `FatalTaskError.limit`.
 """
@@ -264,7 +264,7 @@ def _unwrapped(template: str, number: int, document: object) -> Iterator[JsonObj
 
 
 def _shape_problem(document: JsonObject) -> str | None:
-    """Return what keeps a mapping from being an object that can be applied."""
+    """Return why a mapping cannot be applied as an object."""
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field), str) or not document[field]:
             return f"Object '{field}' is missing"

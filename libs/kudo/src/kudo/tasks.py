@@ -1,4 +1,4 @@
-"""What a task run can end with, and the words for it.
+"""Results and errors of tasks, with the messages of KUDO 0.19.
 
 A task is done, waits, or fails: `FatalTaskError` ends the plan, `TransientTaskError` is tried
 again with backoff. There is no third kind of failure.

@@ -1,4 +1,4 @@
-"""What is answered to a review: a decision, or why there is none."""
+"""Answers to AdmissionReviews: a decision, or the error that prevented one."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +17,7 @@ class Answer:
 
     Attributes:
         problems: Why it is denied, the deciding problem first; empty if it is allowed.
-        warnings: What the client is told although it is allowed.
+        warnings: Shown to the client although the request is allowed.
         patch: JSON Patch as JSON; empty if nothing is to change.
         code: HTTP status of the denial.
     """
@@ -42,7 +42,7 @@ class Answer:
 
     @property
     def outcome(self) -> Outcome:
-        """How it counts: `error` is a fault of ours, `limited` one of the size of the request."""
+        """Label of the metric: `error` is our fault, `limited` means the request is too large."""
         if self.allowed:
             return "allowed"
         if self.limit:
@@ -54,7 +54,7 @@ ALLOWED = Answer()
 
 
 def decided(decision: Decision) -> Answer:
-    """Return the answer that tells a decision."""
+    """Return the answer for a decision."""
     if decision.problems:
         return Answer(decision.problems, code=413 if decision.problems[0].limit else 403)
     patch = orjson.dumps(decision.patch) if decision.patch else b""

@@ -1,4 +1,4 @@
-"""What a request asks for, against what is in force: the input of all admission rules."""
+"""The input of all admission rules: what a request changes, compared with what is in force."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Change:
         new: The submitted Instance.
         old_version: The OperatorVersion of `old`; None if it no longer exists.
         version: The OperatorVersion of `new`.
-        check: Reads values of parameters.
+        check: Checks values of parameters.
     """
 
     old: Instance
@@ -59,7 +59,7 @@ class Change:
 
     @computed
     def left(self) -> Before | None:
-        """What an upgrade leaves; None if there is no upgrade, or nothing that has to stay."""
+        """The version that an upgrade replaces; None if there is none, or nothing must be kept."""
         return left_by(self.old, self.old_version) if self.upgrade else None
 
     @computed
@@ -89,7 +89,7 @@ class Change:
         if not self.upgrade or name in self.removed:
             return False
         if self.left is not None and self.left.version is None:
-            # What had a value was declared.
+            # A parameter with a value was declared.
             return name not in self.old.parameters
         return name not in self.declared_before
 
@@ -128,7 +128,7 @@ class Change:
 
     @computed
     def direct(self) -> str | None:
-        """The plan that the request names itself, beside the one that runs."""
+        """The plan that the request itself names, other than the one that runs."""
         name = self.requested.plan_name or None
         if name is None:
             return None
@@ -151,7 +151,7 @@ class Change:
 
     @computed
     def carries_own_trigger(self) -> bool:
-        """Whether the request holds just what mutation writes for its change.
+        """Whether the request already holds exactly what mutation writes for its change.
 
         Then it has been through mutation before, and nobody asked for a second plan.
         """
@@ -182,7 +182,7 @@ class Change:
     def undoes_violation(self, name: str) -> bool:
         """Whether the new value of the parameter is the one in force.
 
-        Such a change leads back to what runs and is always admitted.
+        Such a change restores what runs and is always admitted.
         """
         last = in_force(self.old)
         if last is None:

@@ -1,7 +1,7 @@
-"""A property that is computed at its first use.
+"""Cached properties without locks.
 
-`functools.cached_property` takes a lock until Python 3.12; with a dozen of them to a request, the
-locks cost as much as the rules.
+`functools.cached_property` takes a lock until Python 3.12; with a dozen of them for each
+request, the locks cost as much as the rules.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _Value = TypeVar("_Value")
 
 
 class computed(Generic[_Owner, _Value]):  # noqa: N801 - used as a decorator
-    """Like `functools.cached_property`, for objects that stay in one thread."""
+    """Like `functools.cached_property`, for objects that are used by one thread."""
 
     def __init__(self, compute: Callable[[_Owner], _Value]) -> None:
         self._compute = compute
@@ -26,6 +26,6 @@ class computed(Generic[_Owner, _Value]):  # noqa: N801 - used as a decorator
     def __get__(self, instance: _Owner | None, owner: type[_Owner]) -> Self | _Value:
         if instance is None:
             return self
-        # From now on the attribute of the instance is found first.
+        # The attribute of the instance hides this descriptor from now on.
         value = instance.__dict__[self._name] = self._compute(instance)
         return value

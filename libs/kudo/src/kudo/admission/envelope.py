@@ -1,7 +1,7 @@
-"""AdmissionReview on the wire (admission.k8s.io/v1 and v1beta1), checked by hand and narrowly.
+"""Reads and writes AdmissionReviews (admission.k8s.io/v1 and v1beta1) without models.
 
 Only what a decision needs is read. The answer is in the version of the request. The API server
-shows `status.message` to the user behind "denied the request:", so it holds everything that is
+shows `status.message` to the user behind "denied the request:", so it lists everything that is
 wrong, the deciding problem first.
 """
 
@@ -26,12 +26,12 @@ _OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 
 
 class MalformedReview(Exception):
-    """The body is no AdmissionReview; the text says what is wrong with it."""
+    """The body is not an AdmissionReview; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionReview:
-    """The part of an AdmissionReview that is looked at.
+    """The fields of an AdmissionReview that decisions need.
 
     Attributes:
         api_version: Version to answer in.
@@ -41,7 +41,7 @@ class AdmissionReview:
         object: The submitted object; empty unless an Instance is created or updated.
         old_object: The stored object of an UPDATE.
         dry_run: Whether nothing will be stored.
-        username: Who asks; recorded with a run that they cancel, decides nothing.
+        username: The user of the request; recorded when they cancel a run, decides nothing.
     """
 
     api_version: str
@@ -57,7 +57,7 @@ class AdmissionReview:
 
     @property
     def request(self) -> Request:
-        """What a decision depends on, where there is one to make."""
+        """The part of the request that a decision depends on."""
         return Request(
             operation="CREATE" if self.operation == "CREATE" else "UPDATE",
             namespace=self.namespace,
@@ -69,7 +69,7 @@ class AdmissionReview:
 
     @property
     def needs_review(self) -> bool:
-        """Whether the rules apply; everything else passes."""
+        """Whether the rules apply; any other request is allowed."""
         return self.instance and self.operation in {"CREATE", "UPDATE"}
 
 
@@ -81,7 +81,7 @@ def read_review(body: bytes, parse: Callable[[bytes], Json] = orjson.loads) -> A
         parse: Parses JSON; raises ValueError.
 
     Raises:
-        MalformedReview: it is no AdmissionReview, or one that no API server sends.
+        MalformedReview: it is not an AdmissionReview, or not one that API servers send.
     """
     document = _object(_parsed(body, parse), "the body")
     api_version = document.get("apiVersion")

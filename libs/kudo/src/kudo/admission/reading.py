@@ -1,7 +1,7 @@
-"""Reads submitted and stored Instances as far as decisions look at them.
+"""Reads the parts of submitted and stored Instances that decisions need.
 
-Pydantic makes an error for each item that is wrong, however many there are. So the wrong items of
-a map or a list are counted first, and only the first of them are left for it to describe.
+Pydantic creates an error for each wrong item, however many there are. To bound that, the wrong
+items of a map or a list are counted first, and only the first of them are passed to it.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from kudo.api import Instance, Json, JsonObject
 from kudo.problems import MOST_PROBLEMS, InvalidInput, Problem, first_problems, shown, shown_name
 
 _METADATA = ("name", "deletionTimestamp", "finalizers")
-"""What decisions look at; the namespace is that of the request."""
+"""Metadata that decisions need; the namespace is that of the request."""
 _RUN = ("uid", "status")
 _PATH_PARTS = 10
 
@@ -39,7 +39,7 @@ class InstanceReader:
         """Return a submitted Instance without its status, which never counts.
 
         Raises:
-            InvalidInput: it does not have the shape of an Instance.
+            InvalidInput: it does not match the schema of an Instance.
         """
         return self._read(raw, {})
 
@@ -47,7 +47,7 @@ class InstanceReader:
         """Return a stored Instance with the uids and states of its runs.
 
         Raises:
-            InvalidInput: it does not have the shape of an Instance.
+            InvalidInput: it does not match the schema of an Instance.
         """
         return self._read(raw, self._runs(raw.get("status") or {}))
 
@@ -70,7 +70,7 @@ class InstanceReader:
         return {"name": self._name, **found, "namespace": self._namespace}
 
     def _runs(self, status: Json) -> Json:
-        """Return the part of a stored status that decisions look at."""
+        """Return the part of a stored status that decisions need."""
         if not isinstance(status, dict):
             return status
         last = self._trimmed_in(status.get("lastRun"), "parameters", _is_text)

@@ -1,11 +1,11 @@
-"""Mutating and validating admission of Instances: one rule set, two moments.
+"""Mutating and validating admission of Instances, with the same rules.
 
-* `mutate` judges what was submitted and writes the trigger: the plan that the change runs, with a
-  fresh uid. It is idempotent up to that uid.
-* `validate` judges the final state: it must be one that `mutate` could have produced from the
-  stored one. So the rules hold also where the mutating configuration is missing.
+* `mutate` checks what was submitted and schedules the plan that the change runs, with a new uid.
+  It is idempotent except for that uid.
+* `validate` checks the final state: `mutate` must have been able to produce it from the stored one.
+  So the rules also hold where the mutating configuration is missing.
 
-No rule depends on who asks. Only `old_object` is asked for a status: in a mutating hook the
+No rule depends on the user. Only the status of `old_object` counts: in a mutating webhook the
 submitted status is whatever the client sent.
 """
 
@@ -64,7 +64,7 @@ class Decision:
 
     Attributes:
         problems: What forbids it, the deciding one first; empty if it is allowed.
-        warnings: What the client should be told although it is allowed.
+        warnings: Shown to the client although the request is allowed.
         patch: JSON Patch (RFC 6902) that schedules the plan; empty if nothing is to change.
         plan: The plan that the patch schedules.
     """
@@ -105,7 +105,7 @@ class Review:
         """Read the objects of the request.
 
         Raises:
-            InvalidInput: an object does not have the shape of an Instance.
+            InvalidInput: an object does not match the schema of an Instance.
         """
         reader = InstanceReader(request.namespace, request.name)
         new = reader.submitted(request.object)
@@ -129,13 +129,13 @@ def mutate(
     fresh_uid: Callable[[], str],
     check: Check = read_fully,
 ) -> Decision:
-    """Judge what was submitted and schedule the plan that it needs.
+    """Check what was submitted and schedule the plan that it needs.
 
     Args:
         review: The request.
         versions: The OperatorVersions that it refers to.
-        fresh_uid: Makes the uid of a new run.
-        check: Reads values of parameters.
+        fresh_uid: Returns the uid for a new run.
+        check: Checks values of parameters.
     """
     if review.unchanged:
         return Decision()
@@ -152,7 +152,7 @@ def mutate(
 
 
 def validate(review: Review, versions: Versions, *, check: Check = read_fully) -> Decision:
-    """Judge the state that would be stored; arguments as for `mutate`."""
+    """Check the state that would be stored; arguments as for `mutate`."""
     if review.unchanged:
         return Decision()
     version = versions.get(review.new.operator_version_key)
@@ -209,7 +209,7 @@ def _evaluate_create(review: Review, version: OperatorVersion, check: Check) -> 
 def _with_immutable_defaults(instance: Instance, version: OperatorVersion) -> dict[str, str]:
     """Return the parameters with the defaults of immutable ones.
 
-    Stored with the Instance, they stay what they are when a later version has other defaults.
+    Stored in the Instance, they do not change when a later version has other defaults.
     """
     defaults = {
         p.name: p.default for p in version.parameters if p.immutable and p.default is not None
@@ -291,7 +291,7 @@ def _settled(change: Change) -> JsonObject:
 
 
 def _cancelled(change: Change, username: str) -> JsonObject:
-    """Return the stored run with the wish to end it, and with who wished it first."""
+    """Return the stored run, marked as cancelled by the first user who asked for it."""
     stored = change.old.scheduled
     if stored.status == ExecutionStatus.FATAL_ERROR:
         return stored.to_wire()
@@ -301,7 +301,7 @@ def _cancelled(change: Change, username: str) -> JsonObject:
 
 
 def _uncancelled(scheduled: PlanExecution) -> JsonObject:
-    """Return a new run without the wish to end it: nobody can have had that yet."""
+    """Return a new run that is not cancelled: nobody can have asked for that yet."""
     wire = scheduled.to_wire()
     if scheduled.status != ExecutionStatus.FATAL_ERROR and not scheduled.cancelled_by:
         return wire
@@ -309,7 +309,7 @@ def _uncancelled(scheduled: PlanExecution) -> JsonObject:
 
 
 def _cancelled_as_stored(change: Change) -> JsonObject:
-    """Return what was submitted, with nobody named as its canceller but who is stored."""
+    """Return what was submitted, with `cancelledBy` as it is stored."""
     by = change.old.scheduled.cancelled_by
     wire = change.new.scheduled.to_wire()
     kept = {key: value for key, value in wire.items() if key != "cancelledBy"}
@@ -337,7 +337,7 @@ def _final_state(change: Change) -> tuple[Problem, ...]:
 
 
 def _canceller(change: Change, username: str) -> tuple[Problem, ...]:
-    """A run may only be recorded as cancelled by who cancels it."""
+    """Refuse a `cancelledBy` that names another user than the one of the request."""
     named = change.new.scheduled.cancelled_by or ""
     if named in {"", username, change.old.scheduled.cancelled_by}:
         return ()
@@ -366,7 +366,7 @@ def _triggered(plan: str, scheduled: PlanExecution, used: frozenset[str]) -> tup
 
 
 def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:
-    """Put the attempt in front of the deciding problem."""
+    """Prefix the deciding problem with what the request tried to do."""
     verb = "create an" if review.old is None else "update"
     metadata = review.new.metadata
     key = shown(f"{metadata.namespace}/{metadata.name or NAMELESS}", OBJECT_NAME)

@@ -1,8 +1,8 @@
 """The admission rules: a flat list of small pure functions over one `Change`.
 
 The same rules serve the mutating route, the validating route, the reconciler's own check and the
-command line. Messages begin with what KUDO 0.19 says, since people search for it, and go on with
-what can be done. Codes like D14 are those of the recorded decisions (docs/design/).
+command line. Messages begin with what KUDO 0.19 says, since people search for it, and end
+with what to do. Codes like D14 are those of the recorded decisions (docs/design/).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ def field_of(name: str) -> str:
     return f"spec.parameters[{shown_name(name)}]"
 
 
-# Rules on fields: all of them are judged, so that one answer names everything that is wrong.
+# Rules on fields: all of them are evaluated, so that one answer names everything that is wrong.
 
 
 def requested_plan_exists(change: Change) -> Iterator[Problem]:
@@ -133,7 +133,7 @@ def triggers_are_clear(change: Change) -> Iterator[Problem]:
     yield from change.by_parameters.problems
 
 
-# Rules on plans: the first that speaks decides, since each explains the request as a whole.
+# Rules on plans: the first problem decides, since each one explains the request as a whole.
 
 
 def nothing_changes_while_deleting(change: Change) -> Iterator[Problem]:
@@ -222,7 +222,7 @@ def an_upgrade_has_a_plan(change: Change) -> Iterator[Problem]:
     yield from change.by_upgrade.problems
 
 
-# Rules that judge what was submitted beside what it triggers: only before mutation can they know.
+# Rules that compare what was submitted with what it triggers: only before mutation is that known.
 
 
 def an_upgrade_comes_alone(change: Change) -> Iterator[Problem]:
@@ -282,7 +282,7 @@ PLAN_RULES: tuple[Rule, ...] = (
     an_upgrade_has_a_plan,
 )
 SUBMITTED_ONLY: frozenset[Rule] = frozenset({an_upgrade_comes_alone, an_update_comes_alone})
-"""Rules that cannot be judged once a trigger has been written beside the change."""
+"""Rules that cannot be evaluated once mutation has added a trigger."""
 
 
 def evaluate(change: Change, *, submitted: bool) -> tuple[Problem, ...]:

@@ -1,4 +1,4 @@
-"""OperatorVersions as admission reads them: with an error in few words."""
+"""Parses OperatorVersions for admission, with short errors."""
 
 from pydantic import ValidationError
 
@@ -7,14 +7,14 @@ from kudo.problems import KudoError, shown_name
 
 
 class VersionMalformed(KudoError):
-    """An OperatorVersion of another shape; the text says where."""
+    """An OperatorVersion that does not match its schema; the message says where."""
 
 
 def parse_version(raw: JsonObject) -> OperatorVersion:
     """Parse an OperatorVersion that is within `kudo.bounds`; it takes up to 10 ms then.
 
     Raises:
-        VersionMalformed: it has another shape.
+        VersionMalformed: it does not match the schema.
     """
     try:
         return OperatorVersion.from_wire(raw)

@@ -1,6 +1,6 @@
 """Models of the API group kudo.dev/v1beta1, the source of the CRDs in `crds/`.
 
-The models are imported when one of them is asked for: they take 0.15 s of CPU at the start of a
+The models are imported at the first use of one of them: they take 0.15 s of CPU at the start of a
 process, and the worker processes of the reconciler, which are started often, need none.
 """
 

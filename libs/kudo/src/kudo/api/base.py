@@ -1,4 +1,4 @@
-"""What all API models share: how they are read from and written to the wire.
+"""Base classes of the API models: reading and writing JSON.
 
 Models are read leniently (unknown fields are ignored, as the original does) and written without
 the fields that are unset. Field names are camelCase on the wire, as Kubernetes has them.
@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 from kudo import bounds
 from kudo.api.wire import JsonObject
 
-# Bounds stand in the schemas alone: what the API server has stored is read whatever it is.
+# Only the schemas enforce bounds: an object that is already stored can always be read.
 Name = Annotated[str, Field(json_schema_extra={"maxLength": bounds.NAME})]
 Text = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEXT})]
 ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VALUE})]
@@ -26,7 +26,7 @@ def at_most(items: int) -> dict[str, JsonValue]:
 
 
 def validations(*rules: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the schema extension that has the API server itself judge an object by CEL rules.
+    """Return the schema extension with CEL rules that the API server evaluates.
 
     A rule compares with the stored object (`oldSelf`, optional) and passes whatever does not get
     worse: an object that breaks it and is already there can still be changed and deleted.
@@ -82,7 +82,7 @@ class OwnerReference(ApiModel):
 
 
 class ObjectMeta(ApiModel):
-    """The part of metav1.ObjectMeta that KUDO decides by."""
+    """The fields of metav1.ObjectMeta that KUDO uses."""
 
     name: str = ""
     namespace: str = ""
@@ -102,7 +102,7 @@ class ObjectMeta(ApiModel):
 
 
 class ApiObject(ApiModel):
-    """An object with the usual envelope."""
+    """An object with apiVersion, kind and metadata."""
 
     api_version: str = ""
     kind: str = ""

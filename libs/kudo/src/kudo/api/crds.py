@@ -42,7 +42,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a definition needs besides the schema. Short names are shared by a whole cluster."""
+    """The parts of a definition besides its schema. Short names are shared by a whole cluster."""
 
     model: type[ApiObject]
     plural: str
@@ -189,7 +189,7 @@ def _structural(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> Js
 
 
 def _referenced(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:
-    """Return `schema` over what it refers to; its own words win, descriptions for example."""
+    """Return `schema` over what it refers to; its own keys win, for example descriptions."""
     targets = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
     if "$ref" in schema:
         targets.append(definitions[schema["$ref"].rpartition("/")[2]])

@@ -157,9 +157,9 @@ class Condition(ApiModel):
 
 
 class LastRun(ApiModel):
-    """What the last run was started with, its state, and what is in force.
+    """The configuration that the last run started with, its state, and what is in force.
 
-    Changes are judged against `operatorVersion` and `parameters`, which move only in a run that is
+    Changes are compared with `operatorVersion` and `parameters`, which move only in a run that is
     chosen for their change.
     """
 

@@ -1,4 +1,4 @@
-"""The Operator: what is known of a package apart from its versions."""
+"""The Operator: the properties that all versions of a package share."""
 
 from pydantic import Field
 

@@ -182,7 +182,7 @@ class OperatorVersion(ApiObject):
     def digest(self) -> str:
         """A prefix of the SHA-256 of the spec; metadata does not count.
 
-        The first use takes up to 15 ms, for a spec of 1.5 MiB; who keeps the object pays it once.
+        Computed at the first use, which takes up to 15 ms for a spec of 1.5 MiB, and then cached.
         """
         return fingerprint_of_object(self.spec.to_wire())
 

@@ -1,4 +1,4 @@
-"""The states of runs, for those too who do without models."""
+"""The states of runs; imports no models."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ class ExecutionStatus(StrEnum):
     PENDING = "PENDING"
     IN_PROGRESS = "IN_PROGRESS"
     ERROR = "ERROR"
-    """A transient error: it is tried again."""
+    """A transient error, which is retried."""
     COMPLETE = "COMPLETE"
     FATAL_ERROR = "FATAL_ERROR"
 

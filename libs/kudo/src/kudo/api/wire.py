@@ -1,4 +1,4 @@
-"""JSON as it comes from the wire, for those too who do without models."""
+"""Types of JSON values; imports no models."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""What errors of the API server mean: whether they are final, why, and what to do."""
+"""Errors of the API server: whether they are final, what to do, and what can be repaired."""

@@ -1,7 +1,7 @@
-"""Says what to do about a refusal of the API server, where its own words do not.
+"""Advice on what to do about a rejected write, where the API server does not say it.
 
-The first rule that fits speaks. Rules look for words of the API server, which stay the same over
-its versions; where none fits there is no advice, and the server's text stands alone.
+The first rule that matches wins. Rules match texts of the API server that are stable across its
+versions; if none matches there is no advice, and the server's message is shown alone.
 """
 
 import re
@@ -43,7 +43,7 @@ _UNREACHED: Final = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """A refusal as the rules see it; `causes` are pairs of field and message."""
+    """A rejected write; `causes` are pairs of field and message."""
 
     kind: str
     status: int
@@ -51,16 +51,16 @@ class _Refusal:
     causes: Sequence[tuple[str, str]]
 
     def fields(self, pattern: re.Pattern[str]) -> str:
-        """Return the fields whose cause fits a pattern, as a list of words; empty if none does."""
+        """Return the fields whose cause matches a pattern, as one text; empty if none does."""
         found = dict.fromkeys(field for field, text in self.causes if pattern.search(text))
         return _listed(field for field in found if field and field != "<nil>")
 
 
 def advice(kind: str, status: int, message: str, causes: Sequence[tuple[str, str]]) -> str:
-    """Return what to do about a refused write: empty, or one clause without a final dot.
+    """Return what to do about a rejected write: empty, or one clause without a final period.
 
     Args:
-        kind: Kind of the object that was refused.
+        kind: Kind of the object that was rejected.
         status: HTTP status of the answer.
         message: `message` of the answer.
         causes: `field` and `message` of each of `details.causes`.
@@ -75,7 +75,7 @@ def _immutable(refusal: _Refusal) -> str:
         return ""
     way = _WAYS.get(refusal.kind, _DELETE_OR_RENAME).format(kind=refusal.kind)
     if fields == "spec" and refusal.kind in ("StatefulSet", "Pod"):
-        # The server names what may be changed, never what was.
+        # The server names the fields that may be changed, never those that were.
         return f"the other fields cannot be changed on an existing {refusal.kind}: {way}"
     return f"{fields} cannot be changed on an existing object: {way}"
 

@@ -1,9 +1,9 @@
-"""Which refusals of the API server end a plan, and which are worth another try.
+"""Classifies errors of the API server: fatal for the plan, or retried.
 
-Fatal is what stays refused until somebody changes the template, the object or the cluster. What
-may pass by itself is never fatal: a plan of a database must not die of a blip. Some refusals
-come as HTTP 500 and are told by their text, which is always looked at from its beginning: further
-on it quotes what tenants and webhooks say.
+An error is fatal if the write stays rejected until somebody changes the template, the object or the
+cluster. An error that may go away by itself is never fatal: a transient fault must not end the plan
+of a database. Some rejections are HTTP 500 and are recognized by the beginning of their message
+alone: the rest quotes tenants and webhooks.
 """
 
 import re
@@ -12,9 +12,9 @@ from typing import Final
 
 _FATAL_STATUS: Final = frozenset({400, 405, 413, 415, 422})
 _PASSING_DENIAL: Final = frozenset({408, 409, 429})
-"""With these, or with 5xx, a webhook says that it could not decide."""
+"""Status codes, besides 5xx, with which a webhook says that it could not decide."""
 _PASSING_REASONS: Final = frozenset({"PlanRunning", "MutatingWebhookMissing"})
-"""Denials of our own webhook, and of the policy beside it, that end by themselves."""
+"""Reasons of denials by our webhook and our policies that go away by themselves."""
 
 _DENIED_BY_WEBHOOK: Final = re.compile(r'admission webhook "[^"]*" denied the request')
 _DENIED_BY_POLICY: Final = re.compile(r"\S+ \"[^\"]*\" is forbidden: ValidatingAdmissionPolicy '")
@@ -23,7 +23,7 @@ _PASSING_POLICY: Final = re.compile(
     r"with binding '[^']*' denied request: (PlanRunning|MutatingWebhookMissing):"
 )
 _NO_NAMESPACE: Final = re.compile(r'namespaces ".*" not found')
-"""Any other 404 may come from an API server that does not serve a new kind yet."""
+"""Any other 404 may mean that this API server does not serve a new kind yet."""
 _FATAL_TEXT: Final = re.compile(
     r"failed to create typed patch object"
     r"|failed to convert new object \(.*\) to proper version: unable to convert unstructured "
@@ -35,7 +35,7 @@ _FATAL_TEXT: Final = re.compile(
 
 
 def is_fatal(status: int, reason: str, message: str, causes: Iterable[str]) -> bool:
-    """Return whether a refused write will stay refused.
+    """Return whether a rejected write stays rejected when it is retried.
 
     Args:
         status: HTTP status of the answer.

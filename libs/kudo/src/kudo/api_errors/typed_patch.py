@@ -1,9 +1,9 @@
-"""Mends an object that the API server refused for its schema, where nothing is lost by mending.
+"""Repairs objects that server-side apply rejects for their schema, where that loses nothing.
 
 Server-side apply checks an object against the schema of its kind before anything else, whatever
 `fieldValidation` says, custom resources included. It answers HTTP 500 "failed to create typed
 patch object", the object's name, and one fault, or "errors:" and one fault a line; not always
-all of them, so that applying a mended object may be answered with the next fault.
+all of them, so applying a repaired object may be answered with the next fault.
 
 * A field that the schema lacks is removed: a server that ignores unknown fields drops it, too.
 * Of several items of a list with one key the last wins and stands where the first stood, as in a
@@ -12,8 +12,8 @@ all of them, so that applying a mended object may be answered with the next faul
 Anything else, such as a value of the wrong type, is for the author of the template.
 
 Invariant: names in the text are the author's and may hold dots, brackets or line breaks. So paths
-are not parsed but walked: a fault is understood only if it leads to something that the object
-holds, and if the text holds nothing but such faults.
+are not parsed but followed in the object: a fault counts only if its path exists there, and if the
+message consists of such faults alone.
 """
 
 import json
@@ -38,7 +38,7 @@ _INDEX: Final = re.compile(r"\[(\d{1,9})\]")
 _PAIR: Final = re.compile(r'([^=,\[\]"]*)=("(?:[^"\\]|\\.)*"|[^",\[\]]*)')
 
 _STEPS: Final = 200_000
-"""Fields and items that one call may look at; faults beyond that wait for the next call."""
+"""Fields and items that one call may visit; the next call handles further faults."""
 _LONGEST: Final = 200
 """Characters of a path in a note."""
 
@@ -53,12 +53,12 @@ _UNTOUCHABLE: Final = frozenset(
         for key in ("name", "namespace", "ownerReferences", "labels", "annotations")
     }
 )
-"""Known in every schema: a text that says otherwise does not mean them."""
+"""Fields of every schema: a message that names them as unknown means something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What was mended: the reason of an event, and a text that names the field."""
+    """One repair: the reason of the event, and a text that names the field."""
 
     reason: Reason
     text: str
@@ -66,7 +66,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A mended copy of an object, and a note for each thing that is different now."""
+    """A repaired copy of an object, and a note for each difference."""
 
     target: JsonObject
     notes: tuple[Note, ...]
@@ -86,10 +86,10 @@ class _Fault:
 
 
 def mended(target: JsonObject, message: str) -> Mended | None:
-    """Return the object without what a refusal complains of, or None if that cannot be mended.
+    """Return the object without the faults of an error, or None if they cannot be repaired.
 
-    Each call takes something away, so that mending and applying again comes to an end; a bound is
-    still needed, since the API server may name just one of many unknown fields at a time.
+    Each call removes something, so repairing and applying again terminates; callers still need a
+    bound, since the API server may name just one of many unknown fields at a time.
 
     Args:
         target: The object as it was sent; it stays as it is.
@@ -98,7 +98,7 @@ def mended(target: JsonObject, message: str) -> Mended | None:
     faults = _faults(target, message)
     if not faults or any(fault.path in _UNTOUCHABLE for fault in faults):
         return None
-    # The deepest first: indices further up then still mean what they meant.
+    # The deepest first, so that indices further up stay valid.
     for fault in sorted(faults, key=lambda fault: len(fault.path), reverse=True):
         target = _without(target, fault)
     return Mended(target, tuple(dict.fromkeys(fault.note for fault in faults)))
@@ -135,7 +135,7 @@ def _complaint(kind: Json, message: str) -> str:
 
 
 class _Reader:
-    """Follows the text of faults along an object; `steps` counts what was looked at.
+    """Matches the text of faults against an object; `steps` counts the visited fields.
 
     Args:
         text: The faults, without what comes before and after them.

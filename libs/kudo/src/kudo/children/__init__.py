@@ -1,12 +1,12 @@
-"""Children: the Instances that the KudoOperator tasks of another Instance have.
+"""Children: the Instances that KudoOperator tasks of another Instance apply.
 
-What a task wants (`desired`), whose an existing Instance is (`kinship`), what is to be changed next
-(`updates`), which fields are ours (`fields`), and whether the OperatorVersions that a tree of
-Instances needs are there and without a cycle (`dependencies`).
+The Instance that a task describes (`desired`), who owns an existing Instance (`kinship`), the next
+update of a child (`updates`), the fields that we own (`fields`), and whether the OperatorVersions
+of a tree of Instances exist and have no cycle (`dependencies`).
 
 A child differs from the objects of an Apply task. It is not labelled as an object of its parent,
-which is its owner but not its controller. And it has a life of its own: people change it, its own
-plans run, and the admission rules judge what its parent sends.
+which is its owner but not its controller. Users change it, it runs plans of its own, and the
+admission rules apply to what its parent sends.
 """
 
 from kudo.children.dependencies import check_dependencies, dependencies_of

@@ -34,7 +34,7 @@ def dependencies_of(version: OperatorVersion, plan: str | None = None) -> tuple[
 
 
 def check_dependencies(version: OperatorVersion, plan: str, found: Versions) -> None:
-    """Refuse a plan whose tree of Instances cannot be: before anything of it is sent.
+    """Refuse a plan whose tree of Instances is impossible, before anything is sent.
 
     Args:
         version: The OperatorVersion whose plan runs.

@@ -1,4 +1,4 @@
-"""What a KudoOperator task wants to have, and the Instance that is sent for it."""
+"""The child Instance that a KudoOperator task describes, and its manifest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ VersionKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """The Instance that a task wants to have.
+    """The Instance that a task describes.
 
     Attributes:
         task: Name of the task, for messages.
@@ -38,7 +38,7 @@ class Child:
 def child_of(
     task: Task, parent: Instance, version: OperatorVersion, parameters: Mapping[str, str]
 ) -> Child:
-    """Return the child that a task wants.
+    """Return the child that a task describes.
 
     Its OperatorVersion is that of package, appVersion and operatorVersion as the task has them, in
     the namespace of the parent's OperatorVersion: they were installed together.

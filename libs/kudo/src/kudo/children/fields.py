@@ -1,9 +1,9 @@
-"""Whose fields of a child are whose in `managedFields`.
+"""Field ownership of children, by `managedFields`.
 
-A parameter that the parent no longer sets goes from the child only if the API server knows that
-we applied it. KUDO 0.19 wrote its children by merge patches, as the manager `manager`. Of these
+The API server removes a parameter that the parent no longer sets only if it knows that we applied
+it. KUDO 0.19 wrote its children by merge patches, as the manager `manager`. Of these
 writes the parameters and the OperatorVersion become ours, and nothing else: the run in progress,
-finalizers and what people changed are left to who wrote them.
+finalizers and changes by users keep their owners.
 """
 
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Whose child an existing Instance is, and who its ancestors are."""
+"""The parent and the ancestors of an existing Instance."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -10,7 +10,7 @@ from kudo.tasks import FatalTaskError
 
 
 class Kin(Enum):
-    """What an existing Instance is to the Instance whose task wants it."""
+    """Relation of an existing Instance to the one whose task applies it."""
 
     OURS = "ours"
     ORPHAN = "orphan"
@@ -39,8 +39,8 @@ def kin_of(existing: Instance, parent: Instance) -> Kin:
 def refusal(child: Child, existing: Instance) -> FatalTaskError:
     """Return why an Instance that is not ours is left alone.
 
-    The original patched whatever had the name. Then two owners of the truth overwrite each other,
-    and the Instance stays when the parent goes.
+    KUDO 0.19 patched any Instance of that name. Then two writers overwrite each other, and the
+    Instance stays when the parent is deleted.
     """
     owners = ", ".join(f"{o.kind} {o.name}" for o in existing.metadata.owner_references or ())
     whose = f"belongs to {owners}" if owners else "was not created by this Instance"

@@ -1,7 +1,7 @@
-"""What is to be changed next of a child that exists.
+"""The next update of a child that exists.
 
-Decided from what the cluster says alone, so it is the same after a crash. Each change is one
-request that the admission rules judge, and the next is sent when the child has worked on it:
+Decided from the state of the cluster alone, so it is the same after a crash. Each update is one
+request, to which the admission rules apply; the next is sent when the child has finished its run:
 
     parameters that become immutable -> the version -> everything else
 
@@ -24,7 +24,7 @@ _RUNS = uuid.UUID("5f1ce8fa-6d0c-4f0c-9d0a-3d8f3c1b7a52")
 
 @dataclass(frozen=True, slots=True)
 class ChildUpdate:
-    """What is applied next.
+    """The next update.
 
     Attributes:
         version: The OperatorVersion that the child gets.
@@ -75,7 +75,7 @@ def next_update(
 
 
 def _refuse_dropped(child: Child, known: Collection[str], after: OperatorVersion) -> None:
-    """Refuse before the upgrade what would be denied after it."""
+    """Refuse, before the upgrade, a parameter that would be denied after it."""
     dropped = sorted(n for n in child.parameters if n in known and n not in after.declared)
     if dropped:
         raise FatalTaskError(
@@ -103,7 +103,7 @@ def _becoming_immutable(
 
 
 def differs(existing: Instance, update: ChildUpdate, owned: Collection[str]) -> bool:
-    """Return whether a change makes the spec of a child another one.
+    """Return whether an update changes the spec of a child.
 
     Args:
         existing: The child as it is.
@@ -118,9 +118,9 @@ def differs(existing: Instance, update: ChildUpdate, owned: Collection[str]) -> 
 
 
 def restart(existing: JsonObject, plan: str, execution: str) -> JsonObject:
-    """Return the run that does a failed plan of a child again, once for each run of the parent.
+    """Return a run that retries a failed plan of a child, once for each run of the parent.
 
-    Its uid is made of both, so that sending it twice is the same as sending it once.
+    Its uid is derived from both, so that sending it twice has no further effect.
 
     Args:
         existing: The child.

@@ -1,10 +1,10 @@
-"""The execution of plans: their status entries, and the decision what happens next.
+"""Execution of plans: the status entries, and the decision about the next steps.
 
 * `entries`: the state machine of a status entry.
-* `decision`: what to start, what to end and when to look again.
+* `decision`: which steps to start, which to end, and when to requeue.
 * `messages`: the bound on the messages of a status.
 
-Values in, values out: no clock, no network, no randomness that is not passed in.
+Pure functions: clock, network and randomness are passed in.
 """
 
 from kudo.execution.decision import (

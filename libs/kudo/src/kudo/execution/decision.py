@@ -1,8 +1,8 @@
-"""What happens next in a run: which steps to start, which attempts to end, when to look again.
+"""Decides which steps of a run to start, which attempts to end, and when to requeue.
 
-A step is worked on in *attempts*: each goes through its tasks in order, sends what was not sent and
-looks at what is waited for. Every step has its own attempts and its own backoff, so that a failing
-or slow step delays no other one.
+A step runs in *attempts*: each goes through the tasks in order, sends what was not sent, and checks
+the health of the objects. Every step has its own attempts and its own backoff, so that a failing or
+slow step does not delay others.
 
     start ──> in flight ──> COMPLETE | FATAL_ERROR        never attempted again
                   ├──> ERROR, crash ── backoff ──> start
@@ -27,7 +27,7 @@ _MAX_DOUBLINGS: Final = 16
 
 
 class Intent(Enum):
-    """What is wanted of a run.
+    """What a run is to do.
 
     Attributes:
         RUN: It goes on.
@@ -51,10 +51,10 @@ class Intent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StepState:
-    """What is remembered of the attempts of a step, besides its status.
+    """State of the attempts of a step, besides its status.
 
-    It is kept in memory: after a restart the step is attempted at once, which changes nothing that
-    is as it should be.
+    Kept in memory alone: after a restart the step is attempted at once, which changes no object
+    that is in its desired state.
 
     Attributes:
         in_flight: Whether an attempt is going on.
@@ -76,7 +76,7 @@ class Decision:
     Attributes:
         start: Steps to attempt, in the order of the plan.
         end: Steps whose attempt is to be ended.
-        look_again: Seconds until the next attempt is due; None if none has an appointment.
+        look_again: Seconds until the next attempt is due; None if none is scheduled.
     """
 
     start: tuple[StepRef, ...] = ()
@@ -106,7 +106,7 @@ def decide(
     in_flight = tuple(sorted(ref for ref, state in states.items() if state.in_flight))
     if intent.ends or plan is None or entry is None or status_of(entry).terminal:
         return Decision(end=in_flight)
-    # A step that may not run any more was taken out of the plan, or waits for a new one before it.
+    # A step may no longer run if it was removed from the plan, or a new step precedes it.
     ready = runnable(plan, entry)
     may_run = frozenset(ready)
     end = tuple(ref for ref in in_flight if ref not in may_run)
@@ -130,15 +130,15 @@ def decide(
 def after_attempt(
     state: StepState, status: ExecutionStatus, now: float, *, polled: bool, jitter: float
 ) -> StepState:
-    """Return the state of a step after an attempt that came to its end.
+    """Return the state of a step after an attempt that ended.
 
     Args:
         state: The state before.
-        status: What came of it; ERROR backs off, up to a minute.
+        status: Result of the attempt; ERROR backs off, up to a minute.
         now: Monotonic seconds.
         polled: Whether something that it waits for is not watched: it is looked at after 1 s, then
             after twice as long each time, up to 30 s.
-        jitter: From 0 to 1: the upper half of the backoff is taken by chance.
+        jitter: From 0 to 1; spreads the upper half of the backoff.
     """
     if status is S.ERROR:
         return _backed_off(state, now, jitter)
@@ -149,7 +149,7 @@ def after_attempt(
 
 
 def after_interruption(state: StepState, now: float, *, jitter: float) -> StepState:
-    """Return the state of a step whose attempt ended by a fault of ours: it backs off."""
+    """Return the state of a step whose attempt ended because of an internal error: it backs off."""
     return _backed_off(state, now, jitter)
 
 

@@ -1,12 +1,12 @@
-"""Status entries of plans: which steps may run, and what their outcomes make of a plan.
+"""Status entries of plans: which steps may run, and how their outcomes change the entry.
 
-Values in, values out: every function takes a plan of the OperatorVersion and a status entry, and
+Pure functions: each takes a plan of the OperatorVersion and a status entry, and
 returns a new entry. Statuses are those of KUDO 0.19:
 
     NEVER_RUN -> PENDING -> IN_PROGRESS <-> ERROR -> COMPLETE | FATAL_ERROR
 
 A missing strategy is `serial`. A strategy that is neither `serial` nor `parallel` is an error of
-the plan, never a guess.
+the plan, it is never guessed.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class StepRef:
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What became of a task in one pass, and when the pass over it began (RFC 3339)."""
+    """Outcome of one attempt at a task, and when the attempt began (RFC 3339)."""
 
     name: str
     status: ExecutionStatus
@@ -55,7 +55,7 @@ class TaskOutcome:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What became of a step in one pass: its new status, why, and its tasks."""
+    """Outcome of one attempt at a step: its new status, why, and its tasks."""
 
     status: ExecutionStatus
     message: str | None = None
@@ -220,7 +220,7 @@ def step_of(plan: Plan, ref: StepRef) -> Step:
 
 
 def record(entry: PlanStatus, outcomes: Mapping[StepRef, StepOutcome], now: str) -> PlanStatus:
-    """Return the entry after a pass: steps as they came out, phases and plan as that makes them.
+    """Return the entry with the outcomes of steps, and what follows for phases and plan.
 
     The timestamp moves only if something else did. A run that has ended stays as it is.
     """
@@ -295,7 +295,7 @@ def _record_task(known: TaskStatus | None, outcome: TaskOutcome, now: str) -> Ta
 
 
 def _shortened(message: str | None) -> str | None:
-    """Keep a status small, whatever a server or a template has to say."""
+    """Shorten a message, since servers and templates may produce long ones."""
     if message is None or len(message) <= _MAX_MESSAGE:
         return message
     return message[: _MAX_MESSAGE - 4] + " ..."

@@ -1,7 +1,7 @@
-"""The bound on the messages of a status.
+"""Bounds the messages of a status in all.
 
 Each message has its own bound (`entries`). Hundreds of failing steps, in dozens of plans, would
-still make an Instance that etcd does not take, and every write of it slow.
+still make an Instance too large for etcd, and every write of it slow.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ def bounded(entries: Mapping[str, PlanStatus]) -> Mapping[str, PlanStatus]:
     """Return the entries with messages of `MAX_MESSAGES` characters at most in all.
 
     Fatal messages keep their length before others, and those of the plan that changed last before
-    those of others. What has no room is cut to its beginning; beyond the bound nothing is left.
+    those of others. A message without room is cut to its beginning, or removed.
     """
     if sum(len(text) for _, text, _ in _messages(entries)) <= MAX_MESSAGES:
         return entries

@@ -1,13 +1,13 @@
 """Whether an object is healthy: what lets a step end, and what makes an Instance ready.
 
-The rules are those of kstatus, with exact ones for the built-in workloads, and never a guess: an
-object is judged by what it says in its metadata, spec and status, and by nothing else.
+The rules are those of kstatus, with exact ones for the built-in workloads. Health depends on the
+metadata, spec and status of the object, and on nothing else.
 
 * HEALTHY lets a plan go on.
-* WAITING may still come right by itself. What Kubernetes goes on trying is waited for, however
-  long it takes: a plan that ended would leave a half-changed system behind, and somebody who does
-  not want to wait can cancel it.
-* FAILED will not come right until somebody changes something: a Job or Pod that has ended without
+* WAITING may still become healthy by itself. What Kubernetes retries is waited for, however long it
+  takes: a plan that ended would leave a half-changed system behind, and a user who does not want to
+  wait can cancel it.
+* FAILED stays so until somebody changes something: a Job or Pod that has ended without
   success, a claim whose volume is lost, a definition whose names are taken, a child Instance whose
   run failed, a custom resource that says that it is Stalled.
 """

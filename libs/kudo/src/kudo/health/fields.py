@@ -21,18 +21,18 @@ _WORDS: Final = (
     *("MinimumReplicasAvailable", "NewReplicaSetAvailable", "PodCompleted", "Unschedulable"),
 )
 _SHARED: Final = {word: word for word in _WORDS}
-"""What thousands of objects say, once in memory. What tenants choose is not added to it."""
+"""Texts that thousands of objects share; texts that tenants choose are not added."""
 
 
 def scalar(value: Json) -> Json:
-    """Keep what is no object and no list, of a text as much as rules read."""
+    """Keep a scalar; a text is cut to what rules read."""
     if isinstance(value, str):
         return _SHARED.get(value) or value[:LONGEST_TEXT]
     return value if isinstance(value, int | float) else None
 
 
 def _is_set(value: Json) -> Json:
-    """Keep whether there is something."""
+    """Keep whether the field is set."""
     return True if value else None
 
 
@@ -124,7 +124,7 @@ _CONTAINER: Final = fields(
 
 
 def _container(value: Json) -> Json:
-    """Keep a container that does not run as it should, or did not."""
+    """Keep a container that is not running, or was restarted."""
     kept = _CONTAINER(value)
     return kept if kept and not kept.keys().isdisjoint({"state", "lastState"}) else None
 

@@ -1,11 +1,11 @@
-"""The rules for kinds that nobody knows beforehand: kstatus, read strictly.
+"""Health of kinds without a rule of their own: kstatus, with stricter conditions.
 
 An object counts as healthy once it exists, unless it says something else: by
 `status.observedGeneration`, or by the conditions Reconciling, Stalled and Ready.
 
-kstatus believes a condition whatever generation it speaks of. Here one that names an older
-generation in its own `observedGeneration` is out of date, as the API conventions have it: a Ready
-of before the change does not let a plan go on, and a Stalled of before the change does not end it.
+kstatus accepts a condition of any generation. Here a condition whose own `observedGeneration` is
+older is out of date, as in the API conventions: a Ready from before the change does not let a plan
+continue, and a Stalled from before the change does not end it.
 """
 
 from kudo.api import JsonObject
@@ -27,9 +27,9 @@ _UNSEEN = "Waiting for spec update to be observed..."
 
 
 def by_conditions(obj: JsonObject) -> Health:
-    """Judge by observedGeneration and the conditions Reconciling, Stalled and Ready.
+    """Return health by observedGeneration and the conditions Reconciling, Stalled and Ready.
 
-    Reconciling comes before Stalled: whoever still works on it may get there.
+    Reconciling precedes Stalled: a controller that still works on it may succeed.
     """
     if is_behind(obj):
         return _not_healthy(obj, _UNSEEN)
@@ -56,7 +56,7 @@ def _by_ready(obj: JsonObject, ready: JsonObject) -> Health:
 
 
 def once_observed(obj: JsonObject) -> Health:
-    """Judge by observedGeneration alone, for kinds whose conditions say nothing about health.
+    """Return health by observedGeneration alone: the conditions say nothing about health.
 
     CronJob and Ingress have none. Those of a PodDisruptionBudget tell whether a pod may be evicted
     now, those of a HorizontalPodAutoscaler whether there are metrics and something to scale; that
@@ -66,7 +66,7 @@ def once_observed(obj: JsonObject) -> Health:
 
 
 def is_behind(obj: JsonObject) -> bool:
-    """Whether the controller says that it has not seen the object as it is now.
+    """Whether the controller says that it has not observed the current generation.
 
     A controller that never says what it has seen is not waited for.
     """
@@ -75,7 +75,7 @@ def is_behind(obj: JsonObject) -> bool:
 
 
 def is_current(obj: JsonObject, found: JsonObject) -> bool:
-    """Whether a condition certainly speaks of the object as it is now.
+    """Whether a condition certainly describes the current generation.
 
     It does if it or the status names this generation, or if there has been no other.
     """

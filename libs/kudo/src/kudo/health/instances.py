@@ -1,4 +1,4 @@
-"""Instances that a plan applies: children of the Instance whose plan it is."""
+"""Health of child Instances that a plan applies."""
 
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.health.generic import is_current
@@ -22,7 +22,7 @@ _COMPLETE, _FATAL_ERROR = ExecutionStatus.COMPLETE.value, ExecutionStatus.FATAL_
 
 
 def instance(obj: JsonObject) -> Health:
-    """Judge an Instance: it runs nothing, its status speaks of it as it is, its last run succeeded.
+    """Healthy if nothing runs, the status is up to date, and the last run succeeded.
 
     A last run that ended in FATAL_ERROR is terminal, and so is an Instance that its controller
     refuses to run: neither goes on until somebody changes something.

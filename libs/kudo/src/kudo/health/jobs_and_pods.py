@@ -1,4 +1,4 @@
-"""Jobs and Pods: what runs to an end, or serves.
+"""Health of Jobs and Pods.
 
 How they ended counts also while they are being deleted: a finished Job is often deleted by its
 `ttlSecondsAfterFinished`, and no plan runs a Job twice.
@@ -26,7 +26,7 @@ from kudo.health.result import HEALTHY, Health, failed, terminating, waiting
 
 
 def job(obj: JsonObject) -> Health:
-    """Judge a Job by its conditions Complete and Failed alone.
+    """Return the health of a Job by its conditions Complete and Failed alone.
 
     The Job controller sets them by completions, parallelism, success and failure policies,
     backoffLimit and activeDeadlineSeconds, and only when the last pod has ended.
@@ -42,10 +42,10 @@ def job(obj: JsonObject) -> Health:
 
 
 def pod(obj: JsonObject) -> Health:
-    """Judge a Pod: it serves, or it has succeeded.
+    """Healthy if the Pod is ready, or has succeeded.
 
-    The phase Failed is final whatever the restartPolicy: nothing runs in that pod again. What
-    crashes, cannot be pulled or finds no node is tried again, so it is waited for.
+    The phase Failed is final whatever the restartPolicy: nothing runs in that pod again. Crashes,
+    failed pulls and missing nodes are retried by Kubernetes, so they are waited for.
     """
     phase = text(status(obj).get("phase")) or "Unknown"
     if phase == "Succeeded":

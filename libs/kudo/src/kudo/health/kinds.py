@@ -1,4 +1,4 @@
-"""Which rule judges which kind. The version of the API does not matter, the group does."""
+"""The health rule of each kind, by API group and kind; the API version does not matter."""
 
 from collections.abc import Callable
 from typing import Final
@@ -40,10 +40,10 @@ _RULES: Final[dict[GroupKind, Rule]] = {
     ("autoscaling", "HorizontalPodAutoscaler"): once_observed,
     (GROUP, "Instance"): instance,
 }
-"""The kinds with a rule of their own; every other is judged by its conditions."""
+"""The kinds with a rule of their own; any other has the health of its conditions."""
 
 _WITH_A_RULE_FOR_TERMINATING: Final = frozenset({("batch", "Job"), ("", "Pod"), ("", "Namespace")})
-"""The kinds whose rules see to deletion themselves."""
+"""The kinds whose rules handle deletion themselves."""
 
 _WITHOUT_STATUS: Final = frozenset(
     {
@@ -105,7 +105,7 @@ _WITHOUT_STATUS: Final = frozenset(
 
 
 def needs_body(api_version: str, kind: str) -> bool:
-    """Return whether judging objects of this kind takes more of them than their metadata.
+    """Return whether the health of this kind depends on more than its metadata.
 
     It does for every kind that is not known to have no status, custom resources among them.
     """
@@ -113,10 +113,10 @@ def needs_body(api_version: str, kind: str) -> bool:
 
 
 def health_of(obj: JsonObject) -> Health:
-    """Judge an object as the API server returned it.
+    """Return the health of an object as the API server returned it.
 
-    It never raises, whatever is in the object. What is being deleted is waited for: it goes, and
-    whoever wants it applies it anew.
+    Never raises, whatever the object holds. An object that is being deleted is waited for: it
+    disappears, and whoever needs it applies it again.
     """
     group_kind = group_of(text(obj.get("apiVersion"))), kind_of(obj)
     if is_terminating(obj) and group_kind not in _WITH_A_RULE_FOR_TERMINATING:
@@ -127,7 +127,7 @@ def health_of(obj: JsonObject) -> Health:
 def readiness(objects: list[JsonObject]) -> tuple[str, ...]:
     """Return what keeps an idle Instance from being ready, sorted; empty when it is ready.
 
-    Some pods are not judged: those of Jobs, since a finished or failed try of a Job says nothing
+    Some pods do not count: those of Jobs, since a finished or failed try of a Job says nothing
     about the Instance, and those that are being deleted, since they have been replaced or scaled
     away.
     """

@@ -1,4 +1,4 @@
-"""The kinds with a rule of their own that run nothing themselves."""
+"""Health of claims, Services, CustomResourceDefinitions, Namespaces and APIServices."""
 
 from kudo.api import JsonObject
 from kudo.health.generic import is_current
@@ -24,7 +24,7 @@ _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 
 def persistent_volume_claim(obj: JsonObject) -> Health:
-    """Judge a PersistentVolumeClaim so that no plan waits for what only its later steps can bring.
+    """Return the health of a claim so that no plan waits for pods of its own later steps.
 
     * Bound is healthy, also while the volume is being expanded: that may need a restart of the pod,
       which may be a later step.
@@ -49,7 +49,7 @@ def persistent_volume_claim(obj: JsonObject) -> Health:
 
 
 def service(obj: JsonObject) -> Health:
-    """Judge a Service: it has the addresses that its type promises."""
+    """Healthy if the Service has the addresses of its type."""
     described = f"service {where(obj)}"
     kind = spec(obj).get("type")
     if kind == "ExternalName":
@@ -64,7 +64,7 @@ def service(obj: JsonObject) -> Health:
 
 
 def custom_resource_definition(obj: JsonObject) -> Health:
-    """Judge a CustomResourceDefinition: its kind is served.
+    """Healthy if the CustomResourceDefinition is served.
 
     Names that another definition has taken are terminal, once they are known to be these names.
     """
@@ -83,7 +83,7 @@ def _listed(found: JsonObject) -> str:
 
 
 def namespace(obj: JsonObject) -> Health:
-    """Judge a Namespace: it is there to be filled."""
+    """Healthy if the Namespace is active."""
     phase = text(status(obj).get("phase")) or "Unknown"
     if is_terminating(obj):
         phase = "Terminating"
@@ -93,7 +93,7 @@ def namespace(obj: JsonObject) -> Health:
 
 
 def api_service(obj: JsonObject) -> Health:
-    """Judge an APIService: the server behind it answers."""
+    """Healthy if the server behind the APIService is available."""
     available = condition(obj, "Available")
     if is_true(available):
         return HEALTHY

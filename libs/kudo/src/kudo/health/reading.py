@@ -1,7 +1,7 @@
-"""Reading objects whose fields may be anything.
+"""Reads fields of objects that may have any type.
 
 The status of a custom resource is whatever its controller wrote, and a schema need not say what
-that can be. Nothing here raises: what has not the expected type counts as absent.
+that can be. Nothing here raises: a field of another type counts as absent.
 """
 
 import math
@@ -50,7 +50,7 @@ def count(value: Json) -> int:
     return number(value) or 0
 
 
-# The parts that objects have in common
+# Fields that all objects have
 
 
 def metadata(obj: JsonObject) -> JsonObject:
@@ -123,5 +123,5 @@ def explained(found: JsonObject) -> str:
 
 
 def own_message(found: JsonObject) -> str:
-    """Return what a condition has to say, and be it only its reason."""
+    """Return the message of a condition, or else its reason."""
     return text(found.get("message")) or text(found.get("reason")) or "no message"

@@ -1,4 +1,4 @@
-"""The judgement on one object, and the sentences that judgements are made of."""
+"""The health of one object, and the messages of the common cases."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +15,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The judgement on one object.
+    """The health of one object.
 
     Attributes:
         state: FAILED means that waiting will not help.
@@ -42,7 +42,7 @@ def failed(message: str) -> Health:
 
 
 def terminating(obj: JsonObject) -> Health:
-    """Judge an object that is on its way out, and so cannot be what a plan wants to have."""
+    """Return the health of an object that is being deleted: it is waited for."""
     held_by = ", ".join(finalizers(obj))
     rest = f", held by {held_by}" if held_by else ""
     return waiting(f"{kind_of(obj)} {where(obj)} is being deleted{rest}")

@@ -1,7 +1,7 @@
-"""Deployments, StatefulSets, DaemonSets and ReplicaSets: whether a rollout has ended.
+"""Health of Deployments, StatefulSets, DaemonSets and ReplicaSets: whether a rollout has ended.
 
-The rules and sentences are those of `kubectl rollout status`. None of these kinds ever fails for
-good: their controllers go on trying, whatever they report.
+The rules and sentences are those of `kubectl rollout status`. None of these kinds ever fails
+terminally: their controllers keep retrying, whatever they report.
 """
 
 from kudo.api import JsonObject
@@ -24,7 +24,7 @@ _ROLLOUT = "Waiting for rollout to finish: "
 
 
 def deployment(obj: JsonObject) -> Health:
-    """Judge a Deployment: every replica is of the new template and available, no old one is left.
+    """Healthy if every replica has the new template and is available, and no old one is left.
 
     One that exceeded its progress deadline is still waited for, where kstatus calls it failed: the
     controller goes on after the deadline, and slow pulls, quotas and missing nodes often end by
@@ -56,10 +56,10 @@ def _deployment_rollout(obj: JsonObject) -> str:
 
 
 def stateful_set(obj: JsonObject) -> Health:
-    """Judge a StatefulSet: its pods are ready, no pod too many is left, and the update is through.
+    """Healthy if its pods are ready, none is surplus, and the update has finished.
 
-    Through means: with OnDelete nothing, since pods are updated when somebody deletes them; with a
-    partition, that the pods from the partition on are updated; else that all are.
+    With OnDelete no update is waited for, since pods are updated when somebody deletes them; with a
+    partition, the pods from the partition on must be updated; else all pods.
     """
     desired, ready = _replicas(obj), _counted(obj, "readyReplicas")
     surplus = _counted(obj, "replicas") - desired
@@ -95,7 +95,7 @@ def _rolling(obj: JsonObject) -> Health:
 
 
 def daemon_set(obj: JsonObject) -> Health:
-    """Judge a DaemonSet: on each node that wants one there is an available pod of the new template.
+    """Healthy if each selected node has an available pod of the new template.
 
     With OnDelete the pods may be old ones.
     """
@@ -116,7 +116,7 @@ def daemon_set(obj: JsonObject) -> Health:
 
 
 def replica_set(obj: JsonObject) -> Health:
-    """Judge a ReplicaSet: its pods are ready and no pod too many is left."""
+    """Healthy if its pods are ready and none is surplus."""
     desired, ready = _replicas(obj), _counted(obj, "readyReplicas")
     surplus = _counted(obj, "replicas") - desired
     if not _observed(obj):
@@ -130,7 +130,7 @@ def replica_set(obj: JsonObject) -> Health:
 
 
 def _observed(obj: JsonObject) -> bool:
-    """Whether the controller has seen the object as it is now; these controllers always say it."""
+    """Whether the controller has observed the current generation; these controllers always tell."""
     seen = _counted(obj, "observedGeneration")
     return seen != 0 and seen >= generation(obj)
 

@@ -1,8 +1,8 @@
-"""What worker processes do for the services: functions from bytes to bytes, by name.
+"""Jobs that worker processes run for the services: functions from bytes to bytes, by name.
 
 Each module has one job, with the encoding of its request and its answer, which both sides use.
 What is wrong with a tenant's input is part of the answer. A worker opens no files once it takes
-jobs, so `prepare` imports and reads before whatever they may need. The webhook starts its workers
+jobs, so `prepare` imports and reads everything beforehand. The webhook starts its workers
 with `kudo.jobs.review`, which needs models; those of the reconciler start without them.
 """
 
@@ -21,5 +21,5 @@ HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
 
 
 def prepare() -> None:
-    """Load what jobs need, since nothing can be opened later."""
+    """Load everything that jobs need, since no file can be opened later."""
     gotemplate.preload()

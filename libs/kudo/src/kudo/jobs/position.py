@@ -1,4 +1,4 @@
-"""Which part of its job a handler works on, for the error of a limit that ends it there."""
+"""Reports which part of a job is being worked on, for errors of limits that end it there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

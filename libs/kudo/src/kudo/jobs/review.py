@@ -1,4 +1,4 @@
-"""The job `review`: judges a whole AdmissionReview, where reading it would hold an event loop.
+"""The job `review`: answers a whole AdmissionReview that is too large for an event loop.
 
 The first call has the body alone. Where the decision needs OperatorVersions, the answer names
 them, and the second call has them, too. A request is a line of JSON, then the body, then the
@@ -36,7 +36,7 @@ Versions = Mapping[VersionKey, OperatorVersion | None]
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """The body is no AdmissionReview; the text says why."""
+    """The body is not an AdmissionReview; the message says why."""
 
     text: str
 
@@ -195,7 +195,7 @@ _SAMPLE: Final = b"""{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1
 
 
 def prepare() -> None:
-    """Judge samples, so that whatever is imported at its first use has been."""
+    """Answer sample reviews, so that everything imported at first use is loaded."""
     version = b'{"spec":{"plans":{"deploy":{}},"parameters":[{"name":"A","value-type":"array"}]}}'
     for value in (b"7", b'"[1]"', b'"["'):
         blobs: Blobs = {("ns", "v"): version, ("ns", ""): None}

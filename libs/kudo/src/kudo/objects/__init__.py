@@ -1,1 +1,1 @@
-"""What is done to an object before it is applied: labels, owners, hashes, managed fields."""
+"""Changes to an object before it is applied: labels, owners, hashes, managed fields."""

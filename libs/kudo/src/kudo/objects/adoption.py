@@ -1,8 +1,8 @@
-"""Objects with a namespace that existed before an Instance applied them.
+"""Adoption of namespaced objects that existed before an Instance applied them.
 
-They become the Instance's, and are deleted with it. Secrets and PersistentVolumeClaims are not:
-they hold data that was there before, so they get no owner reference. That such an object is the
-Instance's to apply is seen by its labels, and by who wrote it.
+The Instance becomes their owner, so they are deleted with it. Secrets and PersistentVolumeClaims
+hold data that existed before, so they get no owner reference. That an Instance applies such an
+object is recognized by the labels and the field managers.
 """
 
 from __future__ import annotations

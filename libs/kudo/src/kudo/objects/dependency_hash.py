@@ -1,4 +1,4 @@
-"""The hash of what pods mount, byte for byte as KUDO 0.19 computes it.
+"""The dependency hash: of ConfigMaps and Secrets that pods use, byte for byte as in KUDO 0.19.
 
 A workload carries the hash in its pod template, so pods restart when the content of a ConfigMap or
 Secret that they use changes, and only then. Pods that the original started must not restart
@@ -28,7 +28,7 @@ from kudo.api import Json, JsonObject
 from kudo.objects.enrichment import annotate_pods
 
 MISSING: Final = bytes(16)
-"""Stands for the content of what is not there, or what is not to be counted."""
+"""Digest of an object that does not exist, or has the annotation to be skipped."""
 
 _POD_TEMPLATES: Final = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
 _PAYLOADS: Final = {

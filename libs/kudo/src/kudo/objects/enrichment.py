@@ -1,4 +1,4 @@
-"""What KUDO adds to an object before it is applied: labels, annotations, namespace, owner.
+"""Adds labels, annotations, namespace and owner to an object before it is applied.
 
 Labels and annotations overwrite what the template says; selectors are never touched. Objects
 that are cluster-scoped get no owner, since an owner must live in the same namespace.
@@ -201,7 +201,7 @@ def _own(target: JsonObject, origin: Origin) -> None:
 
 
 def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:
-    """A template must not steer runs: neither its own Instance's, nor another's past admission."""
+    """Refuse templates that control runs of their own Instance, or of others past admission."""
     if _group(target) != names.GROUP or target["kind"] != "Instance":
         return
     spec = target.get("spec")

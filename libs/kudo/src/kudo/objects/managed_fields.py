@@ -19,7 +19,7 @@ _ORIGINAL_MANAGER = "manager"
 
 
 class Writer(NamedTuple):
-    """Who wrote fields of an object, and how: an entry of `managedFields` without the fields."""
+    """An entry of `managedFields` without the fields: manager, operation and subresource."""
 
     manager: str
     operation: str
@@ -57,7 +57,7 @@ def migrated(metadata: Mapping[str, Json], api_version: str) -> list[JsonObject]
         api_version: In which it will be applied; the API server converts fields of other versions.
 
     Returns:
-        None if they are like that already, or no entry tells of them.
+        None if they are already migrated, or no entry is ours.
     """
     annotations = metadata.get("annotations") or {}
     entries = _entries(metadata)
@@ -78,7 +78,7 @@ def migrated(metadata: Mapping[str, Json], api_version: str) -> list[JsonObject]
 def last_applied(live: JsonObject) -> JsonObject | None:
     """Return what the original applied last, as it would be applied today.
 
-    Its typed objects left null and empty fields behind, which say nothing.
+    Null and empty fields, which its typed objects produced, are removed.
 
     Returns:
         None if there is no such annotation, or none that can be read.
@@ -94,7 +94,7 @@ def last_applied(live: JsonObject) -> JsonObject | None:
     modern = _modern(pruned) or pruned
     known = pruned.get("metadata", {})
     annotations = known.get("annotations")
-    # The annotation is anybody's: whatever it names, it is this object that is spoken of.
+    # Anybody can write the annotation: whatever it names, it counts for this object alone.
     place = {key: live["metadata"][key] for key in ("name", "namespace") if key in live["metadata"]}
     metadata = {
         **{key: value for key, value in known.items() if key != "namespace"},

@@ -1,8 +1,8 @@
-"""Cluster-scoped objects: which Instances share one, and what becomes of it without them.
+"""Sharing of cluster-scoped objects between Instances.
 
-No owner reference can tell, since an owner must live in the object's namespace. An annotation names
-every Instance that applied the object, as `namespace/name/uid`. What stays and what goes when the
-last of them is deleted is the template's to say; some kinds always stay.
+Owner references cannot be used, since an owner must be in the object's namespace. An annotation
+names every Instance that applied the object, as `namespace/name/uid`. Whether the object is deleted
+with the last of them is decided by its template; some kinds always stay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEVER_DELETED = frozenset(
         ("", "PersistentVolume"),
     }
 )
-"""With these goes data that may belong to anybody."""
+"""Deleting one of these deletes data that may belong to others."""
 _PER_INSTANCE_LABELS = frozenset({names.LABEL_HERITAGE, names.LABEL_OPERATOR, names.LABEL_INSTANCE})
 _PER_INSTANCE_ANNOTATIONS = frozenset(
     {
@@ -44,7 +44,7 @@ _ANNOTATIONS_OF_LAST = (
     names.ANNOTATION_STEP,
     names.ANNOTATION_PLAN_UID,
 )
-"""What says which run of which Instance applied an object last."""
+"""Annotations that name the run that applied an object last."""
 _MOST_BYTES = 256 * 1024
 """Of the keys and values of all annotations of an object; the API server takes no more."""
 _SERVER_METADATA = frozenset(
@@ -94,7 +94,7 @@ class Claim(Enum):
         OURS: By force; nobody else applies it.
         KEPT: By force, and without an owner reference: it is ours, but existed before.
         SHARED: Others apply it too: by force where it differs, which they must be told.
-        FOREIGN: Without force; it is not of KUDO.
+        FOREIGN: Without force; it does not belong to KUDO.
     """
 
     OURS = "ours"
@@ -153,7 +153,7 @@ def has_room(target: JsonObject, live: JsonObject) -> bool:
 
 
 def differs(one: JsonObject, other: JsonObject) -> bool:
-    """Return whether two states of an object differ in more than whose they are."""
+    """Return whether two states of an object differ in more than their ownership."""
     return _without_sharing(one) != _without_sharing(other)
 
 

@@ -1,6 +1,6 @@
-"""From a package to the objects that installing it creates.
+"""Converts a package to the objects that installing it creates.
 
-The checks here are the ones that the original makes at each installation, verified or not.
+The checks are those that KUDO 0.19 makes at each installation, verified or not.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from kudo.problems import InvalidInput, Problem
 
 @dataclass(frozen=True, slots=True)
 class PackageObjects:
-    """The objects of a package, without an identity that a server would give them."""
+    """The objects of a package, before a server has given them uids."""
 
     operator: Operator
     operator_version: OperatorVersion

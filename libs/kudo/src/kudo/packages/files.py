@@ -1,4 +1,4 @@
-"""The files of a package in memory, and the bounds on what is taken in."""
+"""The files of a package in memory, and the limits on them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class PackageLimits:
         file_size: Bytes of one file.
         total_size: Bytes of all files together, and of an archive before and after decompression.
         path_length: Characters of a path inside the package.
-        compression_ratio: Bytes that one byte of an archive may become; judged only above
+        compression_ratio: Bytes that one byte of an archive may become; checked only above
             `ratio_floor` bytes, because small repetitive texts compress far.
         ratio_floor: See `compression_ratio`.
     """
@@ -68,7 +68,7 @@ class PackageFiles:
 
 
 class Intake:
-    """Counts what is taken in, and collects what is wrong with it.
+    """Collects the files of a package within the limits, and the problems found.
 
     Raises InvalidInput at once where going on would cost what the limits are to save.
     """
@@ -82,7 +82,7 @@ class Intake:
         self._files: dict[str, bytes] = {}
 
     def entry(self, path: str) -> None:
-        """Count an entry of any kind and judge its path.
+        """Count an entry of any kind and check its path.
 
         Raises:
             InvalidInput: there are more entries than allowed.
@@ -114,11 +114,11 @@ class Intake:
         self._add("PackageUnsafe", message, path)
 
     def keep(self, path: str, content: bytes) -> None:
-        """Take a file in; a later one replaces an earlier one of the same path."""
+        """Add a file; a later one replaces an earlier one of the same path."""
         self._files[path] = content
 
     def result(self) -> PackageFiles:
-        """Return what was taken in.
+        """Return the collected files.
 
         Raises:
             InvalidInput: something was refused.

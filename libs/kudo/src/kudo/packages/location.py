@@ -1,7 +1,6 @@
-"""Where a package was read from, and what lies beside it.
+"""The location of a package, from which its dependencies are resolved.
 
-The dependencies of a package are found from there: a folder's in the file system, those of an
-archive inside that archive. Nothing that an archive says leads out of it.
+Dependencies of a folder are found in the file system, those of an archive only inside it.
 """
 
 import os
@@ -23,7 +22,7 @@ class Surroundings(Protocol):
     """The files around a package."""
 
     def place(self, path: str) -> str:
-        """Return a text that is the same for all paths that lead to the same place.
+        """Return a text that is equal for all paths to the same package.
 
         Raises:
             InvalidInput: the path leads out of an archive.

@@ -1,4 +1,4 @@
-"""What the files of a package say, before it becomes objects of the API."""
+"""The content of the files of a package, before conversion to API objects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class ParameterGroup:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package that could be read; whether its parts fit together is not judged here.
+    """A package that could be read; its consistency is checked by `kudo.verification`.
 
     Attributes:
         templates: Template texts by name.

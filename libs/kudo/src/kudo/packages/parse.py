@@ -1,4 +1,4 @@
-"""From the two YAML files of a package to its model."""
+"""Parses `operator.yaml` and `params.yaml`."""
 
 from goyaml import DumpError, YamlError, load
 from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec

@@ -1,4 +1,4 @@
-"""Reading packages: which file is what, and everything that is wrong with one at once."""
+"""Reads packages from folders and archives, and reports all problems at once."""
 
 import posixpath
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Finding all packages that a package depends on: those that its KudoOperator tasks name.
+"""Resolves the packages that the KudoOperator tasks of a package name.
 
 A task names a place (`./db`, `../db`, `db.tgz`), seen from the package that it belongs to, or an
 operator, which a lookup of the caller finds. Packages are found depth-first, in the order of the
@@ -75,7 +75,7 @@ class _Identity(NamedTuple):
 
 
 def depends(package: Package) -> bool:
-    """Return whether a package names others at all."""
+    """Return whether a package has dependencies."""
     return any(_names_another(task) for task in package.operator.tasks)
 
 
@@ -217,7 +217,7 @@ class _Walk:
 
     @contextmanager
     def _naming(self, task: Task, requirement: Requirement) -> Iterator[None]:
-        """Say of what goes wrong which package was looked for, and for whom."""
+        """Prefix problems with the package that was looked for and the task that names it."""
         try:
             yield
         except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""Whether the values of an Instance fit the parameters that an OperatorVersion declares."""
+"""Checks values of an Instance against the parameters that an OperatorVersion declares."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -14,15 +14,15 @@ if TYPE_CHECKING:  # worker processes start without the models
 def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -> Problem | None:
     """Return what is wrong with `value` for `parameter`: its type, or that the enum lacks it.
 
-    An empty value is right for every parameter; whether one is needed is for `missing_required` to
-    say. Types are judged as Go does: integers are decimal and fit 64 bits, numbers are what
-    `strconv.ParseFloat` reads, arrays and maps are YAML where null passes. Types that nobody knows
+    An empty value is valid for every parameter; `missing_required` checks whether one is needed.
+    Types are checked as in Go: integers are decimal and fit 64 bits, numbers are what
+    `strconv.ParseFloat` reads, arrays and maps are YAML where null passes. Unknown types
     accept anything.
 
     Args:
         parameter: Its definition.
         value: The value that an Instance sets.
-        check: Reads the value. The default takes as long as it needs.
+        check: Checks the value. The default has no time limit.
     """
     if not value:
         return None

@@ -1,4 +1,4 @@
-"""Where users write parameter values: `-p name=value` and parameter files.
+"""Reads parameter values from `-p name=value` flags and parameter files.
 
 Parameter files are also what KudoOperator tasks render for their children.
 """

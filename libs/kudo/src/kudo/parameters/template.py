@@ -1,4 +1,4 @@
-"""What `.Params` holds when a template is rendered."""
+"""The values of `.Params` in templates."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,7 @@ class RawParameter(NamedTuple):
 
     Attributes:
         name: Its name.
-        value_type: Its type; those that nobody knows are texts.
+        value_type: Its type; unknown types are texts.
         text: Its value as it is stored; None where it has none.
     """
 

@@ -1,4 +1,4 @@
-"""How a YAML value becomes the string in which KUDO stores a parameter.
+"""Converts a YAML value to the string that KUDO stores for a parameter.
 
 Integers keep all their digits; the original wrote those from a million on with an exponent.
 """

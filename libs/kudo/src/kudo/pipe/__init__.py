@@ -2,8 +2,8 @@
 
     template -> pod of the user -> pod with a waiter -> files -> artifacts
 
-The pod runs the user's init container, then waits so that its files can be read. Names, checks and
-objects are here; who runs the pod and reads the files is not.
+The pod runs the user's init container, then waits so that its files can be read. This
+package has the names, checks and objects; the reconciler runs the pod and reads the files.
 """
 
 from kudo.pipe.artifacts import (

@@ -1,4 +1,4 @@
-"""What the files of a pipe pod become: a ConfigMap or a Secret each."""
+"""Artifacts: the ConfigMap or Secret that is made from each file of a pipe pod."""
 
 import base64
 import posixpath
@@ -45,7 +45,7 @@ def check_sizes(files: Sequence["PipeFile"], sizes: Sequence[int]) -> None:
 
 
 def artifact(file: "PipeFile", content: bytes | Mapping[str, str], name: str) -> JsonObject:
-    """Return the object that hands a file on.
+    """Return the ConfigMap or Secret for a file.
 
     Args:
         file: What the task says of the file.

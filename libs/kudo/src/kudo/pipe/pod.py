@@ -1,4 +1,4 @@
-"""The pod of a Pipe task: what users may write, and what is run for them.
+"""The pod of a Pipe task: validation of the template, and the pod that runs.
 
 The user's init container writes its files into an `emptyDir`. We add the only container, a waiter
 that mounts the same volume, so that the files can be read once the init container has succeeded.
@@ -24,7 +24,7 @@ MAX_FILES = 100
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _LISTS = ("containers", "initContainers", "volumes")
 _PRIVILEGES = ("privileged", "procMount")
-"""What the waiter does not need, whatever the init container has."""
+"""Privileges that the waiter does not get, whatever the init container has."""
 
 
 def read_pod(text: str, budget: Budget | None = None) -> JsonObject:
@@ -54,7 +54,7 @@ def read_pod(text: str, budget: Budget | None = None) -> JsonObject:
 
 
 def _shape_problems(pod: JsonObject) -> Iterator[str]:
-    """Yield where something else stands than a pod has there."""
+    """Yield fields that do not have the type that a pod needs."""
     for field in ("metadata", "spec"):
         if not isinstance(pod.get(field) or {}, dict):
             yield f"{field} is no mapping"
@@ -88,7 +88,7 @@ def _unreadable(problem: str, *, limit: str = "") -> FatalTaskError:
 
 
 def validate(pod: JsonObject, files: Iterable["PipeFile"]) -> Iterator[str]:
-    """Yield what keeps the files from being made by this pod.
+    """Yield what prevents this pod from producing the files.
 
     Args:
         pod: As `read_pod` returns it.

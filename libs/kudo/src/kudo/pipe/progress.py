@@ -1,4 +1,4 @@
-"""How far a pipe pod is, in words for its step."""
+"""The progress of a pipe pod, for the message of its step."""
 
 from kudo.api import JsonObject
 from kudo.health import health_of

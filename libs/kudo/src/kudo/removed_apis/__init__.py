@@ -1,4 +1,4 @@
-"""Objects in API versions that Kubernetes no longer serves, and what has become of them.
+"""Converts objects of API versions that Kubernetes no longer serves.
 
     modernized({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", ...})
     -> {"apiVersion": "policy/v1", ...}

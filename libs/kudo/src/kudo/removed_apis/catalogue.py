@@ -1,4 +1,4 @@
-"""What was removed, in which release, and what has become of it."""
+"""API versions that were removed: in which release, and their successors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an object that cannot be upgraded is refused with.
+"""Errors of objects that cannot be converted.
 
 KudoError
 |-- NoSuccessor     for callers: what was removed, when, and what to change

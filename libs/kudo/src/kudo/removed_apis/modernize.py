@@ -1,4 +1,4 @@
-"""Bring one object into the version that is served today."""
+"""Converts one object to the version that is served today."""
 
 from kudo.api import JsonObject
 from kudo.removed_apis.catalogue import REMOVED, Gone

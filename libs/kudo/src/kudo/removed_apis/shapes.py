@@ -1,4 +1,4 @@
-"""Reading and changing JSON of which nothing is certain: tenants write it.
+"""Reads and changes JSON of any shape, since tenants write it.
 
 Go takes a field that is null for one that is missing, and so do these functions.
 """

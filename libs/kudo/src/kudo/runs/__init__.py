@@ -1,1 +1,1 @@
-"""Runs of plans: which one a change needs, and what the status of an Instance records."""
+"""Runs of plans: the plan that a change needs, and the record in the status of an Instance."""

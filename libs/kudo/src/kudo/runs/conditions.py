@@ -37,7 +37,7 @@ _MAX_MESSAGE = 32768
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the conditions are made of.
+    """The facts that the conditions follow from.
 
     Attributes:
         ready: Reason and message of Ready. None while a plan runs that does not decide on it:
@@ -50,7 +50,7 @@ class Situation:
 
     @property
     def stalled(self) -> tuple[str, str] | None:
-        """Why nothing goes on until somebody changes something, or None."""
+        """Why nothing continues until somebody changes something, or None."""
         if self.running is not None or self.ready is None or self.ready[0] in _NOT_STALLED:
             return None
         return self.ready

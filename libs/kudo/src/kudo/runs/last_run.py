@@ -1,6 +1,6 @@
-"""What `status.lastRun` records when a run begins, and what it tells later.
+"""Writes and reads `status.lastRun`, the record of what a run began with.
 
-It holds the configuration in force, against which changes are judged: an OperatorVersion and a
+It holds the configuration in force, with which changes are compared: an OperatorVersion and a
 fingerprint of each parameter. Each moves only in a run that the rules choose for its change, or in
 `deploy`. Where the Instance had other values when the run began, `pendingParameters` has their
 fingerprints; both together tell what the run began with.
@@ -64,7 +64,7 @@ def changed_parameters(instance: Instance) -> frozenset[str]:
 
 
 def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None:
-    """Return what is no longer as the scheduled run began with it; None if nothing is.
+    """Return what has changed since the scheduled run began; None if nothing has.
 
     None as well where the record does not tell: the run has none yet, or it was written by an
     earlier release, or where the CRD has no digest.

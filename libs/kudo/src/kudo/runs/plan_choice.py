@@ -1,4 +1,4 @@
-"""Which plan a change runs, and which run is active.
+"""Chooses the plan that a change runs, and tells which run is active.
 
 The rules are those of KUDO 0.19 with the differences listed in docs/differences.md: explicit
 triggers first, then `update`, then `deploy`; a new version runs `upgrade`, `update` or `deploy`.
@@ -58,7 +58,7 @@ def plan_for_upgrade(version: OperatorVersion) -> PlanChoice:
 
 
 def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanChoice:
-    """Choose the plan for changed parameters; names that the version lacks are passed over."""
+    """Choose the plan for changed parameters; undeclared names are skipped."""
     declared = [p for name in sorted(names) if (p := version.parameter(name)) is not None]
     if not declared:
         return NO_PLAN

@@ -1,7 +1,7 @@
-"""Reads runs off Instances as the API server returns them, without parsing whole objects.
+"""Reads the runs of Instances from JSON, without parsing whole objects.
 
-Who looks at ten thousand Instances at once, or at one for each event, cannot afford their models. A
-part of another type than its schema has counts as empty: one Instance that was stored before there
+Callers that read ten thousand Instances at once, or one for each event, cannot afford models. A
+field of another type than in the schema counts as empty: one Instance that was stored before there
 was a schema must not end the process that watches them all.
 """
 
@@ -21,7 +21,7 @@ class EndedRun:
     """A run that has ended.
 
     Attributes:
-        superseded: Whether another run came in its place.
+        superseded: Whether another run replaced it.
     """
 
     plan: str
@@ -48,7 +48,7 @@ def has_begun(instance: JsonObject) -> bool:
 
 
 def ended_since(instance: JsonObject, moment: str) -> list[EndedRun]:
-    """Return the last run of an Instance, and those in whose place it came, if they ended lately.
+    """Return the last run of an Instance and the runs that it replaced, if they ended recently.
 
     They come in the order of their ends. Left out is what the original ran, whose entries lack that
     time, and runs whose end nobody saw.

@@ -1,8 +1,8 @@
-"""Judges an Instance as it is stored: what it needs, or why it may not run.
+"""Revalidates Instances as they are stored: the plan that they need, or why they may not run.
 
-Whether or not webhooks saw a change, the reconciler holds the stored object against `lastRun`,
-which says what configuration is in force. It schedules what nobody scheduled, and refuses what
-no webhook would have let pass; then the last good run stays in force.
+The reconciler compares the stored object with `lastRun`, the configuration in force, whether or not
+webhooks saw the change. It schedules plans that nobody scheduled and refuses changes that a webhook
+would have denied; then the last good run stays in force.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from kudo.values.checks import Check, read_fully
 
 @dataclass(frozen=True, slots=True)
 class Revalidation:
-    """What the stored object needs.
+    """The result of revalidation.
 
     Attributes:
         plan: Plan that has to run although nobody scheduled it.
@@ -113,7 +113,7 @@ def violations(
     *,
     before: OperatorVersion | None = None,
 ) -> Iterator[Problem]:
-    """Yield what no webhook would have let pass since the last run; see `revalidate_idle`."""
+    """Yield what a webhook would have denied since the last run; see `revalidate_idle`."""
     last, changed = in_force(instance), changed_parameters(instance)
     left = _left(instance, last, before)
     if left is not None:

@@ -1,9 +1,9 @@
-"""The status of an Instance over the life of a run: values in, values out.
+"""The status of an Instance over the life of a run, as pure functions.
 
     begun -> with_entry -> ... -> with_entry -> settled
 
-`lastRun` is part of the first status of every run, also of one that cannot even begin: it is what
-later changes are held against. Its status is that of the entry of its plan, in every status.
+`lastRun` is part of the first status of every run, also of one that cannot even begin: later
+changes are compared with it. Its status is that of the entry of its plan, in every status.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""What an upgrade has to leave as it is: the operator, and values of immutable parameters.
+"""Rules of upgrades: the operator and the values of immutable parameters must not change.
 
-The OperatorVersion in force may no longer exist. Then its name and `status.lastRun` are asked, and
-what they do not tell is denied, since nobody could take it back; creating it again is the way out.
+The OperatorVersion in force may no longer exist. Then its name and `status.lastRun` decide. What
+they do not prove is denied, since it could not be undone; the user can create the version again.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Whether texts are values of a type: each is read once, within bounds, and the result is kept.
+"""Checks whether texts are values of a type, once each and within limits.
 
 `Checker` serves one decision on an event loop. It reads arrays and maps, which are YAML, within a
 budget that all values of the decision share. What the budget does not cover is `pending` and is
@@ -29,7 +29,7 @@ _WITH_OTHERS: Final = "with the other arrays and maps of this request, "
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a text is no value of its type.
+    """Why a text is not a value of its type.
 
     Attributes:
         detail: What the parser says; empty where the YAML is right and of another type.
@@ -76,7 +76,7 @@ def read(value_type: str, text: str, budget: Budget) -> Fault | None:
 
 
 def read_fully(value_type: str, text: str) -> Fault | None:
-    """Return what is wrong with one text, for programs that nobody else waits for."""
+    """Return what is wrong with one text, without a shared budget."""
     return read(value_type, text, Budget(DEFAULT_LIMITS))
 
 
@@ -133,7 +133,7 @@ def read_all(
 
 
 class CheckResults:
-    """What is known of values, by the digest of their text; the least recently used go first.
+    """LRU cache of check results, by the digest of the text.
 
     Args:
         entries: How many are kept. One takes less than 600 bytes, since details are bounded.

@@ -1,4 +1,4 @@
-"""Fingerprints of parameter values: enough to see a change, not enough to read a secret."""
+"""Fingerprints of parameter values: they show changes, and reveal no secret."""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which texts are integers, numbers and booleans, as Go's `strconv` has it."""
+"""Checks whether texts are integers, numbers or booleans, as Go's `strconv` does."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _SYNTAX: Final = "invalid syntax"
 
 
 def scalar_fault(value_type: str, text: str) -> str | None:
-    """Return why a text is no value of a scalar type; unknown types accept every text.
+    """Return why a text is not a value of a scalar type; unknown types accept every text.
 
     Integers are decimal and fit 64 bits, numbers are what `strconv.ParseFloat` reads.
     """

@@ -1,10 +1,10 @@
-"""Verification of a package: what would go wrong when it is installed and run, told beforehand.
+"""Verification of a package: finds what would fail when it is installed and run.
 
     for finding in verify(read_package("./web")):
         print(finding.severity, finding.problem)
 
-The checks are those of KUDO 0.19, in its order and its words, without its false alarms: a template
-is judged by what its expressions mean, not by how they look. Nothing is asked of a cluster.
+The checks are those of KUDO 0.19, in its order and its words, without its false alarms: templates
+are analysed by meaning, not by pattern. No cluster is needed.
 
     verify_dependencies(locate("./web"))
 

@@ -1,4 +1,4 @@
-"""The checks there are, in the order in which the original makes them."""
+"""All checks, in the order of KUDO 0.19."""
 
 from collections.abc import Callable, Iterable
 from typing import Final

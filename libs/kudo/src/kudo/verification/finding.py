@@ -1,4 +1,4 @@
-"""What a check finds, and how it names the place."""
+"""Findings of checks: severity, problem and place."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +14,7 @@ class Severity(StrEnum):
     ERROR = "error"
     """The package does not work, or not always."""
     WARNING = "warning"
-    """It works, but not as its author will have meant."""
+    """It works, but probably not as its author intended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _SEPARATOR: Final = re.compile(r"\n---")
 
 
 def only_the_manifest_is_a_namespace(package: Package) -> Iterator[Finding]:
-    """Judge the text, whichever branch it stands in, and the objects that it renders to."""
+    """Check the text, in whichever branch it is, and the objects that it renders to."""
     values = values_of(package)
     for file, text in package.templates.items():
         if file == package.operator.namespace_manifest or _KIND not in text:

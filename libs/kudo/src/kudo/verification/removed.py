@@ -17,7 +17,7 @@ _REASON: Final = "RemovedAPIVersion"
 
 
 def versions_are_served(package: Package) -> Iterator[Finding]:
-    """Judge what the templates render to; what cannot be rendered is for another check."""
+    """Check the objects that the templates render to; other checks report rendering errors."""
     strict, filled = values_of(package), values_of(package, fill=True)
     no_objects = {task.spec.parameter_file for task in package.operator.tasks}
     for file, text in package.templates.items():

@@ -1,4 +1,4 @@
-"""What a template uses: a walk of its tree that knows what dot, `$` and each variable stand for.
+"""Finds what a template uses, by walking its tree with the values of dot, `$` and variables.
 
 A value is the data of the template, its `.Params`, a literal text, or anything else. Of the data
 and of `.Params` it is known which fields there are, so their use is noted; where one of them goes

@@ -1,4 +1,4 @@
-"""Whether the YAML values that `params.yaml` gives as defaults and enums fit the parameter's type.
+"""Checks the YAML values of defaults and enums in `params.yaml` against the parameter's type.
 
 A number without quotes is as good as the text of it, where no digit can get lost: an integer for
 `integer`, `number` and `string`, a fraction for `number`.
@@ -21,7 +21,7 @@ _INT64: Final = range(-(2**63), 2**63)
 def type_fault(value: object, value_type: str) -> str | None:
     """Return why a value is none of that type, in the original's words; None if it is.
 
-    Types that nobody knows accept anything.
+    Unknown types accept anything.
     """
     check = _CHECKS.get(value_type)
     return None if check is None else check(value)
@@ -97,7 +97,7 @@ def _integral(value: object) -> bool:
 
 
 def _text_fault(value_type: str, text: str) -> str | None:
-    """Judge a text as that of an Instance is judged."""
+    """Check a text as the value of an Instance is checked."""
     if not text:
         return f'type is "{value_type}" but format of "" is invalid: invalid syntax'
     problem = check_value(Parameter(name="", value_type=value_type), text)
