@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kudo.api_errors.typed_patch import mended
-from kudo.redaction import Cause, Words, is_secret, redacted, without_quotes
+from kudo.redaction import Cause, ErrorText, is_secret, redacted, without_quotes
 
 TYPED = "failed to create typed patch object (ns/x; /v1, Kind=Secret): "
 CONVERTED = (
@@ -36,11 +36,11 @@ def with_metadata(**fields: object) -> Json:
     return secret(metadata={"name": "x", **fields})
 
 
-def invalid(field: str, message: str, reason: str = "FieldValueInvalid") -> Words:
-    return Words(f'Secret "x" is invalid: {field}: {message}', (Cause(field, message, reason),))
+def invalid(field: str, message: str, reason: str = "FieldValueInvalid") -> ErrorText:
+    return ErrorText(f'Secret "x" is invalid: {field}: {message}', (Cause(field, message, reason),))
 
 
-CASES: dict[str, tuple[Json, Words | str, str]] = {
+CASES: dict[str, tuple[Json, ErrorText | str, str]] = {
     "a number": (
         secret(data={"pin": 4711}),
         f"{TYPED}.data.pin: expected string, {GOT}4711}}",
@@ -165,7 +165,7 @@ CASES: dict[str, tuple[Json, Words | str, str]] = {
     ),
     "a webhook": (
         secret(),
-        Words(
+        ErrorText(
             f"{WEBHOOK}: hunter2 is too short",
             (Cause("data.pin=hunter2", "hunter2", "FieldValueInvalid"),),
         ),
@@ -221,7 +221,7 @@ CASES: dict[str, tuple[Json, Words | str, str]] = {
     ),
     "fields of others": (
         with_metadata(finalizers=["a/hunter2"]),
-        Words(
+        ErrorText(
             'Apply failed with 1 conflict: conflict with "them": .metadata.finalizers[="hunter2"]',
             (
                 Cause(
@@ -237,13 +237,13 @@ CASES: dict[str, tuple[Json, Words | str, str]] = {
 }
 
 
-def words(said: Words | str) -> Words:
-    return said if isinstance(said, Words) else Words(said, ())
+def words(said: ErrorText | str) -> ErrorText:
+    return said if isinstance(said, ErrorText) else ErrorText(said, ())
 
 
 @pytest.mark.parametrize(("sent", "said", "told"), CASES.values(), ids=CASES)
 def test_an_answer_about_a_secret_names_fields_and_quotes_no_values(
-    sent: Json, said: Words | str, told: str
+    sent: Json, said: ErrorText | str, told: str
 ) -> None:
     found = redacted(words(said), sent)
 
@@ -253,7 +253,7 @@ def test_an_answer_about_a_secret_names_fields_and_quotes_no_values(
 
 
 @pytest.mark.parametrize(("sent", "said"), [case[:2] for case in CASES.values()], ids=CASES)
-def test_an_answer_about_another_kind_is_told_as_it_is(sent: Json, said: Words | str) -> None:
+def test_an_answer_about_another_kind_is_told_as_it_is(sent: Json, said: ErrorText | str) -> None:
     config_map = {**sent, "kind": "ConfigMap"}
 
     assert redacted(words(said), config_map) == words(said)
@@ -320,7 +320,7 @@ def test_of_many_faults_the_first_twenty_fields_are_named() -> None:
     names = {f"a.{number}": 4711 for number in range(2000)}
     faults = "".join(f"\n  .data.{name}: expected string, {GOT}4711}}" for name in names)
 
-    found = redacted(Words(f"{TYPED}errors:{faults}", ()), secret(data=names))
+    found = redacted(ErrorText(f"{TYPED}errors:{faults}", ()), secret(data=names))
 
     assert found.message.count("expected string") == 20
     assert "Value" not in found.message

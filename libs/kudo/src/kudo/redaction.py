@@ -110,7 +110,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ErrorText:
     """What an answer says: its message and its causes."""
 
     message: str
@@ -123,7 +123,7 @@ def is_secret(obj: JsonObject) -> bool:
     return obj.get("kind") == "Secret" and "/" not in str(api_version)
 
 
-def redacted(words: Words, about: JsonObject) -> Words:
+def redacted(words: ErrorText, about: JsonObject) -> ErrorText:
     """Return the redacted error of a rejected request.
 
     Args:
@@ -137,7 +137,7 @@ def redacted(words: Words, about: JsonObject) -> Words:
     if not is_secret(about):
         return words
     causes = tuple(_causes(words))
-    return Words(_message(words.message, causes, about), causes)
+    return ErrorText(_message(words.message, causes, about), causes)
 
 
 def _message(message: str, causes: tuple[Cause, ...], sent: JsonObject) -> str:
@@ -154,7 +154,7 @@ def _message(message: str, causes: tuple[Cause, ...], sent: JsonObject) -> str:
     return f"Secret is invalid: {faults}" if faults else _LEFT_OUT
 
 
-def _causes(words: Words) -> Iterator[Cause]:
+def _causes(words: ErrorText) -> Iterator[Cause]:
     """Yield the causes that the API server itself found, without values."""
     if _by_admission(words.message):
         return

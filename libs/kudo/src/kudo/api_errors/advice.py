@@ -42,7 +42,7 @@ _UNREACHED: Final = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Rejection:
     """A rejected write; `causes` are pairs of field and message."""
 
     kind: str
@@ -65,18 +65,18 @@ def advice(kind: str, status: int, message: str, causes: Sequence[tuple[str, str
         message: `message` of the answer.
         causes: `field` and `message` of each of `details.causes`.
     """
-    refusal = _Refusal(kind, status, message, causes)
-    return next(filter(None, (rule(refusal) for rule in _RULES)), "")
+    rejection = _Rejection(kind, status, message, causes)
+    return next(filter(None, (rule(rejection) for rule in _RULES)), "")
 
 
-def _immutable(refusal: _Refusal) -> str:
-    fields = refusal.fields(_IMMUTABLE)
+def _immutable(rejection: _Rejection) -> str:
+    fields = rejection.fields(_IMMUTABLE)
     if not fields:
         return ""
-    way = _WAYS.get(refusal.kind, _DELETE_OR_RENAME).format(kind=refusal.kind)
-    if fields == "spec" and refusal.kind in ("StatefulSet", "Pod"):
+    way = _WAYS.get(rejection.kind, _DELETE_OR_RENAME).format(kind=rejection.kind)
+    if fields == "spec" and rejection.kind in ("StatefulSet", "Pod"):
         # The server names the fields that may be changed, never those that were.
-        return f"the other fields cannot be changed on an existing {refusal.kind}: {way}"
+        return f"the other fields cannot be changed on an existing {rejection.kind}: {way}"
     return f"{fields} cannot be changed on an existing object: {way}"
 
 
@@ -93,34 +93,34 @@ _WAYS: Final = {
 }
 
 
-def _selector(refusal: _Refusal) -> str:
-    if "`selector` does not match template `labels`" in refusal.message:
+def _selector(rejection: _Rejection) -> str:
+    if "`selector` does not match template `labels`" in rejection.message:
         return "spec.template.metadata.labels must hold every label of spec.selector"
     return ""
 
 
-def _too_large(refusal: _Refusal) -> str:
-    match = _TOO_LARGE.search(refusal.message)
-    if match is None or refusal.status not in (413, 422, 500):
+def _too_large(rejection: _Rejection) -> str:
+    match = _TOO_LARGE.search(rejection.message)
+    if match is None or rejection.status not in (413, 422, 500):
         return ""
-    fields = refusal.fields(_TOO_LARGE)
+    fields = rejection.fields(_TOO_LARGE)
     if "metadata.annotations" in fields:
         return "the annotations of an object may have at most 256 KiB in all"
-    if refusal.kind in ("ConfigMap", "Secret"):
-        return f"a {refusal.kind} may hold at most 1 MiB: split it into several"
+    if rejection.kind in ("ConfigMap", "Secret"):
+        return f"a {rejection.kind} may hold at most 1 MiB: split it into several"
     return "an object may have at most 1.5 MiB: split it"
 
 
-def _wrong_type(refusal: _Refusal) -> str:
-    if refusal.status != 500 or not _SERVER_SIDE.match(refusal.message):
+def _wrong_type(rejection: _Rejection) -> str:
+    if rejection.status != 500 or not _SERVER_SIDE.match(rejection.message):
         return ""
-    if match := _TYPE.search(refusal.message):
+    if match := _TYPE.search(rejection.message):
         return f"{_short(match['field'])} {_EXPECTED[match['type']]}"
-    if match := _EMPTY_ITEM.search(refusal.message):
+    if match := _EMPTY_ITEM.search(rejection.message):
         return f"{_short(match['field'])} has an empty item: look at conditions in the template"
-    if "quantities must match" in refusal.message:
+    if "quantities must match" in rejection.message:
         return "write quantities such as 500m, 2 or 10Gi"
-    if _CONVERSION.search(refusal.message):
+    if _CONVERSION.search(rejection.message):
         return "a value has the wrong type: see the fields of the kind with `kubectl explain`"
     return ""
 
@@ -134,9 +134,11 @@ _EXPECTED: Final = {
 }
 
 
-def _bad_name(refusal: _Refusal) -> str:
-    named = any(field == "metadata.name" and _NAME.search(text) for field, text in refusal.causes)
-    if named or (refusal.status == 400 and refusal.message.startswith("Name parameter invalid")):
+def _bad_name(rejection: _Rejection) -> str:
+    named = any(field == "metadata.name" and _NAME.search(text) for field, text in rejection.causes)
+    if named or (
+        rejection.status == 400 and rejection.message.startswith("Name parameter invalid")
+    ):
         return (
             "metadata.name must be of lower-case letters, digits and hyphens, begin and end with "
             "a letter or digit, and not be too long for its kind (63 to 253 characters)"
@@ -144,19 +146,19 @@ def _bad_name(refusal: _Refusal) -> str:
     return ""
 
 
-def _no_namespace(refusal: _Refusal) -> str:
-    match = _MISSING_NAMESPACE.search(refusal.message) if refusal.status == 404 else None
+def _no_namespace(rejection: _Rejection) -> str:
+    match = _MISSING_NAMESPACE.search(rejection.message) if rejection.status == 404 else None
     return f"namespace {match['name']} has to exist first" if match else ""
 
 
-def _unserved(refusal: _Refusal) -> str:
-    if refusal.status == 404 and "could not find the requested resource" in refusal.message:
-        return f"{refusal.kind} is not served any more or not yet, or metadata.name holds a slash"
+def _unserved(rejection: _Rejection) -> str:
+    if rejection.status == 404 and "could not find the requested resource" in rejection.message:
+        return f"{rejection.kind} is not served any more or not yet, or metadata.name holds a slash"
     return ""
 
 
-def _no_right(refusal: _Refusal) -> str:
-    match = _RIGHT.search(refusal.message) if refusal.status == 403 else None
+def _no_right(rejection: _Rejection) -> str:
+    match = _RIGHT.search(rejection.message) if rejection.status == 403 else None
     if match is None:
         return ""
     resource = f"{match['resource']}.{match['group']}" if match["group"] else match["resource"]
@@ -167,14 +169,14 @@ def _no_right(refusal: _Refusal) -> str:
     )
 
 
-def _escalation(refusal: _Refusal) -> str:
-    if refusal.status == 403 and "grant RBAC permissions not currently held" in refusal.message:
+def _escalation(rejection: _Rejection) -> str:
+    if rejection.status == 403 and "grant RBAC permissions not currently held" in rejection.message:
         return "KUDO's reconciler can grant no more rights than it has: give it these rights first"
     return ""
 
 
-def _quota(refusal: _Refusal) -> str:
-    match = _QUOTA.search(refusal.message) if refusal.status == 403 else None
+def _quota(rejection: _Rejection) -> str:
+    match = _QUOTA.search(rejection.message) if rejection.status == 403 else None
     if match is None:
         return ""
     if match[0].startswith("failed"):
@@ -185,14 +187,14 @@ def _quota(refusal: _Refusal) -> str:
     )
 
 
-def _limits(refusal: _Refusal) -> str:
-    if refusal.status == 403 and _LIMITS.search(refusal.message):
+def _limits(rejection: _Rejection) -> str:
+    if rejection.status == 403 and _LIMITS.search(rejection.message):
         return "change the value in the template, or the LimitRange of the namespace"
     return ""
 
 
-def _pod_security(refusal: _Refusal) -> str:
-    if refusal.status == 403 and "violates PodSecurity" in refusal.message:
+def _pod_security(rejection: _Rejection) -> str:
+    if rejection.status == 403 and "violates PodSecurity" in rejection.message:
         return (
             "change the securityContext in the template, or the label "
             "pod-security.kubernetes.io/enforce of the namespace"
@@ -200,8 +202,8 @@ def _pod_security(refusal: _Refusal) -> str:
     return ""
 
 
-def _missing(refusal: _Refusal) -> str:
-    match = _MISSING.search(refusal.message) if refusal.status == 403 else None
+def _missing(rejection: _Rejection) -> str:
+    match = _MISSING.search(rejection.message) if rejection.status == 403 else None
     if match is None:
         return ""
     kinds = {"account": "ServiceAccount", "priority": "PriorityClass", "runtime": "RuntimeClass"}
@@ -209,18 +211,18 @@ def _missing(refusal: _Refusal) -> str:
     return f"{kinds[group]} {match[group]} has to exist first: apply it in an earlier step"
 
 
-def _webhook_away(refusal: _Refusal) -> str:
-    match = _UNREACHED.search(refusal.message) if refusal.status >= 500 else None
+def _webhook_away(rejection: _Rejection) -> str:
+    match = _UNREACHED.search(rejection.message) if rejection.status >= 500 else None
     return f"the plan goes on as soon as webhook {match['name']} answers" if match else ""
 
 
-def _server_fields(refusal: _Refusal) -> str:
-    if refusal.status == 400 and "metadata.managedFields must be nil" in refusal.message:
+def _server_fields(rejection: _Rejection) -> str:
+    if rejection.status == 400 and "metadata.managedFields must be nil" in rejection.message:
         return "remove metadata.managedFields from the template"
     return ""
 
 
-_RULES: Final[tuple[Callable[[_Refusal], str], ...]] = (
+_RULES: Final[tuple[Callable[[_Rejection], str], ...]] = (
     _immutable,
     _selector,
     _too_large,

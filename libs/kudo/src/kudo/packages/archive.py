@@ -9,7 +9,7 @@ import io
 import zlib
 from collections.abc import Iterator
 
-from kudo.packages.files import Intake, PackageFiles, PackageLimits, unreadable
+from kudo.packages.files import FileCollector, PackageFiles, PackageLimits, unreadable
 from kudo.packages.tar import Entry, TarError, entries
 
 _CHUNK = 256 * 1024
@@ -27,26 +27,28 @@ def read_archive(data: bytes, origin: str, limits: PackageLimits) -> PackageFile
     if len(data) > limits.total_size:
         raise unreadable(origin, f"the archive is larger than {limits.total_size} bytes")
     raw = b"".join(_decompressed(data, origin, limits))
-    intake = Intake(origin, limits)
+    collector = FileCollector(origin, limits)
     try:
         for entry in entries(raw):
-            intake.entry(entry.path)
-            _take(entry, intake)
+            collector.entry(entry.path)
+            _take(entry, collector)
     except TarError as error:
         raise unreadable(origin, f"the archive is corrupt: {error}") from error
-    return intake.result()
+    return collector.result()
 
 
-def _take(entry: Entry, intake: Intake) -> None:
+def _take(entry: Entry, collector: FileCollector) -> None:
     fault = _path_fault(entry.path)
     if fault:
-        intake.refuse(entry.path, fault)
+        collector.refuse(entry.path, fault)
     elif entry.kind == "folder":
         return
     elif entry.kind != "file":
-        intake.refuse(entry.path, f"only regular files belong into a package, not a {entry.kind}")
-    elif intake.fits(entry.path, len(entry.content)):
-        intake.keep(_clean(entry.path), bytes(entry.content))
+        collector.refuse(
+            entry.path, f"only regular files belong into a package, not a {entry.kind}"
+        )
+    elif collector.fits(entry.path, len(entry.content)):
+        collector.keep(_clean(entry.path), bytes(entry.content))
 
 
 def _path_fault(path: str) -> str:

@@ -67,7 +67,7 @@ class PackageFiles:
             yield path, self.files[path]
 
 
-class Intake:
+class FileCollector:
     """Collects the files of a package within the limits, and the problems found.
 
     Raises InvalidInput at once where going on would cost what the limits are to save.

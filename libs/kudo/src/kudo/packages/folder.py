@@ -12,7 +12,7 @@ from pathlib import Path
 from kudo.packages.files import (
     OPERATOR_FILE,
     PARAMETERS_FILE,
-    Intake,
+    FileCollector,
     PackageFiles,
     PackageLimits,
     unreadable,
@@ -28,14 +28,14 @@ def read_folder(folder: Path, limits: PackageLimits) -> PackageFiles:
     Raises:
         InvalidInput: a file cannot be read, is a link or a device, or exceeds the limits.
     """
-    intake = Intake(str(folder), limits)
+    collector = FileCollector(str(folder), limits)
     try:
         for path, entry in _entries(folder):
-            intake.entry(path)
-            _take(path, entry, intake)
+            collector.entry(path)
+            _take(path, entry, collector)
     except OSError as error:
         raise unreadable(str(error.filename or folder), error.strerror or str(error)) from error
-    return intake.result()
+    return collector.result()
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -61,17 +61,17 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
         return sorted(entries, key=lambda entry: entry.name)
 
 
-def _take(path: str, entry: os.DirEntry[str], intake: Intake) -> None:
+def _take(path: str, entry: os.DirEntry[str], collector: FileCollector) -> None:
     if entry.is_symlink():
-        intake.refuse(path, "links are not followed; put the file itself into the package")
+        collector.refuse(path, "links are not followed; put the file itself into the package")
     elif entry.is_dir(follow_symlinks=False):
         return
     elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-        intake.refuse(path, "only regular files belong into a package")
+        collector.refuse(path, "only regular files belong into a package")
     elif _MATTERS not in entry.name:
         return
-    elif intake.fits(path, entry.stat(follow_symlinks=False).st_size):
-        intake.keep(path, _content(Path(entry.path)))
+    elif collector.fits(path, entry.stat(follow_symlinks=False).st_size):
+        collector.keep(path, _content(Path(entry.path)))
 
 
 def _content(path: Path) -> bytes:

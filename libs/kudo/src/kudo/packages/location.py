@@ -18,8 +18,8 @@ from kudo.problems import InvalidInput, Problem
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-class Surroundings(Protocol):
-    """The files around a package."""
+class Location(Protocol):
+    """Where a package was read from, and how its dependencies are found there."""
 
     def place(self, path: str) -> str:
         """Return a text that is equal for all paths to the same package.
@@ -38,10 +38,10 @@ class Surroundings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A package and its surroundings."""
+    """A package and its location."""
 
     package: Package
-    surroundings: Surroundings
+    location: Location
 
 
 def locate(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) -> Located:
@@ -53,8 +53,8 @@ def locate(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) -> Locat
     place = Path(path).absolute()
     files = open_package(place, limits=limits)
     if place.is_dir():
-        return Located(parse_package(files), InFolder(place, limits))
-    return Located(parse_package(files), InArchive(files, (), limits))
+        return Located(parse_package(files), FolderLocation(place, limits))
+    return Located(parse_package(files), ArchiveLocation(files, (), limits))
 
 
 def is_path(name: str) -> bool:
@@ -67,8 +67,8 @@ def is_url(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class InFolder:
-    """The surroundings of a package that is a folder: the file system, as seen from there."""
+class FolderLocation:
+    """The location of a package folder: paths are resolved in the file system."""
 
     folder: Path
     limits: PackageLimits = DEFAULT_LIMITS
@@ -81,8 +81,8 @@ class InFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class InArchive:
-    """The surroundings of a package in an archive: that archive, and nothing else.
+class ArchiveLocation:
+    """The location of a package in an archive: paths are resolved inside that archive.
 
     Attributes:
         files: All of the archive.
@@ -102,12 +102,12 @@ class InArchive:
         if inside.endswith(ARCHIVE_SUFFIX) and inside in self.files.files:
             origin = f"{self.files.origin}/{inside}"
             files = read_archive(self.files.files[inside], origin, self.limits)
-            return Located(parse_package(files), InArchive(files, (), self.limits))
+            return Located(parse_package(files), ArchiveLocation(files, (), self.limits))
         found = self.files.below(inside)
         if not found.files:
             text = f"neither a folder nor a {ARCHIVE_SUFFIX} file in the archive"
             raise unreadable(f"{self.files.origin}/{inside}", text)
-        return Located(parse_package(found), InArchive(self.files, parts, self.limits))
+        return Located(parse_package(found), ArchiveLocation(self.files, parts, self.limits))
 
     def _resolved(self, path: str) -> tuple[str, ...]:
         """Return a path from the root of the archive; one with a leading / begins there."""

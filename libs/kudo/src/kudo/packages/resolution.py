@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from kudo.api import OperatorVersion, Task, operator_version_name
 from kudo.packages.files import OPERATOR_FILE
-from kudo.packages.location import Located, Surroundings, is_path, is_url
+from kudo.packages.location import Located, Location, is_path, is_url
 from kudo.packages.model import Package
 from kudo.problems import InvalidInput, Problem
 
@@ -123,16 +123,16 @@ class _Walk:
         """Return a package whose tasks name what was found."""
         package = located.package
         self._above.append(str(_identity(package)))
-        tasks = tuple(self._task(task, located.surroundings) for task in package.operator.tasks)
+        tasks = tuple(self._task(task, located.location) for task in package.operator.tasks)
         self._above.pop()
         return replace(package, operator=replace(package.operator, tasks=tasks))
 
-    def _task(self, task: Task, surroundings: Surroundings) -> Task:
+    def _task(self, task: Task, location: Location) -> Task:
         if not _names_another(task):
             return task
         requirement = _requirement(task)
         if is_path(requirement.package) or is_url(requirement.package):
-            identity = self._local(task, requirement, surroundings)
+            identity = self._local(task, requirement, location)
         elif self._lookup is not None:
             identity = self._in_cluster(task, requirement, self._lookup)
         else:
@@ -144,14 +144,14 @@ class _Walk:
         }
         return task.model_copy(update={"spec": task.spec.model_copy(update=found)})
 
-    def _local(self, task: Task, requirement: Requirement, surroundings: Surroundings) -> _Identity:
+    def _local(self, task: Task, requirement: Requirement, location: Location) -> _Identity:
         located = None
         with self._naming(task, requirement):
-            place = _place(requirement.package, surroundings)
+            place = _place(requirement.package, location)
         if place not in self._places:
             self._count_place(task, requirement.package)
             with self._naming(task, requirement):
-                located = surroundings.locate(requirement.package)
+                located = location.locate(requirement.package)
             self._places[place] = _identity(located.package)
         identity = self._places[place]
         self._refuse_cycle(task, str(identity))
@@ -245,11 +245,11 @@ def _identity(package: Package) -> _Identity:
     return _Identity(file.name, file.operator_version, file.app_version)
 
 
-def _place(path: str, surroundings: Surroundings) -> str:
+def _place(path: str, location: Location) -> str:
     if is_url(path):
         text = "URLs are not supported; download the package and name its .tgz file"
         raise InvalidInput([Problem("DependencyUnresolved", text)])
-    return surroundings.place(path)
+    return location.place(path)
 
 
 def _refusal(reason: str, text: str, task: Task) -> InvalidInput:

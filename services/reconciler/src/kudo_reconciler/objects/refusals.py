@@ -6,7 +6,7 @@ from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.api_errors.classification import is_fatal
-from kudo.redaction import Cause, Words, redacted
+from kudo.redaction import Cause, ErrorText, redacted
 from kudo.tasks import FatalTaskError, TransientTaskError
 
 Refusal = ApiError | ConnectionLost
@@ -38,7 +38,7 @@ def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
     if isinstance(about, Resource):
         about = {"apiVersion": about.api_version, "kind": about.kind}
     causes = tuple(Cause(one.field, one.message, one.reason) for one in error.causes)
-    said = Words(error.message, causes)
+    said = ErrorText(error.message, causes)
     told = redacted(said, about)
     if told is said:
         return error
