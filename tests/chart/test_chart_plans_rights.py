@@ -171,7 +171,7 @@ async def test_a_labelled_role_lets_the_waiting_plan_go_on(running: Site, namesp
     _install(running, namespace, quota)
     refused = 'resource "resourcequotas"'
     waiting = await _until(running, namespace, lambda i: refused in instances.messages(i, "deploy"))
-    assert "grant KUDO's reconciler the right to get resourcequotas" in instances.messages(
+    assert "grant KUDO's reconciler permission to get resourcequotas" in instances.messages(
         waiting, "deploy"
     )
 

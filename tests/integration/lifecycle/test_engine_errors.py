@@ -122,7 +122,7 @@ TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
     "a Secret whose stringData is no text": (
         faulty(APPLY, build.template({**SECRET, "stringData": {"port": 8080}})),
         "TaskEnhancementError",
-        "Secret s: stringData holds texts; put quotes around port",
+        "Secret s: values of stringData must be strings; put quotes around port",
     ),
     "a Secret whose stringData is a list": (
         faulty(APPLY, build.template({**SECRET, "stringData": ["a"]})),

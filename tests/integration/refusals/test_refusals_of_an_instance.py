@@ -131,7 +131,9 @@ async def test_a_plan_goes_on_when_there_is_room_in_the_quota(world: World) -> N
         "a refusal by the quota",
     )
     assert instances.steps(refused, "deploy") == {"phase1.step": "ERROR"}
-    assert "raise ResourceQuota few or free what it counts" in instances.messages(refused, "deploy")
+    assert "raise ResourceQuota few or delete objects that it counts" in instances.messages(
+        refused, "deploy"
+    )
 
     hard = json.dumps({"spec": {"hard": {"count/deployments.apps": "1"}}})
     await as_admin(world, "patch", "quota", "few", "--patch", hard)

@@ -268,12 +268,12 @@ WRONG: dict[str, tuple[list[Json], int, str]] = {
     "a bad name": (
         [kinds.with_at(kinds.config_map(), "metadata/name", "Not A Name")],
         422,
-        "metadata.name must be of lower-case letters",
+        "metadata.name must consist of lower-case letters",
     ),
     "a long name": (
         [kinds.with_at(kinds.service(), "metadata/name", "a" * 64)],
         422,
-        "metadata.name must be of lower-case letters",
+        "metadata.name must consist of lower-case letters",
     ),
     "a bad name of a container": (
         [kinds.with_at(kinds.deployment(), f"{MAIN}/name", "A B")],

@@ -17,7 +17,7 @@ async def test_a_namespace_that_does_not_exist_is_fatal(admin: Client) -> None:
     assert error is not None
     assert kinds.classified(kinds.config_map(), error) == (
         True,
-        "namespace nope has to exist first",
+        "namespace nope must exist first",
     )
 
 
@@ -52,7 +52,7 @@ async def test_a_missing_right_may_be_granted(cluster: Cluster, namespace: str) 
     assert error is not None
     fatal, told = kinds.classified(kinds.config_map(), error)
     assert not fatal
-    assert told.startswith("grant KUDO's reconciler the right to patch configmaps, or all")
+    assert told.startswith("grant KUDO's reconciler permission to patch configmaps, or all")
 
 
 async def test_a_full_quota_may_be_freed(admin: Client, namespace: str) -> None:
@@ -66,7 +66,7 @@ async def test_a_full_quota_may_be_freed(admin: Client, namespace: str) -> None:
     assert error.status == 403
     fatal, told = kinds.classified(kinds.service(), error)
     assert not fatal
-    assert told.startswith("raise ResourceQuota x or free what it counts;")
+    assert told.startswith("raise ResourceQuota x or delete objects that it counts;")
 
 
 async def test_limits_and_pod_security_may_be_changed(admin: Client, namespace: str) -> None:
@@ -87,9 +87,9 @@ async def test_limits_and_pod_security_may_be_changed(admin: Client, namespace: 
 
 async def test_what_a_pod_needs_may_come_later(admin: Client, namespace: str) -> None:
     for source, advised in (
-        (kinds.pod(serviceAccountName="nope"), "ServiceAccount nope has to exist first"),
-        (kinds.pod(priorityClassName="nope"), "PriorityClass nope has to exist first"),
-        (kinds.pod(runtimeClassName="nope"), "RuntimeClass nope has to exist first"),
+        (kinds.pod(serviceAccountName="nope"), "ServiceAccount nope must exist first"),
+        (kinds.pod(priorityClassName="nope"), "PriorityClass nope must exist first"),
+        (kinds.pod(runtimeClassName="nope"), "RuntimeClass nope must exist first"),
     ):
         error = await kinds.refusal(admin, namespace, source)
         assert error is not None
@@ -157,7 +157,7 @@ async def test_a_webhook_that_cannot_be_reached_may_come_back(
     assert error is not None
     assert kinds.classified(kinds.config_map(), error) == (
         False,
-        "the plan goes on as soon as webhook away.example.org answers",
+        "the plan continues as soon as webhook away.example.org answers",
     )
 
 

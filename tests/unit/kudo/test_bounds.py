@@ -40,7 +40,7 @@ TOO_LARGE = [
 def test_what_is_too_large_is_named_with_count_and_bound(spec: Any, text: str) -> None:
     said = too_large(spec)
     assert said.startswith(text)
-    assert said.endswith("make a version with fewer")
+    assert said.endswith("create a version with fewer")
 
 
 def test_what_stays_within_every_bound_is_read() -> None:

@@ -17,7 +17,7 @@ CONVERTED = (
 )
 GOT = "got &value.valueUnstructured{Value:"
 LEFT_OUT = (
-    "the rest of the answer is left out, since it may quote the Secret; "
+    "the rest of the answer is withheld, since it may quote the Secret; "
     "`kubectl apply --server-side --dry-run=server` shows it"
 )
 LABEL = (

@@ -50,7 +50,7 @@ def too_large(spec: object) -> str:
     if found is None:
         return ""
     field, count, most = found
-    return f"spec.{field} has {count} entries, more than {most}; make a version with fewer"
+    return f"spec.{field} has {count} entries, more than {most}; create a version with fewer"
 
 
 def _exceeded(spec: _Spec) -> Iterator[tuple[str, int, int]]:

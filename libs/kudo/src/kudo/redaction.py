@@ -26,7 +26,7 @@ _READ: Final = 2000
 """Characters of a text of the API server that phrases are looked for in."""
 
 _LEFT_OUT: Final = (
-    "the rest of the answer is left out, since it may quote the Secret; "
+    "the rest of the answer is withheld, since it may quote the Secret; "
     "`kubectl apply --server-side --dry-run=server` shows it"
 )
 

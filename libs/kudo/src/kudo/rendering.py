@@ -276,12 +276,12 @@ def _shape_problem(document: JsonObject) -> str | None:
             "(generateName would create another one on each run)"
         )
     if name in {".", ".."} or "/" in name:
-        return f"metadata.name {name!r} is no name of an object"
+        return f"metadata.name {name!r} is not a valid name of an object"
     owners = metadata.get("ownerReferences")
     if owners is not None and not _is_list_of_mappings(owners):
-        return "metadata.ownerReferences is no list of mappings"
+        return "metadata.ownerReferences is not a list of mappings"
     if metadata.get("namespace") is not None and not isinstance(metadata["namespace"], str):
-        return "metadata.namespace is no text"
+        return "metadata.namespace is not a string"
     return integer_problem(document)
 
 

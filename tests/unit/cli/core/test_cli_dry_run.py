@@ -215,7 +215,9 @@ def test_an_instance_without_its_version_is_denied(kudo: Cli, pot: FakeApi) -> N
 def test_warnings_of_the_rules_are_shown(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "-p", "TEA=green", CLIENT)
     assert ran.code == 0
-    assert ran.err.startswith("Warning: plan 'brew' of TEA runs; nothing else applies the change")
+    assert ran.err.startswith(
+        "Warning: plan 'brew' runs, triggered by TEA; no plan applies the change"
+    )
 
 
 def test_an_instance_that_is_there_keeps_another_from_being_installed(

@@ -271,7 +271,7 @@ def test_verify_warns_of_versions_that_choose_nothing(run: Cli, tree: Path) -> N
     ran = run("package", "verify", str(tree))
     assert ran.code == 0
     assert ran.out.splitlines()[1] == (
-        'task "t0" asks for version 1.0.0 of ./b, but that is 0.1.0; what lies there is installed  '
-        "(operator.yaml: tasks[t0])"
+        'task "t0" asks for version 1.0.0 of ./b, but that is 0.1.0; the package at that path is '
+        "installed  (operator.yaml: tasks[t0])"
     )
     assert "asks for version 2 of ./b, but that is without one;" in ran.out

@@ -62,7 +62,7 @@ def test_of_many_undeclared_parameters_20_are_named() -> None:
     assert size(problems) < 20_000
     warnings = decided(declared, wire(values)).warnings
     assert len(warnings) == 21
-    assert warnings[-1] == "and 80 more of these parameters"
+    assert warnings[-1] == "and 80 more undeclared parameters"
     assert sum(map(len, warnings)) < 5_000
 
 

@@ -54,7 +54,7 @@ def test_deploy_runs_where_there_is_no_update_plan() -> None:
 def test_a_parameter_that_no_plan_applies_is_warned_about() -> None:
     decision = mutated(instance({"NOTE": "hello", "PORT": "81"}), IDLE)
     assert len(decision.warnings) == 1
-    assert "plan 'custom' of PORT runs" in decision.warnings[0]
+    assert "plan 'custom' runs, triggered by PORT" in decision.warnings[0]
     assert "NOTE" in decision.warnings[0]
 
 

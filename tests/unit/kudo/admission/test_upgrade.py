@@ -186,7 +186,7 @@ def test_what_is_immutable_stays_when_nobody_knows_whether_it_was_before(
 ) -> None:
     decision = judged(instance({"CLASS": value}, of="first-2"), old, V2)
     assert decision.reason == "ParameterImmutable"
-    assert "first-1 is in force and does not exist" in decision.problems[0].message
+    assert "first-1 is in force but does not exist" in decision.problems[0].message
     assert "create that OperatorVersion again" in decision.problems[0].message
 
 

@@ -47,8 +47,8 @@ def failed(kind: str, message: str) -> Refused:
 
 
 NAME_RULE = (
-    "metadata.name must be of lower-case letters, digits and hyphens, begin and end with a letter "
-    "or digit, and not be too long for its kind (63 to 253 characters)"
+    "metadata.name must consist of lower-case letters, digits and hyphens, begin and end with a "
+    "letter or digit, and fit the limit of its kind (63 to 253 characters)"
 )
 DELETE = "delete the {} in an earlier step (a Delete task) or give it another name"
 
@@ -220,14 +220,14 @@ CASES: dict[str, tuple[Refused, str]] = {
             f"{TYPED}.spec.template.spec.containers: expected list, got &{{map[name:a]}}",
         ),
         (
-            "spec.template.spec.containers must be a list: look at dashes and indentation in the "
+            "spec.template.spec.containers must be a list: check dashes and indentation in the "
             "template"
         ),
     ),
     "a list for a mapping": (
         failed("Deployment", f"{TYPED}.spec.template.metadata.labels: expected map, got &{{[a]}}"),
         (
-            "spec.template.metadata.labels must be a mapping: look at dashes and indentation in "
+            "spec.template.metadata.labels must be a mapping: check dashes and indentation in "
             "the template"
         ),
     ),
@@ -237,7 +237,7 @@ CASES: dict[str, tuple[Refused, str]] = {
             f"{TYPED}.spec.template.spec.containers: element 1: associative list with keys may "
             "not have a null element",
         ),
-        "spec.template.spec.containers has an empty item: look at conditions in the template",
+        "spec.template.spec.containers has an empty item: check the conditions in the template",
     ),
     "a quantity that is none": (
         failed("Deployment", f"{CONVERT}quantities must match the regular expression '...'"),
@@ -245,7 +245,7 @@ CASES: dict[str, tuple[Refused, str]] = {
     ),
     "a fraction": (
         failed("Deployment", f"{CONVERT}cannot convert float64 to int32"),
-        "a value has the wrong type: see the fields of the kind with `kubectl explain`",
+        "a value has the wrong type: `kubectl explain` shows the fields of the kind",
     ),
     "a bad name": (
         invalid("ConfigMap", ("metadata.name", f'Invalid value: "Not A Name": {NAME}')),

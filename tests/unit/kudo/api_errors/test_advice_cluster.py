@@ -7,8 +7,8 @@ from kudo.api_errors.advice import advice
 Refused = tuple[str, int, str]
 
 ALL_RIGHTS = (
-    "or all that a plan needs (get, list, watch, create, patch, delete), by a ClusterRole with the "
-    'label rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then goes on by itself'
+    "or all that a plan needs (get, list, watch, create, patch, delete), with a ClusterRole that "
+    'has the label rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then continues'
 )
 
 
@@ -19,11 +19,11 @@ def forbidden(kind: str, message: str) -> Refused:
 CASES: dict[str, tuple[Refused, str]] = {
     "a missing namespace": (
         ("ConfigMap", 404, 'namespaces "nope" not found'),
-        "namespace nope has to exist first",
+        "namespace nope must exist first",
     ),
     "a name with a slash": (
         ("ConfigMap", 404, "the server could not find the requested resource"),
-        "ConfigMap is not served any more or not yet, or metadata.name holds a slash",
+        "ConfigMap is not served, or no longer, or metadata.name contains a slash",
     ),
     "a missing right": (
         forbidden(
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Refused, str]] = {
             'deployments.apps "z" is forbidden: User "kudo-reconciler" cannot create resource '
             '"deployments" in API group "apps" in the namespace "default"',
         ),
-        f"grant KUDO's reconciler the right to create deployments.apps, {ALL_RIGHTS}",
+        f"grant KUDO's reconciler permission to create deployments.apps, {ALL_RIGHTS}",
     ),
     "a missing right of the core group": (
         forbidden(
@@ -39,7 +39,7 @@ CASES: dict[str, tuple[Refused, str]] = {
             'configmaps "z" is forbidden: User "kudo-user" cannot patch resource "configmaps" in '
             'API group "" in the namespace "default"',
         ),
-        f"grant KUDO's reconciler the right to patch configmaps, {ALL_RIGHTS}",
+        f"grant KUDO's reconciler permission to patch configmaps, {ALL_RIGHTS}",
     ),
     "rights that are granted": (
         forbidden(
@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Refused, str]] = {
             '["system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
             '\n{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
         ),
-        "KUDO's reconciler can grant no more rights than it has: give it these rights first",
+        "KUDO's reconciler can grant only permissions that it has: grant it these first",
     ),
     "a quota": (
         forbidden(
@@ -56,14 +56,14 @@ CASES: dict[str, tuple[Refused, str]] = {
             'configmaps "qb" is forbidden: exceeded quota: few, requested: configmaps=1, used: '
             "configmaps=2, limited: configmaps=2",
         ),
-        "raise ResourceQuota few or free what it counts; the plan then goes on by itself",
+        "raise ResourceQuota few or delete objects that it counts; the plan then continues",
     ),
     "a quota that asks for values": (
         forbidden(
             "Pod",
             'pods "po" is forbidden: failed quota: few: must specify requests.cpu for: main',
         ),
-        "ResourceQuota few asks for these values: set them in the template",
+        "ResourceQuota few requires these values: set them in the template",
     ),
     "a limit": (
         forbidden(
@@ -88,15 +88,15 @@ CASES: dict[str, tuple[Refused, str]] = {
             'pods "posa" is forbidden: error looking up service account default/nope: '
             'serviceaccount "nope" not found',
         ),
-        "ServiceAccount nope has to exist first: apply it in an earlier step",
+        "ServiceAccount nope must exist first: apply it in an earlier step",
     ),
     "a missing priority": (
         forbidden("Pod", 'pods "p" is forbidden: no PriorityClass with name nope was found'),
-        "PriorityClass nope has to exist first: apply it in an earlier step",
+        "PriorityClass nope must exist first: apply it in an earlier step",
     ),
     "a missing runtime": (
         forbidden("Pod", 'pods "p" is forbidden: pod rejected: RuntimeClass "nope" not found'),
-        "RuntimeClass nope has to exist first: apply it in an earlier step",
+        "RuntimeClass nope must exist first: apply it in an earlier step",
     ),
     "a webhook that is away": (
         (
@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Refused, str]] = {
                 'webhook: Post "https://127.0.0.1:1/x": dial tcp 127.0.0.1:1: connect: refused'
             ),
         ),
-        "the plan goes on as soon as webhook wh.example.org answers",
+        "the plan continues as soon as webhook wh.example.org answers",
     ),
     "managedFields": (
         ("ConfigMap", 400, "metadata.managedFields must be nil"),

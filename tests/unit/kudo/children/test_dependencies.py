@@ -95,7 +95,7 @@ def test_a_version_that_leads_back_to_itself_is_refused(
 ) -> None:
     assert problem(*tree) == (
         "CircularDependency",
-        f"cyclic package dependency found: {cycle}; take one of these KudoOperator tasks out",
+        f"cyclic package dependency found: {cycle}; remove one of these KudoOperator tasks",
     )
 
 

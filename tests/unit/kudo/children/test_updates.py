@@ -152,8 +152,8 @@ def test_a_file_that_sets_what_the_new_version_dropped_is_refused_before_anythin
         changed(child(GONE="g", KEPT="1"), {"GONE": "g"})
     assert caught.value.reason == "TaskRenderingError"
     assert str(caught.value) == (
-        "the parameter file of task have sets GONE, and op-2 does not declare it any more; "
-        "take it out of the file"
+        "the parameter file of task have sets GONE, and op-2 no longer declares it; "
+        "remove it from the file"
     )
 
 

@@ -259,7 +259,10 @@ def test_string_data_of_other_kinds_is_theirs(api_version: str, kind: str) -> No
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"stringData": {"a": "b", "port": 80}}, "stringData holds texts; put quotes around port"),
+        (
+            {"stringData": {"a": "b", "port": 80}},
+            "values of stringData must be strings; put quotes around port",
+        ),
         ({"stringData": ["a"]}, "data and stringData must be mappings"),
         ({"stringData": {"a": "b"}, "data": "x"}, "data and stringData must be mappings"),
     ],

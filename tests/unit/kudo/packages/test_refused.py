@@ -175,7 +175,7 @@ def test_deep_nesting_and_alias_bombs_are_refused(text: str) -> None:
 def test_defaults_that_would_be_huge_as_block_yaml_are_refused() -> None:
     value = f"{'[' * 90}{'1,' * 100_000}{']' * 90}"
     (problem,) = _parameters(f"parameters: [{{name: P, type: array, default: {value}}}]")
-    assert problem.message.startswith('parameter "P" has a value that cannot be kept: the YAML')
+    assert problem.message.startswith('parameter "P" has a value that cannot be stored: the YAML')
 
 
 def test_links_in_a_folder_are_refused(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_pipes_in_a_folder_are_refused_without_being_opened(tmp_path: Path) -> N
     (tmp_path / "params.yaml").write_text("")
     (problem,) = _problems(lambda: read_package(tmp_path))
     assert problem == Problem(
-        "PackageUnsafe", "only regular files belong into a package", "operator.yaml"
+        "PackageUnsafe", "a package may hold only regular files", "operator.yaml"
     )
 
 
@@ -242,7 +242,7 @@ def test_folders_are_held_to_the_limits(tmp_path: Path) -> None:
 )
 def test_archives_may_hold_files_and_folders_only(kind: bytes, described: str) -> None:
     (problem,) = _refused(_tgz((_link("templates/a.yaml", kind), b"")))
-    message = f"only regular files belong into a package, not a {described}"
+    message = f"a package may hold only regular files, not a {described}"
     assert problem == Problem("PackageUnsafe", message, "templates/a.yaml")
 
 
@@ -257,7 +257,7 @@ def test_archives_may_not_leave_the_package(path: str) -> None:
 
 def test_paths_that_cannot_be_shown_are_refused() -> None:
     (problem,) = _refused(_tgz(("templates/a\x1b[2J.yaml", b"x")))
-    assert problem.message == "the path has characters that cannot be printed"
+    assert problem.message == "the path has non-printable characters"
 
 
 def test_all_unsafe_entries_are_named() -> None:

@@ -162,7 +162,7 @@ def test_nothing_leads_out_of_an_archive(tmp_path: Path, need: str) -> None:
     write(tmp_path / "b", operator("b"))
     archive = pack(write(tmp_path / "a", operator("a", need)), tmp_path / "a.tgz")
     message = refused(lambda: found(archive)).message
-    assert message.endswith(f"{archive}: {need} leads out of the archive")
+    assert message.endswith(f"{archive}: {need} is outside the archive")
 
 
 def test_an_archive_in_an_archive_is_closed_as_well(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_an_archive_in_an_archive_is_closed_as_well(tmp_path: Path) -> None:
     write(root / "c", operator("c"))
     pack(write(tmp_path / "b", operator("b", "../c")), root / "b.tgz")
     message = refused(lambda: found(pack(root, tmp_path / "a.tgz"))).message
-    assert "a.tgz/b.tgz: ../c leads out of the archive" in message
+    assert "a.tgz/b.tgz: ../c is outside the archive" in message
 
 
 def test_an_absolute_path_in_an_archive_is_not_one_of_this_machine(tmp_path: Path) -> None:
@@ -218,7 +218,10 @@ def test_two_packages_of_one_version_may_not_differ(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "text"),
     [
-        (DependencyLimits(depth=1), "the dependencies of a-0.1.0 lie too deep, at d-0.1.0"),
+        (
+            DependencyLimits(depth=1),
+            "the dependencies of a-0.1.0 are nested too deeply, at d-0.1.0",
+        ),
         (DependencyLimits(packages=2), "are too many packages, at ./d: 2 are allowed"),
         (DependencyLimits(templates=3), "have too many characters of templates, at c-0.1.0"),
     ],
@@ -299,4 +302,6 @@ def test_a_circle_may_lead_through_the_cluster(tmp_path: Path) -> None:
 def test_a_long_chain_in_the_cluster_ends_at_the_limit(tmp_path: Path) -> None:
     root = write(tmp_path / "a", operator("a", "b0"))
     chain = [installed(f"b{n}", "1.0.0", f"b{n + 1}") for n in range(20)]
-    assert "lie too deep" in refused(lambda: resolve(locate(root), Cluster(*chain))).message
+    assert (
+        "are nested too deeply" in refused(lambda: resolve(locate(root), Cluster(*chain))).message
+    )

@@ -109,13 +109,13 @@ LONG = "x" * 240
         ),
         (
             version(pipe("one", "_"), deploy=[("p", "s", ["one"])]),
-            "pipe key _ of deploy.p.s.one has no letter or digit to name its object by",
+            "pipe key _ of deploy.p.s.one has no letter or digit for the name of its object",
         ),
         (
             version(pipe("one", "a"), deploy=[("\u00e9", "s", ["one"])]),
             (
-                "pipe task deploy.\u00e9.s.one: phase '\u00e9' has no letter or digit to name its "
-                "objects by"
+                "pipe task deploy.\u00e9.s.one: phase '\u00e9' has no letter or digit for the "
+                "names of its objects"
             ),
         ),
         (

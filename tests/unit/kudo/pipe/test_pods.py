@@ -70,35 +70,35 @@ def test_the_first_document_of_a_template_is_the_pod_and_needs_no_name() -> None
         ("{apiVersion: v1, kind: Pod, metadata: 1}", "metadata is no mapping"),
         (
             "{apiVersion: v1, kind: Pod, metadata: {annotations: [a]}}",
-            "metadata.annotations is no mapping",
+            "metadata.annotations is not a mapping",
         ),
         (
             "{apiVersion: v1, kind: Pod, spec: {initContainers: {a: b}}}",
-            "spec.initContainers is no list of mappings",
+            "spec.initContainers is not a list of mappings",
         ),
         (
             "{apiVersion: v1, kind: Pod, spec: {volumes: [a]}}",
-            "spec.volumes is no list of mappings",
+            "spec.volumes is not a list of mappings",
         ),
         (
             "{apiVersion: v1, kind: Pod, spec: {containers: 3}}",
-            "spec.containers is no list of mappings",
+            "spec.containers is not a list of mappings",
         ),
         (
             "{apiVersion: v1, kind: Pod, spec: {securityContext: 1}}",
-            "spec.securityContext is no mapping",
+            "spec.securityContext is not a mapping",
         ),
         (
             "{apiVersion: v1, kind: Pod, spec: {initContainers: [{securityContext: x}]}}",
-            "spec.initContainers[].securityContext is no mapping",
+            "spec.initContainers[].securityContext is not a mapping",
         ),
         (
             "{apiVersion: v1, kind: Pod, spec: {initContainers: [{volumeMounts: [x]}]}}",
-            "spec.initContainers[].volumeMounts is no list of mounts",
+            "spec.initContainers[].volumeMounts is not a list of mounts",
         ),
         (
             "{apiVersion: v1, kind: Pod, spec: {initContainers: [{volumeMounts: [{name: a}]}]}}",
-            "spec.initContainers[].volumeMounts is no list of mounts",
+            "spec.initContainers[].volumeMounts is not a list of mounts",
         ),
     ],
 )
@@ -115,7 +115,9 @@ CONTAINERS = (
 )
 ONE_INIT = "pipe pod should define one init container that generated artifacts defined"
 RESTART = "pipe pod RestartPolicy should be OnFailure"
-ENDLESS = "pipe pod should have an init container that ends: restartPolicy Always never does"
+ENDLESS = (
+    "pipe pod should have an init container that ends: with restartPolicy Always it never does"
+)
 VOLUME = (
     "pipe pod should define one emptyDir shared volume where the artifacts are temporary stored"
 )

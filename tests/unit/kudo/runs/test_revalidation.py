@@ -221,7 +221,7 @@ def test_what_was_immutable_before_another_version_or_is_not_known_stays(
 ) -> None:
     revalidation = revalidate_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
     assert reasons(revalidation) == ["ParameterImmutable"]
-    unknown = "first-1 is in force and does not exist" in revalidation.problems[0].message
+    unknown = "first-1 is in force but does not exist" in revalidation.problems[0].message
     assert unknown is (before is None)
 
 

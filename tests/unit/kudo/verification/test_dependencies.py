@@ -44,5 +44,5 @@ def test_versions_that_choose_nothing_are_a_warning(tmp_path: Path) -> None:
     (finding,) = findings(root)
     assert (finding.severity, finding.problem.reason) == (Severity.WARNING, "DependencyVersion")
     assert finding.problem.message == (
-        'task "t1" asks for version 9 of ./b, but that is 8; what lies there is installed'
+        'task "t1" asks for version 9 of ./b, but that is 8; the package at that path is installed'
     )

@@ -138,7 +138,7 @@ def test_a_name_that_no_object_can_have_is_warned_of(name: str | None) -> None:
     faulty = package(name=name)
     assert found(faulty) == []
     [text] = warned(faulty)
-    assert text.startswith(f'operator name "{name or ""}" is no DNS-1123 name')
+    assert text.startswith(f'operator name "{name or ""}" is not a DNS-1123 name')
     assert places(faulty) == ["operator.yaml: name"]
 
 
@@ -254,8 +254,8 @@ def test_names_of_phases_and_steps_are_unique_where_they_stand() -> None:
     step = {"name": "s", "tasks": ["app"]}
     phases = [{"name": "p", "steps": [step, step]}, {"name": "p", "steps": [step]}]
     assert found(package(plans={"deploy": {"phases": phases}})) == [
-        'phase "p" is defined more than once in plan "deploy"; statuses need names',
-        'step "s" is defined more than once in phase "p" of plan "deploy"; statuses need names',
+        'phase "p" is defined more than once in plan "deploy"; names must be unique',
+        'step "s" is defined more than once in phase "p" of plan "deploy"; names must be unique',
     ]
     apart = [{"name": "p", "steps": [step]}, {"name": "q", "steps": [step]}]
     assert verify(package(plans={"deploy": {"phases": apart}, "other": {"phases": apart}})) == ()

@@ -86,11 +86,11 @@ def read_review(body: bytes, parse: Callable[[bytes], Json] = orjson.loads) -> A
     document = _object(_parsed(body, parse), "the body")
     api_version = document.get("apiVersion")
     if document.get("kind") != "AdmissionReview" or api_version not in _VERSIONS:
-        raise MalformedReview(f"the body is no AdmissionReview of {' or '.join(_VERSIONS)}")
+        raise MalformedReview(f"the body is not an AdmissionReview of {' or '.join(_VERSIONS)}")
     request = _object(document.get("request"), "request")
     operation = _text(request, "operation")
     if operation not in _OPERATIONS:
-        raise MalformedReview("request.operation is none of " + ", ".join(sorted(_OPERATIONS)))
+        raise MalformedReview("request.operation is not one of " + ", ".join(sorted(_OPERATIONS)))
     instance = _is_instance(request)
     reviewed = instance and operation in {"CREATE", "UPDATE"}
     return AdmissionReview(
@@ -148,21 +148,21 @@ def _parsed(body: bytes, parse: Callable[[bytes], Json]) -> Json:
         return parse(body)
     except json.JSONDecodeError as error:
         # The error's document is the body, which may hold secrets; only its text goes on.
-        raise MalformedReview(f"the body is no JSON: {error.msg}") from None
+        raise MalformedReview(f"the body is not JSON: {error.msg}") from None
     except (ValueError, RecursionError):
-        raise MalformedReview("the body is no JSON that an API server sends") from None
+        raise MalformedReview("the body is not JSON as API servers send it") from None
 
 
 def _object(value: Any, where: str) -> JsonObject:
     if not isinstance(value, dict):
-        raise MalformedReview(f"{where} is missing or no object")
+        raise MalformedReview(f"{where} is missing or not an object")
     return value
 
 
 def _text(request: JsonObject, field: str, *, empty: bool = False) -> str:
     value = request.get(field, "" if empty else None)
     if not isinstance(value, str) or not (value or empty):
-        raise MalformedReview(f"request.{field} is missing or no text")
+        raise MalformedReview(f"request.{field} is missing or not a string")
     return value
 
 

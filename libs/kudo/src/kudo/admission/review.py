@@ -240,7 +240,7 @@ def _no_effect(undeclared: Sequence[str], version: OperatorVersion) -> tuple[str
         "effect"
         for name in first
     )
-    return (*texts, f"and {more} more of these parameters") if more > 0 else tuple(texts)
+    return (*texts, f"and {more} more undeclared parameters") if more > 0 else tuple(texts)
 
 
 # Update
@@ -320,8 +320,8 @@ def _warnings(change: Change) -> tuple[str, ...]:
     choice = change.by_parameters
     if not choice.explicit or not choice.fallback or change.upgrade:
         return ()
-    text = f"plan '{choice.plan}' of {listed(choice.explicit)} runs; nothing else applies the "
-    return (f"{text}change of {listed(choice.fallback)}, which has no trigger",)
+    text = f"plan '{choice.plan}' runs, triggered by {listed(choice.explicit)}; no plan applies "
+    return (f"{text}the change of {listed(choice.fallback)}, which has no trigger",)
 
 
 def _final_state(change: Change) -> tuple[Problem, ...]:
@@ -344,8 +344,8 @@ def _canceller(change: Change, username: str) -> tuple[Problem, ...]:
     return (
         Problem(
             "MutatingWebhookMissing",
-            f"planExecution.cancelledBy says '{shown(named)}', but the request is not theirs; "
-            "leave it out, it is filled in",
+            f"planExecution.cancelledBy is '{shown(named)}', who did not send this "
+            "request; leave it out, KUDO fills it in",
             "spec.planExecution.cancelledBy",
         ),
     )
@@ -358,7 +358,7 @@ def _triggered(plan: str, scheduled: PlanExecution, used: frozenset[str]) -> tup
         Problem(
             "MutatingWebhookMissing",
             f"the change needs plan '{shown_name(plan)}', but no new run of it was scheduled: the "
-            "mutating webhook configuration of KUDO is missing or was passed over; restore it and "
+            "mutating webhook configuration of KUDO is missing or was bypassed; restore it and "
             "try again",
             "spec.planExecution",
         ),

@@ -92,8 +92,8 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
         before = change.declared_before.get(definition.name)
         if left.version is None and definition.name not in change.old.parameters:
             text = (
-                f"is immutable in operator version {version}, {shown_name(left.name)} does not "
-                "exist to tell whether it was before, and no value was provided"
+                f"is immutable in operator version {version}, but no value was provided; whether "
+                f"it was immutable before is unknown, since {shown_name(left.name)} does not exist"
             )
         elif left.version is None:
             continue

@@ -117,11 +117,11 @@ def _wrong_type(rejection: _Rejection) -> str:
     if match := _TYPE.search(rejection.message):
         return f"{_short(match['field'])} {_EXPECTED[match['type']]}"
     if match := _EMPTY_ITEM.search(rejection.message):
-        return f"{_short(match['field'])} has an empty item: look at conditions in the template"
+        return f"{_short(match['field'])} has an empty item: check the conditions in the template"
     if "quantities must match" in rejection.message:
         return "write quantities such as 500m, 2 or 10Gi"
     if _CONVERSION.search(rejection.message):
-        return "a value has the wrong type: see the fields of the kind with `kubectl explain`"
+        return "a value has the wrong type: `kubectl explain` shows the fields of the kind"
     return ""
 
 
@@ -129,8 +129,8 @@ _EXPECTED: Final = {
     "string": "must be text: put quotes around the value in the template",
     "numeric": "must be a number: leave out quotes around the value in the template",
     "boolean": "must be true or false, without quotes in the template",
-    "list": "must be a list: look at dashes and indentation in the template",
-    "map": "must be a mapping: look at dashes and indentation in the template",
+    "list": "must be a list: check dashes and indentation in the template",
+    "map": "must be a mapping: check dashes and indentation in the template",
 }
 
 
@@ -140,20 +140,20 @@ def _bad_name(rejection: _Rejection) -> str:
         rejection.status == 400 and rejection.message.startswith("Name parameter invalid")
     ):
         return (
-            "metadata.name must be of lower-case letters, digits and hyphens, begin and end with "
-            "a letter or digit, and not be too long for its kind (63 to 253 characters)"
+            "metadata.name must consist of lower-case letters, digits and hyphens, begin and end "
+            "with a letter or digit, and fit the limit of its kind (63 to 253 characters)"
         )
     return ""
 
 
 def _no_namespace(rejection: _Rejection) -> str:
     match = _MISSING_NAMESPACE.search(rejection.message) if rejection.status == 404 else None
-    return f"namespace {match['name']} has to exist first" if match else ""
+    return f"namespace {match['name']} must exist first" if match else ""
 
 
 def _unserved(rejection: _Rejection) -> str:
     if rejection.status == 404 and "could not find the requested resource" in rejection.message:
-        return f"{rejection.kind} is not served any more or not yet, or metadata.name holds a slash"
+        return f"{rejection.kind} is not served, or no longer, or metadata.name contains a slash"
     return ""
 
 
@@ -163,15 +163,15 @@ def _no_right(rejection: _Rejection) -> str:
         return ""
     resource = f"{match['resource']}.{match['group']}" if match["group"] else match["resource"]
     return (
-        f"grant KUDO's reconciler the right to {match['verb']} {resource}, or all that a plan "
-        "needs (get, list, watch, create, patch, delete), by a ClusterRole with the label "
-        'rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then goes on by itself'
+        f"grant KUDO's reconciler permission to {match['verb']} {resource}, or all that a plan "
+        "needs (get, list, watch, create, patch, delete), with a ClusterRole that has the label "
+        'rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then continues'
     )
 
 
 def _escalation(rejection: _Rejection) -> str:
     if rejection.status == 403 and "grant RBAC permissions not currently held" in rejection.message:
-        return "KUDO's reconciler can grant no more rights than it has: give it these rights first"
+        return "KUDO's reconciler can grant only permissions that it has: grant it these first"
     return ""
 
 
@@ -180,10 +180,10 @@ def _quota(rejection: _Rejection) -> str:
     if match is None:
         return ""
     if match[0].startswith("failed"):
-        return f"ResourceQuota {match['name']} asks for these values: set them in the template"
+        return f"ResourceQuota {match['name']} requires these values: set them in the template"
     return (
-        f"raise ResourceQuota {match['name']} or free what it counts; "
-        "the plan then goes on by itself"
+        f"raise ResourceQuota {match['name']} or delete objects that it counts; "
+        "the plan then continues"
     )
 
 
@@ -208,12 +208,12 @@ def _missing(rejection: _Rejection) -> str:
         return ""
     kinds = {"account": "ServiceAccount", "priority": "PriorityClass", "runtime": "RuntimeClass"}
     group = match.lastgroup or ""
-    return f"{kinds[group]} {match[group]} has to exist first: apply it in an earlier step"
+    return f"{kinds[group]} {match[group]} must exist first: apply it in an earlier step"
 
 
 def _webhook_away(rejection: _Rejection) -> str:
     match = _UNREACHED.search(rejection.message) if rejection.status >= 500 else None
-    return f"the plan goes on as soon as webhook {match['name']} answers" if match else ""
+    return f"the plan continues as soon as webhook {match['name']} answers" if match else ""
 
 
 def _server_fields(rejection: _Rejection) -> str:

@@ -99,6 +99,6 @@ def _circular(one: Dependency, above: Collection[VersionKey]) -> FatalTaskError:
     cycle = [*names[names.index(one.version[1]) :], one.version[1]]
     return FatalTaskError(
         "CircularDependency",
-        f"cyclic package dependency found: {' -> '.join(cycle)}; take one of these KudoOperator "
-        "tasks out",
+        f"cyclic package dependency found: {' -> '.join(cycle)}; remove one of these KudoOperator "
+        "tasks",
     )

@@ -81,7 +81,7 @@ def _refuse_dropped(child: Child, known: Collection[str], after: OperatorVersion
         raise FatalTaskError(
             "TaskRenderingError",
             f"the parameter file of task {child.task} sets {', '.join(dropped)}, and "
-            f"{after.metadata.name} does not declare it any more; take it out of the file",
+            f"{after.metadata.name} no longer declares it; remove it from the file",
         )
 
 

@@ -44,7 +44,7 @@ def persistent_volume_claim(obj: JsonObject) -> Health:
         return failed(f"{claim} has lost its volume {text(spec(obj).get('volumeName'))}".rstrip())
     node = text(mapping(metadata(obj).get("annotations")).get(_SELECTED_NODE))
     if phase == "Pending" and node:
-        return waiting(f"{claim} is not bound: its volume is being made for node {node}")
+        return waiting(f"{claim} is not bound: its volume is being provisioned for node {node}")
     return HEALTHY
 
 

@@ -91,7 +91,7 @@ def handle(request: bytes) -> bytes:
         return orjson.dumps({"malformed": str(error)})
     except orjson.JSONEncodeError:
         # The parser of a worker takes such texts, no other one does.
-        return orjson.dumps({"malformed": "the body is no JSON: half a surrogate pair"})
+        return orjson.dumps({"malformed": "the body is not JSON: half a surrogate pair"})
 
 
 def _answer(request: bytes) -> bytes:

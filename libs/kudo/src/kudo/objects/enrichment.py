@@ -131,7 +131,8 @@ def encode_string_data(source: JsonObject) -> JsonObject:
         raise FatalTaskError("TaskEnhancementError", text)
     wrong = [key for key, text in texts.items() if not isinstance(text, str)]
     if wrong:
-        text = f"Secret {name}: stringData holds texts; put quotes around {', '.join(wrong)}"
+        named = ", ".join(wrong)
+        text = f"Secret {name}: values of stringData must be strings; put quotes around {named}"
         raise FatalTaskError("TaskEnhancementError", text)
     encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
     return {**target, "data": {**data, **encoded}} if encoded else target

@@ -44,9 +44,7 @@ def _take(entry: Entry, collector: FileCollector) -> None:
     elif entry.kind == "folder":
         return
     elif entry.kind != "file":
-        collector.refuse(
-            entry.path, f"only regular files belong into a package, not a {entry.kind}"
-        )
+        collector.refuse(entry.path, f"a package may hold only regular files, not a {entry.kind}")
     elif collector.fits(entry.path, len(entry.content)):
         collector.keep(_clean(entry.path), bytes(entry.content))
 
@@ -55,9 +53,9 @@ def _path_fault(path: str) -> str:
     if path.startswith("/"):
         return "absolute paths are not allowed"
     if ".." in path.split("/"):
-        return "paths must not go up with .."
+        return "paths must not contain .."
     if not path.isprintable():
-        return "the path has characters that cannot be printed"
+        return "the path has non-printable characters"
     return ""
 
 

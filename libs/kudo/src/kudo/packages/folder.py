@@ -67,7 +67,7 @@ def _take(path: str, entry: os.DirEntry[str], collector: FileCollector) -> None:
     elif entry.is_dir(follow_symlinks=False):
         return
     elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-        collector.refuse(path, "only regular files belong into a package")
+        collector.refuse(path, "a package may hold only regular files")
     elif _MATTERS not in entry.name:
         return
     elif collector.fits(path, entry.stat(follow_symlinks=False).st_size):

@@ -118,6 +118,6 @@ class ArchiveLocation:
             elif parts:
                 parts.pop()
             else:
-                text = f"{self.files.origin}: {path} leads out of the archive"
+                text = f"{self.files.origin}: {path} is outside the archive"
                 raise InvalidInput([Problem("PackageUnsafe", text)])
         return tuple(parts)

@@ -150,7 +150,7 @@ def _check_values(parameter: PackageParameter, fields: Fields) -> None:
         try:
             to_text(value, parameter.type)
         except DumpError as error:
-            fields.note(f'parameter "{parameter.name}" has a value that cannot be kept: {error}')
+            fields.note(f'parameter "{parameter.name}" has a value that cannot be stored: {error}')
 
 
 def _group(fields: Fields) -> ParameterGroup:

@@ -176,7 +176,9 @@ class _Walk:
         self._refuse_cycle(task, str(identity))
         if str(identity) not in self._installed:
             self._installed.add(str(identity))
-            self._limit(task, str(identity), "lie too deep", len(self._above), self._limits.depth)
+            self._limit(
+                task, str(identity), "are nested too deeply", len(self._above), self._limits.depth
+            )
             self._above.append(str(identity))
             for needed in filter(_names_another, spec.tasks or ()):
                 self._in_cluster(needed, _requirement(needed), lookup)
@@ -202,7 +204,7 @@ class _Walk:
     def _count(self, task: Task, package: Package) -> None:
         limits, name = self._limits, str(_identity(package))
         self._templates += sum(map(len, package.templates.values()))
-        self._limit(task, name, "lie too deep", len(self._above), limits.depth)
+        self._limit(task, name, "are nested too deeply", len(self._above), limits.depth)
         what = "have too many characters of templates"
         self._limit(task, name, what, self._templates, limits.templates)
 

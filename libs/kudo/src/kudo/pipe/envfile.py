@@ -34,7 +34,7 @@ def parse_env_file(content: bytes) -> dict[str, str]:
         if not _KEY.fullmatch(key) or key == "." or key.startswith(".."):
             raise EnvFileError(
                 f"line {number} has no valid key before its '='; use letters, digits, '-', '_' "
-                "and '.', and begin with no digit"
+                "and '.', and do not begin with a digit"
             )
         values[key] = value
     return values

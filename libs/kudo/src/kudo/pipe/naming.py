@@ -100,7 +100,7 @@ def naming_problems(found: Iterable[tuple[PipeNames, "Task"]]) -> Iterator[str]:
     taken: dict[tuple[str, str], str] = {}
     for names, task in found:
         for part in names.nameless():
-            yield f"pipe task {names}: {part} has no letter or digit to name its objects by"
+            yield f"pipe task {names}: {part} has no letter or digit for the names of its objects"
         for kind, name, what in _objects(names, task):
             yield from _name_problems(name, what)
             known = taken.setdefault((kind, name), what)
@@ -118,7 +118,7 @@ def _objects(names: PipeNames, task: "Task") -> Iterator[tuple[str, str, str]]:
 
 def _name_problems(name: str, what: str) -> Iterator[str]:
     if name.endswith("."):
-        yield f"{what} has no letter or digit to name its object by"
+        yield f"{what} has no letter or digit for the name of its object"
     if len(name) > MAX_SUBDOMAIN:
         yield (
             f"{what} would be named {name[:40]}..., which has {len(name)} characters; "

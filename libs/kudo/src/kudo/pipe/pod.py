@@ -61,21 +61,21 @@ def _shape_problems(pod: JsonObject) -> Iterator[str]:
             return
     annotations = _metadata(pod).get("annotations") or {}
     if not isinstance(annotations, dict):
-        yield "metadata.annotations is no mapping"
+        yield "metadata.annotations is not a mapping"
     spec = _spec(pod)
     if not isinstance(spec.get("securityContext") or {}, dict):
-        yield "spec.securityContext is no mapping"
+        yield "spec.securityContext is not a mapping"
     for field in _LISTS:
         if not _is_list_of_mappings(spec.get(field) or []):
-            yield f"spec.{field} is no list of mappings"
+            yield f"spec.{field} is not a list of mappings"
             return
     for container in spec.get("initContainers") or ():
         if not isinstance(container.get("securityContext") or {}, dict):
-            yield "spec.initContainers[].securityContext is no mapping"
+            yield "spec.initContainers[].securityContext is not a mapping"
         mounts = container.get("volumeMounts") or []
         texts = (mount.get("mountPath") for mount in mounts if isinstance(mount, dict))
         if not _is_list_of_mappings(mounts) or not all(isinstance(text, str) for text in texts):
-            yield "spec.initContainers[].volumeMounts is no list of mounts"
+            yield "spec.initContainers[].volumeMounts is not a list of mounts"
 
 
 def _is_list_of_mappings(value: Any) -> bool:
@@ -104,7 +104,10 @@ def validate(pod: JsonObject, files: Iterable["PipeFile"]) -> Iterator[str]:
     if len(spec.get("initContainers") or ()) != 1:
         yield "pipe pod should define one init container that generated artifacts defined"
     if any(one.get("restartPolicy") == "Always" for one in spec.get("initContainers") or ()):
-        yield "pipe pod should have an init container that ends: restartPolicy Always never does"
+        yield (
+            "pipe pod should have an init container that ends: with restartPolicy Always it never "
+            "does"
+        )
     if spec.get("restartPolicy") not in (None, "", "OnFailure"):
         yield "pipe pod RestartPolicy should be OnFailure"
     if len(files) > MAX_FILES:

@@ -87,8 +87,8 @@ def _operator_problems(before: Before, after: str) -> Iterator[Problem]:
     if after and not known:
         yield Problem(
             "OperatorVersionNotFound",
-            f"{shown_name(before.name)} is in force and does not exist, and its name does not "
-            f"tell that it is of operator '{shown_name(after)}'; create it again in namespace "
+            f"{shown_name(before.name)} is in force but does not exist, and its name does not "
+            f"show that it belongs to operator '{shown_name(after)}'; create it again in namespace "
             f"{shown_name(before.namespace)}, then upgrade",
             "spec.operatorVersion",
         )
@@ -125,6 +125,6 @@ def unknown_hint(before: Before) -> str:
     if before.version is not None:
         return ""
     return (
-        f" ({shown_name(before.name)} is in force and does not exist, so it cannot be told whether "
-        "that is allowed; keep the value, or create that OperatorVersion again)"
+        f" ({shown_name(before.name)} is in force but does not exist, so whether that is allowed "
+        "is unknown; keep the value, or create that OperatorVersion again)"
     )

@@ -38,7 +38,7 @@ def _integer(text: str) -> str | None:
 def _number(text: str) -> str | None:
     if len(text) > _NUMBER:
         return f"it has more than {_NUMBER} characters"
-    return None if parse_float(text) is not None else "it is no number, or one that is out of range"
+    return None if parse_float(text) is not None else "it is not a number, or it is out of range"
 
 
 def _boolean(text: str) -> str | None:

@@ -33,7 +33,7 @@ def _other_versions(package: Package, resolution: Resolution) -> Iterator[Findin
             if needed and needed != has:
                 message = (
                     f'task "{asked.name}" asks for version {needed} of {asked.spec.package}, but '
-                    f"that is {has or 'without one'}; what lies there is installed"
+                    f"that is {has or 'without one'}; the package at that path is installed"
                 )
                 yield warning("DependencyVersion", message, at_task(asked.name))
 

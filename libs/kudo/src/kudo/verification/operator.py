@@ -34,7 +34,7 @@ def the_name_can_be_used(package: Package) -> Iterator[Finding]:
     name = package.operator.name
     if len(name) > MAX_LABEL or not is_subdomain(name):
         message = (
-            f'operator name "{name[: 2 * MAX_LABEL]}" is no DNS-1123 name, so it cannot be '
+            f'operator name "{name[: 2 * MAX_LABEL]}" is not a DNS-1123 name, so it cannot be '
             f'installed: use at most {MAX_LABEL} lower-case letters, digits, "-" and ".", with a '
             "letter or digit at both ends"
         )

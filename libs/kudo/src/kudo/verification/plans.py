@@ -42,7 +42,7 @@ def strategies_are_known(package: Package) -> Iterator[Finding]:
 def names_in_plans_are_unique(package: Package) -> Iterator[Finding]:
     for plan_name, plan in (package.operator.plans or {}).items():
         for what, name, where in _duplicates(plan_name, plan):
-            message = f'{what} "{name}" is defined more than once in {where}; statuses need names'
+            message = f'{what} "{name}" is defined more than once in {where}; names must be unique'
             yield error("NameDuplicate", message, at_plan(plan_name))
 
 
