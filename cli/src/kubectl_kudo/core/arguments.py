@@ -132,14 +132,17 @@ DRY_RUN = Flag(
     convert=dry_run_mode,
 )
 WRITTEN = Flag(("--output", "-o"), "yaml or json: with --dry-run, what would be written", "format")
+WAITING = (WAIT, WAIT_TIME)
+WRITING = (DRY_RUN, WRITTEN)
+"""Flags of commands that wait for a plan, and of commands that change objects."""
 OUTPUT = Flag(("--output", "-o"), "yaml or json: the objects as they are", "format")
-WAIT_DRY_RUN_HELP = (
+CHANGE_HELP = (
     "With --wait the progress is shown on stderr: as a tree on a terminal, as lines otherwise. "
     "The\ncommand then fails as soon as the plan does, and says in which step and why.\n\n"
     "With --dry-run nothing is changed: the command says what would be changed and which plan\n"
     "would run, or fails with the reason for which it would be denied."
 )
-"""What the help of commands that change Instances says about both."""
+"""What the help of commands that change Instances says about `--wait` and `--dry-run`."""
 
 
 class Parser(argparse.ArgumentParser):

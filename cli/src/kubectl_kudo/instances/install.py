@@ -1,15 +1,6 @@
 """`kubectl kudo install`: from a package to an Operator, an OperatorVersion and an Instance."""
 
-from kubectl_kudo.core.arguments import (
-    DRY_RUN,
-    PARAMETERS,
-    WAIT,
-    WAIT_DRY_RUN_HELP,
-    WAIT_TIME,
-    WRITTEN,
-    Args,
-    Flag,
-)
+from kubectl_kudo.core.arguments import CHANGE_HELP, PARAMETERS, WAITING, WRITING, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -30,16 +21,14 @@ COMMAND = Command(
     (
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
         *PARAMETERS,
-        WAIT,
-        WAIT_TIME,
+        *WAITING,
         Flag(("--skip-instance",), "create no instance, only make it possible", default=False),
-        DRY_RUN,
-        WRITTEN,
+        *WRITING,
     ),
     more="Everything is checked before anything is created. What was installed before and is the "
     "same\nis left alone, so that the command can be repeated. Packages that it depends on "
     "(KudoOperator\ntasks that name a folder or a .tgz file) are installed with it.\n\n"
-    + WAIT_DRY_RUN_HELP,
+    + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
         (

@@ -1,6 +1,6 @@
 """`kubectl kudo uninstall`: deletes an Instance; the API server deletes what it owns."""
 
-from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAIT, WAIT_TIME, Args
+from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAITING, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import no_arguments
 
@@ -17,7 +17,7 @@ COMMAND = Command(
     "uninstall",
     "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
     run,
-    flags=(INSTANCE, WAIT, WAIT_TIME, DRY_RUN),
+    flags=(INSTANCE, *WAITING, DRY_RUN),
     required=("instance",),
     more="Instances that its plans created (KudoOperator tasks) go with it. The operator and its "
     "versions\nstay, for other instances.",

@@ -1,15 +1,6 @@
 """`kubectl kudo update`: sets parameters of an Instance, which runs the plan that they trigger."""
 
-from kubectl_kudo.core.arguments import (
-    DRY_RUN,
-    INSTANCE,
-    PARAMETERS,
-    WAIT,
-    WAIT_DRY_RUN_HELP,
-    WAIT_TIME,
-    WRITTEN,
-    Args,
-)
+from kubectl_kudo.core.arguments import CHANGE_HELP, INSTANCE, PARAMETERS, WAITING, WRITING, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError, no_arguments
 
@@ -37,8 +28,8 @@ COMMAND = Command(
     "update",
     "Change parameters of an instance; the plan that they trigger runs.",
     run,
-    flags=(INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
-    more="Parameters that are not named keep their values.\n\n" + WAIT_DRY_RUN_HELP,
+    flags=(INSTANCE, *PARAMETERS, *WAITING, *WRITING),
+    more="Parameters that are not named keep their values.\n\n" + CHANGE_HELP,
     examples=(
         (
             "Change one parameter and wait for the plan",

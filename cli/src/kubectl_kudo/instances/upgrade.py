@@ -1,15 +1,6 @@
 """`kubectl kudo upgrade`: from the version that an Instance runs to that of a package."""
 
-from kubectl_kudo.core.arguments import (
-    DRY_RUN,
-    INSTANCE,
-    PARAMETERS,
-    WAIT,
-    WAIT_DRY_RUN_HELP,
-    WAIT_TIME,
-    WRITTEN,
-    Args,
-)
+from kubectl_kudo.core.arguments import CHANGE_HELP, INSTANCE, PARAMETERS, WAITING, WRITING, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -34,11 +25,11 @@ COMMAND = Command(
     "Upgrade an instance to the version of its operator that a package holds.",
     run,
     "<folder|tgz>",
-    (INSTANCE, *PARAMETERS, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    (INSTANCE, *PARAMETERS, *WAITING, *WRITING),
     more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
     "Everything\nis checked before anything is changed. Parameters keep their values.\n\n"
     "Parameters that run a plan of their own can be set only after the upgrade: with --wait that "
-    "is\ndone, without it the command says what to do.\n\n" + WAIT_DRY_RUN_HELP,
+    "is\ndone, without it the command says what to do.\n\n" + CHANGE_HELP,
     examples=(
         ("Upgrade to a newer version and wait for its plan", "upgrade ./web --instance web --wait"),
         (

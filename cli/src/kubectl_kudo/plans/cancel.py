@@ -1,6 +1,6 @@
 """`kubectl kudo plan cancel`: ends the run in progress, and no other one."""
 
-from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAIT, WAIT_TIME, WRITTEN, Args
+from kubectl_kudo.core.arguments import INSTANCE, WAITING, WRITING, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import no_arguments
 
@@ -17,7 +17,7 @@ COMMAND = Command(
     "plan cancel",
     "End the running plan of an instance with FATAL_ERROR.",
     run,
-    flags=(INSTANCE, WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+    flags=(INSTANCE, *WAITING, *WRITING),
     required=("instance",),
     more="What the plan has done so far stays. Only the run that the command sees is cancelled, "
     "never one\nthat starts meanwhile. With --wait the command ends when the run has.",

@@ -1,15 +1,6 @@
 """`kubectl kudo plan trigger`: runs a plan of an Instance."""
 
-from kubectl_kudo.core.arguments import (
-    DRY_RUN,
-    INSTANCE,
-    WAIT,
-    WAIT_DRY_RUN_HELP,
-    WAIT_TIME,
-    WRITTEN,
-    Args,
-    Flag,
-)
+from kubectl_kudo.core.arguments import CHANGE_HELP, INSTANCE, WAITING, WRITING, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError, no_arguments
 
@@ -33,9 +24,10 @@ COMMAND = Command(
     flags=(
         INSTANCE,
         Flag(("--name",), "name of the plan", "plan"),
-        *(WAIT, WAIT_TIME, DRY_RUN, WRITTEN),
+        *WAITING,
+        *WRITING,
     ),
-    more="Another plan cannot be run while one is running.\n\n" + WAIT_DRY_RUN_HELP,
+    more="Another plan cannot be run while one is running.\n\n" + CHANGE_HELP,
     examples=(
         ("Run the plan `backup`", "plan trigger --instance web --name backup"),
         ("Run it and wait for its end", "plan trigger --instance web --name backup --wait"),
