@@ -11,15 +11,19 @@ import socket
 import ssl as tls
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import uvicorn
+from prometheus_client import CollectorRegistry
 from uvicorn.server import ServerState
 
 from serving.connections import Connections
-from serving.limits import PortLimits
-from serving.probes import AsgiApp
+from serving.limits import PROBES, PortLimits
+from serving.probes import AsgiApp, Probes, asgi_app
 from serving.protocol import BoundedProtocol, TlsProtocol
+
+_PROBE_GRACE: Final = 1.0
+"""Seconds that a probe in flight gets when the process stops."""
 
 
 class ListenError(Exception):
@@ -77,6 +81,31 @@ async def serve(
             await server.serve(sockets=[listener])
         finally:
             server.close()
+
+
+async def serve_probes(
+    probes: Probes,
+    registry: CollectorRegistry,
+    *,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    on_started: Callable[[int], None] | None = None,
+) -> None:
+    """Serve /healthz, /readyz and /metrics until `stop` is set; arguments as for `serve`.
+
+    Raises:
+        ListenError: the address cannot be listened on.
+    """
+    await serve(
+        asgi_app(probes, registry),
+        host=host,
+        port=port,
+        stop=stop,
+        grace=_PROBE_GRACE,
+        connections=Connections(PROBES),
+        on_started=on_started,
+    )
 
 
 def _protocols(connections: Connections, ssl: tls.SSLContext | None) -> type[asyncio.Protocol]:

@@ -61,10 +61,8 @@ from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, kept_version
-from serving.connections import Connections
-from serving.limits import PROBES
-from serving.probes import Probes, asgi_app
-from serving.server import serve
+from serving.probes import Probes
+from serving.server import serve_probes
 from serving.turns import follow_turns
 from serving.worker_pool import build_pool
 
@@ -96,13 +94,12 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         follow_turns(metrics.registry, leadership.beat)
         probes.add("caches", lambda: app.synced or "the caches are not synced")
         group.create_task(
-            serve(
-                asgi_app(probes, metrics.registry),
+            serve_probes(
+                probes,
+                metrics.registry,
                 host=settings.probe_host,
                 port=settings.probe_port,
                 stop=closed,
-                grace=1.0,
-                connections=Connections(PROBES),
             ),
             name="probe listener",
         )

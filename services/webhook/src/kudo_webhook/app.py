@@ -25,9 +25,8 @@ from kudo_webhook.routes import MUTATE, VALIDATE, Admission
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import InformedVersions, VersionSource
 from serving.connections import Connections
-from serving.limits import PROBES
-from serving.probes import AsgiApp, Probes, Receive, Scope, Send, asgi_app
-from serving.server import serve
+from serving.probes import AsgiApp, Probes, Receive, Scope, Send
+from serving.server import serve, serve_probes
 from serving.turns import follow_turns
 from serving.worker_pool import build_pool
 
@@ -161,13 +160,12 @@ async def serve_admission(
         registration = _registering(settings, client, certificate, probes, webhooks)
         registering = group.create_task(registration, name="registration")
         group.create_task(
-            serve(
-                asgi_app(probes, metrics.registry),
+            serve_probes(
+                probes,
+                metrics.registry,
                 host=settings.probe_host,
                 port=settings.probe_port,
                 stop=closed,
-                grace=1.0,
-                connections=Connections(PROBES),
                 on_started=started.probes,
             ),
             name="probe listener",
