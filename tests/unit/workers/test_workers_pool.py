@@ -285,7 +285,7 @@ async def test_every_call_is_observed_once(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_a_pool_that_one_tenant_could_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="the least is 2"):
+    with pytest.raises(ValueError, match="use at least 2"):
         Pool("trials", size=1)
 
 

@@ -59,7 +59,7 @@ def test_the_jobs_of_one_tenant_and_of_all_are_bounded() -> None:
     with pytest.raises(PoolBusy, match="of this namespace"):
         queue.put(Job("a", "a3"))
     queue.put(Job("b", "b1"))
-    with pytest.raises(PoolBusy, match="too much work waits"):
+    with pytest.raises(PoolBusy, match="too much work is waiting"):
         queue.put(Job("c", "c1"))
     assert len(queue) == 3
 
@@ -70,7 +70,7 @@ def test_the_bytes_of_one_tenant_and_of_all_are_bounded() -> None:
     with pytest.raises(PoolBusy, match="of this namespace"):
         queue.put(Job("a", "a2", 5))
     queue.put(Job("b", "b1", 9))
-    with pytest.raises(PoolBusy, match="too much work waits"):
+    with pytest.raises(PoolBusy, match="too much work is waiting"):
         queue.put(Job("c", "c1", 1))
 
 

@@ -1,4 +1,4 @@
-"""Worker processes for what must not hold the event loop of a service: the data of tenants.
+"""Worker processes for data of tenants, which must not block the event loop of a service.
 
 A `Pool` keeps a few processes warm. Each runs one job at a time under limits of the kernel, without
 descriptors of the service, and can open nothing. It knows nothing of Kubernetes.

@@ -1,11 +1,11 @@
-"""How a job can end without an answer, as one tree.
+"""Errors of worker processes: why a job ended without an answer.
 
 WorkerError
-├── LimitExceeded   the job needs more than it may; the same job would again
-├── JobFailed       a fault of ours: the handler raised, or its process died
+├── LimitExceeded   the job exceeded a limit; the same job would exceed it again
+├── JobFailed       the handler raised an exception, or its process died
 └── PoolBusy        too much is waiting already, or the pool is stopping; try again later
 
-No text of a tenant is in any message; `LimitExceeded.at` may have one.
+No message quotes data of a tenant; `LimitExceeded.at` may.
 """
 
 from typing import Literal
@@ -18,8 +18,8 @@ _TEXTS = {
     "cpu": "it needed more than {0:g} s of CPU",
     "wall": "it took more than {0:g} s",
     "memory": "it needed more than the {1:g} MiB of memory of a worker",
-    "answer": "its result has more than {1:g} MiB",
-    "payload": "its input has more than {1:g} MiB",
+    "answer": "its result is larger than {1:g} MiB",
+    "payload": "its input is larger than {1:g} MiB",
 }
 
 
@@ -37,10 +37,10 @@ class LimitExceeded(WorkerError):
     """A job exceeded a limit and was ended.
 
     Attributes:
-        limit: Which one.
-        maximum: How much it may be: seconds for cpu and wall, else bytes.
-        at: The part of the job that its handler told last, up to 255 bytes; empty if it told
-            none.
+        limit: Name of the limit.
+        maximum: The limit's value: seconds for cpu and wall, else bytes.
+        at: The part of the job that its handler reported last, at most 255 bytes; empty if it
+            reported none.
     """
 
     def __init__(self, limit: LimitName, maximum: float, at: str = "") -> None:
@@ -52,12 +52,12 @@ class LimitExceeded(WorkerError):
 
 
 class JobFailed(WorkerError):
-    """The handler raised what it should not, or the process died; trying again may help."""
+    """The handler raised an unexpected exception, or the process died; a retry may help."""
 
     outcome: Outcome = "failed"
 
 
 class PoolBusy(WorkerError):
-    """The job was not begun; trying again later helps."""
+    """The job was not started; retry later."""
 
     outcome: Outcome = "busy"

@@ -1,4 +1,4 @@
-"""What one job may use."""
+"""Limits of one job."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Limits:
         wall: Seconds from handing the job to a worker to its answer, whatever it waits for.
         memory: Bytes of address space of a worker (RLIMIT_AS), its own code included.
         answer: Bytes of an answer.
-        payload: Bytes of what a job is called with.
+        payload: Bytes of the input of a job.
     """
 
     cpu: float = 10.0

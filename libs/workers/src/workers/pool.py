@@ -86,14 +86,14 @@ class Pool:
             of a limit has the last one.
         size: Jobs that run at the same time, at least 2; one more process is kept as a spare.
         limits: What a job may use.
-        bounds: How much may wait.
+        bounds: Limits of the queue of jobs.
         settling: Seconds after the start of the first process until the others are started. A job
             that takes the last idle one starts the next at once.
         observe: Called once for each call, at its end; must not raise.
         path: Directories to import from, besides those of the interpreter.
 
     Raises:
-        ValueError: with one worker, one tenant could hold all.
+        ValueError: the size is below 2; with one worker, one tenant could occupy the pool.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Pool:
         path: Sequence[Path] = (),
     ) -> None:
         if size < 2:
-            raise ValueError(f"a pool of {size}: one tenant could hold it all; the least is 2")
+            raise ValueError(f"a pool of {size}: one tenant could occupy it; use at least 2")
         self.limits = limits or Limits()
         self._size = size
         self._start = partial(Worker.start, handlers, self.limits, path)
@@ -125,26 +125,26 @@ class Pool:
 
     @property
     def ready(self) -> bool:
-        """Whether a job could be taken now or when another ends, without waiting for a start."""
+        """Whether a worker is running, so that a job need not wait for one to start."""
         return bool(self._workers)
 
     @property
     def pids(self) -> frozenset[int]:
-        """The processes that are warm."""
+        """Pids of the running worker processes."""
         # Copied at once, since metrics are collected in a thread.
         return frozenset(worker.pid for worker in tuple(self._workers))
 
     @property
     def waiting(self) -> int:
-        """Jobs that wait for a worker."""
+        """Number of jobs that wait for a worker."""
         return len(self._queue)
 
     def resident_memory(self) -> int:
-        """Return the bytes of memory that the warm processes use together."""
+        """Return the resident memory of all worker processes in bytes."""
         return sum(_resident(pid) for pid in self.pids)
 
     async def run(self) -> None:
-        """Keep the processes running until cancelled; none is left then, and waiting jobs fail."""
+        """Keep the processes running until cancelled; then end them and fail the waiting jobs."""
         settled = math.inf
         try:
             async with asyncio.TaskGroup() as group:
@@ -278,7 +278,7 @@ class Pool:
         self._hand_out()
 
     def _release(self, worker: Worker) -> None:
-        """Let the tenant of a worker's last job have another."""
+        """Stop counting a worker for the tenant of its last job."""
         if worker.tenant is None:
             return
         self._tenants[worker.tenant] -= 1
@@ -288,7 +288,7 @@ class Pool:
         worker.tenant = None
 
     async def _keep(self, started: asyncio.Event) -> None:
-        """Keep one process running; `started` is set when it is there for the first time."""
+        """Keep one process running; `started` is set once it has started for the first time."""
         ended: Worker | None = None
         while True:
             worker = await self._started()

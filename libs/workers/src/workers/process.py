@@ -1,4 +1,4 @@
-"""One worker process, as its parent sees it: started by exec, spoken to over two pipes."""
+"""The parent's side of a worker process: starts it, sends jobs and reads answers by two pipes."""
 
 import asyncio
 import contextlib
@@ -17,22 +17,22 @@ from workers.limits import Limits
 _START_SECONDS = 60.0
 """A start takes a fraction of a second, and longer where the lowest priority gets little CPU."""
 _BUFFER = 256 * 1024
-"""Bytes that are read ahead; a long answer costs few turns of the loop then."""
+"""Bytes that are read ahead, so that a long answer takes few iterations of the event loop."""
 
 
 class StartError(Exception):
-    """A worker process could not be started; the text is not a tenant's."""
+    """A worker process could not be started; the text quotes no data of a tenant."""
 
 
 class Killed(Exception):
-    """The process was killed from outside of the pool: by the kernel for memory, or by somebody."""
+    """The process was killed by something else than the pool, such as the kernel's OOM killer."""
 
 
 class Worker:
-    """A process that is ready for jobs, one at a time.
+    """A running worker process; it takes one job at a time.
 
     Attributes:
-        tenant: Whose job it has; after its end, whose job ended it. None between two jobs.
+        tenant: Tenant of its job; after its end, of the job that ended it. None between jobs.
     """
 
     def __init__(self, process: Process, descriptor: int, position: int, limits: Limits) -> None:
@@ -152,7 +152,7 @@ class Worker:
             signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
 
     async def exit_code(self) -> int:
-        """Wait until the process has ended; negative numbers are signals."""
+        """Wait for the process to end and return its exit code; a negative one is a signal."""
         code = await self._process.wait()
         self._ended = True
         return code
@@ -170,11 +170,11 @@ class Worker:
             os.close(self._position)
 
     def _at(self) -> str:
-        """Return which part of its job the process told last."""
+        """Return the part of its job that the process reported last."""
         return read(self._position) if self._last is None else self._last
 
     def _end_of(self, code: int, handler: str, cpu: float) -> WorkerError | Killed:
-        """Say why the process ended in the middle of a job."""
+        """Return the error for a process that ended during a job."""
         match -code:
             case signal.SIGXCPU:
                 return LimitExceeded("cpu", cpu, self._at())
@@ -215,7 +215,7 @@ async def _execute(handlers: str, limits: Limits, path: Sequence[Path], position
 
 
 async def _opened(process: Process) -> int:
-    """Return a descriptor of the process."""
+    """Return a pidfd of the process."""
     try:
         return os.pidfd_open(process.pid)
     except ProcessLookupError as error:

@@ -1,7 +1,7 @@
-"""Jobs that wait for a worker: tenants take turns, and what waits is bounded.
+"""The queue of jobs that wait for a worker: bounded, and fair to tenants (round robin).
 
-Knows no processes and no clock. A tenant that sends many jobs waits behind its own; the next free
-worker goes to the tenant that got one least recently.
+It depends on no processes and no clock. A tenant that sends many jobs waits for its own; the next
+free worker goes to the tenant that got one least recently.
 """
 
 from collections import Counter, OrderedDict, deque
@@ -13,20 +13,20 @@ from workers.errors import PoolBusy
 
 
 class Waiting(Protocol):
-    """What can wait."""
+    """A job in the queue."""
 
     @property
     def tenant(self) -> str: ...
 
     @property
     def size(self) -> int:
-        """Bytes that are held while it waits."""
+        """Bytes of memory that the job holds while it waits."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much may wait.
+    """Limits of the queue of jobs.
 
     Attributes:
         jobs: Of all tenants.
@@ -61,16 +61,18 @@ class FairQueue(Generic[T]):
         """Add a job at the end of those of its tenant.
 
         Raises:
-            PoolBusy: too much is waiting.
+            PoolBusy: the queue is full.
         """
         own = self._tenants.get(job.tenant, ())
         if (
             len(own) >= self._bounds.tenant_jobs
             or self._held[job.tenant] + job.size > self._bounds.tenant_bytes
         ):
-            raise PoolBusy("too much work of this namespace waits for a worker: try again later")
+            raise PoolBusy(
+                "too much work of this namespace is waiting for a worker: try again later"
+            )
         if self._jobs >= self._bounds.jobs or self._held.total() + job.size > self._bounds.bytes:
-            raise PoolBusy("too much work waits for a worker: try again later")
+            raise PoolBusy("too much work is waiting for a worker: try again later")
         self._tenants.setdefault(job.tenant, deque()).append(job)
         self._held[job.tenant] += job.size
         self._jobs += 1

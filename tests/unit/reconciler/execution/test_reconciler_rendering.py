@@ -140,7 +140,7 @@ async def test_a_limit_of_the_process_ends_the_step_and_is_remembered() -> None:
         first = await found.failure(asked)
         assert first.reason == "TaskRenderingError"
         assert first.limit == "answer"
-        assert str(first).startswith("rendering t0.yaml: its result has more than")
+        assert str(first).startswith("rendering t0.yaml: its result is larger than")
         assert str(first).endswith("make the templates, or the parameters they use, smaller")
         await found.failure(asked)
         assert [job.outcome for job in found.jobs] == ["answer"]
