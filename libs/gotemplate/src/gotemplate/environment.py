@@ -1,4 +1,4 @@
-"""The engine's front: environments make templates, templates render.
+"""Environments, which parse templates, and templates, which render.
 
 An `Environment` is immutable after it was made and may be shared between threads; so may a
 `Template`. Parsing is cached by name and text, because it costs as much as many renderings.
@@ -55,7 +55,7 @@ class Template:
         Args:
             data: what `.` and `$` are: dicts, lists, strings, numbers, booleans and None. It is
                 not changed.
-            expired: asked now and then whether the caller's time is up.
+            expired: called now and then; returns whether the caller's time is up.
 
         Returns:
             The text. Bytes that are no UTF-8 (strings of templates may have them) are U+FFFD.
@@ -86,7 +86,7 @@ class Template:
             raise TemplateError(self.tree.name, reason) from error
 
     def _output(self, run: Rendering, parts: list[str]) -> str:
-        """Join what was written, unless it is too long."""
+        """Return the output, unless it is too long."""
         run.check("output", sum(map(len, parts)))
         text = clean("".join(parts))
         if not text.isascii():
@@ -95,7 +95,7 @@ class Template:
 
 
 class Environment:
-    """What templates of one kind share: functions, limits, and what a missing key means."""
+    """What templates share: functions, limits, and what a missing key means."""
 
     def __init__(
         self,
@@ -116,8 +116,8 @@ class Environment:
                 ("default"); Go's option of the same name.
             functions: more functions, by name; they replace those of the policy.
             limits: what parsing and rendering may cost.
-            sources: where functions get time and chance; the clock and the random numbers of the
-                process by default.
+            sources: where functions get time and random bytes; by default the clock and the random
+                numbers of the process.
             cache_chars: parsed templates are kept, the last used ones, up to this many characters
                 of source together; 0 keeps none.
 
@@ -148,7 +148,7 @@ class Environment:
         """Parse and compile a template.
 
         Raises:
-            TemplateError: the text is no template, calls an unknown function, or exceeds a limit.
+            TemplateError: the text is not a template, calls an unknown function, or is too large.
         """
         key = (name, text)
         with self._lock:
@@ -161,7 +161,7 @@ class Environment:
         return template
 
     def _keep(self, key: tuple[str, str], template: Template) -> None:
-        """Put a template into the cache and the oldest ones out; the lock is held."""
+        """Add a template to the cache and evict the oldest ones; the caller holds the lock."""
         if key not in self._cache:
             self._cache[key] = template
             self._cache_room -= _weight(key)
@@ -178,7 +178,7 @@ class Environment:
 
 
 def _weight(key: tuple[str, str]) -> int:
-    """Give the size of a cached template; even the smallest takes some hundred bytes."""
+    """Return the size of a cached template; even the smallest takes some hundred bytes."""
     return len(key[0]) + len(key[1]) + 100
 
 

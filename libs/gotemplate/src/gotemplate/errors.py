@@ -14,11 +14,11 @@ _LONGEST: Final = 2000
 
 
 class FunctionError(Exception):
-    """Say why a template function could not do its work (Go: the error a function returns)."""
+    """A template function failed (Go: the error that a function returns)."""
 
 
 class LimitError(FunctionError):
-    """Say which limit was exceeded; `limit` is the name of the field of `Limits`."""
+    """A limit was exceeded; `limit` is the name of the field of `Limits`."""
 
     def __init__(self, limit: str, maximum: float, what: str = "") -> None:
         self.limit = limit
@@ -26,7 +26,7 @@ class LimitError(FunctionError):
 
 
 class TemplateError(Exception):
-    """Report a template that cannot be parsed or executed.
+    """A template cannot be parsed or executed.
 
     Attributes:
         name: the name given to `Environment.parse`.
@@ -73,7 +73,7 @@ class TemplateError(Exception):
 
 
 def _cut(text: str) -> str:
-    """Keep errors readable: Go quotes expressions and tokens whole, however long they are."""
+    """Truncate a text of an error: Go quotes expressions and tokens whole, however long."""
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 

@@ -1,4 +1,4 @@
-"""What one template may cost, and the account of one rendering.
+"""Limits of what a template may cost, and the budget of one rendering.
 
 Work is counted in steps: one for every node of a body each time the body runs (a loop pays for
 its body again on every pass), two for every value inside a printed one, and one for every 64
@@ -91,7 +91,7 @@ class Located(Protocol):
 
 
 class Rendering:
-    """Account for one rendering. Not shared between threads; every rendering has its own.
+    """The budget of one rendering. Not shared between threads: each rendering has its own.
 
     `stopped_at` is the argument that the last `and` or `or` ended at, which errors name.
     """
@@ -127,7 +127,7 @@ class Rendering:
         self._deadline = self.sources.elapsed() + limits.seconds
 
     def charge(self, steps: int) -> None:
-        """Take steps off the account.
+        """Charge for steps of work.
 
         Raises:
             LimitError: none are left, or the time is up.
@@ -146,7 +146,7 @@ class Rendering:
         self._look = max(self.steps - _LOOK_EVERY, 0)
 
     def spend(self) -> None:
-        """Pay for a call of a function that takes long.
+        """Charge for a call of an expensive function.
 
         Raises:
             LimitError: there were too many of them, or the time is up.
@@ -157,7 +157,7 @@ class Rendering:
         self._check_time()
 
     def search(self, size: int) -> None:
-        """Pay for a search of a regular expression, before it begins.
+        """Charge for a search of a regular expression before it starts.
 
         Raises:
             LimitError: all searches together would be too large.
@@ -166,16 +166,16 @@ class Rendering:
         self.check("search", self._searched)
 
     def need_library(self) -> None:
-        """Refuse what loads a large library where nothing expensive is allowed.
+        """Check that a large library may be loaded: not where expensive functions are forbidden.
 
         Raises:
-            LimitError: nothing expensive is.
+            LimitError: expensive functions are forbidden.
         """
         if not self.limits.expensive:
             raise LimitError("expensive", 0, " calls")
 
     def enter(self) -> None:
-        """Begin a template inside another.
+        """Enter a template that another calls.
 
         Raises:
             LimitError: too many are running inside each other.
@@ -188,7 +188,7 @@ class Rendering:
         """Charge for the size of a function's argument or result; small ones are free.
 
         Raises:
-            LimitError: the account is empty, or a string is longer than `Limits.string`.
+            LimitError: no steps are left, or a string is longer than `Limits.string`.
         """
         if isinstance(value, str):
             if len(value) > _SMALL_TEXT:
@@ -198,7 +198,7 @@ class Rendering:
             self.charge(len(value) >> 3)
 
     def check(self, limit: str, expected: int) -> None:
-        """Refuse a size before it is allocated.
+        """Check a size before it is allocated.
 
         Raises:
             LimitError: `expected` is more than the named limit.

@@ -1,4 +1,4 @@
-"""What functions learn that is neither in the template nor in its data: time and chance.
+"""Where functions get what is neither in the template nor in its data: time and randomness.
 
 An `Environment` is given its sources, so whoever renders decides whether two renderings may
 differ. Templates reach them through functions alone: `now`, `uuidv4`, `randAlpha`, `env` and so
@@ -17,12 +17,14 @@ def _no_addresses(_host: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where functions get time, chance and surroundings; the process's own by default.
+    """Where functions get time, random bytes, environment variables and addresses of hosts.
+
+    By default, those of the process.
 
     Attributes:
         now: nanoseconds since 1970.
         elapsed: seconds of a clock that never goes back, for `Limits.seconds`.
-        random: that many random bytes; they become keys and passwords.
+        random: returns that many random bytes; keys and passwords are made of them.
         variables: the environment that `env` and `expandenv` of policy "sprig" see.
         resolve: addresses of a host for `getHostByName` of policy "sprig"; none by default.
     """

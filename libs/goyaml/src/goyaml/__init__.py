@@ -1,4 +1,4 @@
-"""YAML as go-yaml v2.3.0 reads and writes it, behind the JSON view that Kubernetes tools take.
+"""Reads and writes YAML as go-yaml v2.3.0 does, restricted to what JSON can express.
 
 `load` and `load_all` read the dialect in which packages, parameters and rendered templates are
 written; `dump` writes the bytes that `toYaml` and dependency hashes are made of. Values are plain

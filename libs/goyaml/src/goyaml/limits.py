@@ -1,4 +1,4 @@
-"""Bounds on what is read and written, because the texts come from others."""
+"""Limits for reading and writing YAML from untrusted sources."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,8 +13,8 @@ class Limits:
 
     Attributes:
         size: Characters (bytes, where bytes are read) of the text.
-        depth: Mappings and sequences inside each other, aliases followed.
-        nodes: Scalars, mappings and sequences in all documents of the text, aliases followed.
+        depth: Nesting of mappings and sequences, including those behind aliases.
+        nodes: Scalars, mappings and sequences in all documents, including those behind aliases.
         aliased: Characters and nodes that aliases repeat, so that a small text cannot stand for
             a huge value.
         directives: `%TAG` lines; libyaml compares each with all before it.

@@ -31,7 +31,7 @@ _KINDS: Final = {bool: "bool", int: "int", float: "float", str: "str", type(None
 
 
 class YamlError(ValueError):
-    """A text that is not acceptable YAML.
+    """The text is not YAML, or exceeds a limit.
 
     Attributes:
         message: What is wrong, without the place.
@@ -53,7 +53,7 @@ def load(
 ) -> object:
     """Return the value of the first document of `text`; None where there is none.
 
-    Later documents are not looked at. The result consists of dict (string keys only), list, str,
+    Later documents are ignored. The result consists of dict (string keys only), list, str,
     int, float, bool and None; floats are finite. Of keys given twice the last one counts.
 
     Args:
@@ -283,7 +283,7 @@ def _error(message: str, event: ev.Event, *, limit: str = "") -> YamlError:
 
 
 def _shown(text: str) -> str:
-    """Return the start of a long value: a message must not repeat a megabyte."""
+    """Truncate a value for an error message, which must not repeat a megabyte."""
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 

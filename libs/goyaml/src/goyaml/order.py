@@ -1,4 +1,4 @@
-"""The order in which go-yaml v2.3.0 writes the keys of a mapping: natural, not bytewise.
+"""Sorts the keys of a mapping as go-yaml v2.3.0 does: in natural order, not bytewise.
 
 `server.2` comes before `server.10`, digits and punctuation before letters. The relation is not
 transitive for odd mixes of digits and letters (`a10`, `a1b`, `a2`, `a01`); there the original's

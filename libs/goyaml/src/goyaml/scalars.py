@@ -1,4 +1,4 @@
-"""What a plain (unquoted) scalar means: the resolver rules of go-yaml v2.3.0.
+"""Resolves plain (unquoted) scalars by the rules of go-yaml v2.3.0.
 
 They are those of YAML 1.1 with Go's number syntax: `y` and `n` are booleans, `0o7` and `0b1` are
 integers, `1e3` is a float, base-60 numbers do not exist. Dates count as timestamps only when
@@ -49,7 +49,7 @@ _CLOCK: Final = re.compile(
 def resolve(text: str) -> Scalar:
     """Return what the plain scalar `text` stands for; `text` itself where it is a string.
 
-    Infinities and NaN are returned as floats: whether they are allowed is the caller's affair.
+    Infinities and NaN are returned as floats; the caller decides whether they are allowed.
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -69,7 +69,7 @@ def resolve(text: str) -> Scalar:
 
 
 def is_plain_string(text: str) -> bool:
-    """Tell whether `text`, written without quotes, reads back as that string.
+    """Return whether `text`, written without quotes, reads back as that string.
 
     Dates and base-60 numbers do not qualify: other YAML readers take them for something else.
     """
@@ -79,7 +79,7 @@ def is_plain_string(text: str) -> bool:
 
 
 def is_timestamp(text: str) -> bool:
-    """Tell whether go-yaml takes `text` for a date or a point in time that exists."""
+    """Return whether go-yaml takes `text` for a date or a point in time that exists."""
     date = _DATE.match(text)
     if date is None or not _is_day(*map(int, date.groups())):
         return False

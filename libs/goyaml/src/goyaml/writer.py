@@ -52,7 +52,7 @@ _NAMED_ESCAPES: Final = {
 
 
 class DumpError(ValueError):
-    """A value that cannot be written: too deep, too large, or of a type that YAML does not know.
+    """The value cannot be written: too deep, too large, or of a type that YAML does not have.
 
     Attributes:
         limit: Name of the exceeded field of `Limits`, else "".
@@ -80,7 +80,7 @@ def dump(value: object, *, limits: Limits = DEFAULT_LIMITS) -> str:
 
 
 class _Writer:
-    """Collects the text; `column` is where the block being written starts."""
+    """Collects the text; `column` is the indentation of the block being written."""
 
     def __init__(self, limits: Limits) -> None:
         self.parts: list[str] = []
@@ -257,7 +257,7 @@ def _escape(char: str) -> str:
 
 
 def _binary(text: str) -> str | None:
-    """Return the base64 lines of a text that UTF-8 cannot express; None for any other."""
+    """Return the base64 lines of a text that is not valid UTF-8; None for any other."""
     if text.isascii():
         return None
     try:

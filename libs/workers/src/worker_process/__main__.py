@@ -1,4 +1,4 @@
-"""`python -I -m worker_process MODULE PARENT MEMORY ANSWER [PATH ...]`: work jobs off, one by one.
+"""`python -I -m worker_process MODULE PARENT MEMORY ANSWER [PATH ...]`: run jobs, one at a time.
 
 MODULE holds the handlers, PARENT is the pid of the process that started this one, MEMORY and ANSWER
 are bytes, and each PATH is a directory to import from. Requests come on standard input, answers go
@@ -30,14 +30,14 @@ Handler = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """The two pipes, under numbers that no handler uses by accident."""
+    """The two pipes, on descriptors that no handler uses by accident."""
 
     requests: BinaryIO
     answers: int
 
     @classmethod
     def take(cls) -> "Channel":
-        """Take the standard streams; a stray `print` of a handler cannot break a frame then."""
+        """Take over the standard streams, so that a `print` of a handler cannot corrupt a frame."""
         requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
         # Standard error is memory that the parent reads.
         position.share(2)
@@ -69,14 +69,14 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Watches how much address space is taken."""
+    """Measures the address space of this process."""
 
     statm: int
     largest: int
 
     @classmethod
     def watch(cls, memory: int) -> "Size":
-        """Open the kernel's figures while that is possible.
+        """Open /proc/self/statm, which is not possible after `lock`.
 
         Raises:
             ValueError: too little is left for jobs.
@@ -91,7 +91,7 @@ class Size:
         return cls(statm, now + (memory - now) // _GROWTH)
 
     def too_large(self) -> bool:
-        """Whether the next job would find too little."""
+        """Whether too little address space is left for another job."""
         return _address_space(self.statm) > self.largest
 
 
@@ -136,7 +136,7 @@ def work(channel: Channel, handlers: Mapping[str, Handler], largest: int, size: 
 
 
 def run(handlers: Mapping[str, Handler], name: str, payload: bytes) -> tuple[Kind, bytes]:
-    """Run one job. What an exception says may quote a tenant, so only its type is told."""
+    """Run one job. The text of an exception may quote a tenant, so only its type is returned."""
     try:
         return Kind.DONE, handlers[name](payload)
     except MemoryError:
@@ -159,7 +159,7 @@ def start(module: str, memory: int) -> tuple[Mapping[str, Handler], Size]:
 
 
 def main() -> None:
-    """Start, tell the parent how that went, and work."""
+    """Start, report success or failure to the parent, and run jobs."""
     module, parent, memory, answer, *path = sys.argv[1:]
     confinement.give_way()
     confinement.die_with(int(parent))

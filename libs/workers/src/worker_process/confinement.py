@@ -1,4 +1,4 @@
-"""Takes away from this process, for good, what a job does not need.
+"""Confines this process for good to what a job needs: limits and a system call filter.
 
 The limits hold for root as well, but for RLIMIT_NPROC, which the kernel does not apply to root;
 there, and for what no limit covers (starting another program, signals to the service, its memory),
@@ -20,7 +20,7 @@ _LOWEST_PRIORITY = 19
 
 
 def give_way() -> None:
-    """Take the lowest CPU priority, and be the first that the kernel ends where memory is short."""
+    """Take the lowest CPU priority, and become the OOM killer's first choice."""
     os.nice(_LOWEST_PRIORITY)
     # /proc may be mounted read-only; the limits hold without it.
     with contextlib.suppress(OSError):
@@ -40,7 +40,7 @@ def die_with(parent: int) -> None:
 
 
 def lock(memory: int) -> None:
-    """Set the limits that stay: no new file, socket, process or thread, no file written, no core.
+    """Set the permanent limits: no new files, sockets, processes or threads, no core dump.
 
     Args:
         memory: Bytes of address space.

@@ -1,4 +1,4 @@
-"""What goes over the two pipes of a worker process: requests one way, answers the other.
+"""The frames on the two pipes of a worker process: requests and answers.
 
 A request is its header, the name of a handler in UTF-8, and the payload. An answer is its header
 and a body; the first one, READY or NOT_STARTED, comes without a request.
@@ -17,10 +17,10 @@ class Kind(IntEnum):
     """What an answer means, and its body.
 
     READY: the process takes jobs; the body is empty.
-    NOT_STARTED: it cannot, and ends; the body says why. No tenant's data can be in it.
+    NOT_STARTED: it cannot, and exits; the body says why, without data of a tenant.
     DONE: what the handler returned.
-    LAST: the same, and the process ends, since it has grown too large for another job.
-    MEMORY: the address space was not enough; the process ends.
+    LAST: the same, and the process exits, since it has grown too large for another job.
+    MEMORY: the address space was exhausted; the process exits.
     TOO_LARGE: the handler returned more than an answer may hold.
     FAILED: the handler raised; the body is the name of the exception's type.
     """

@@ -1,7 +1,7 @@
-"""Which part of its job a process works on, for the service to read once a limit has ended the job.
+"""The part of a job that a process works on: the service reads it once a limit has ended the job.
 
-The text stands in memory that both processes share: telling it is no system call and wakes nobody,
-so a handler may tell each of many thousand values.
+The text is in memory that both processes share. Reporting a part takes no system call and wakes
+no process, so a handler may report each of many thousand values.
 """
 
 import contextlib
@@ -15,19 +15,19 @@ _SIZE: Final = 1 + _LONGEST
 
 
 class Position:
-    """The writing side; until it is shared, as in a service that runs a job inline, silent."""
+    """The writer; before `share`, as in a service that runs a job inline, it does nothing."""
 
     def __init__(self) -> None:
         self._page: mmap.mmap | None = None
 
     def share(self, descriptor: int) -> None:
-        """Write to what `reserve` has made from now on; the descriptor may be closed."""
+        """Write to the memory that `reserve` made from now on; the descriptor may be closed."""
         # Without it jobs run as ever: a descriptor of another kind, or a kernel that cannot.
         with contextlib.suppress(OSError, ValueError):
             self._page = mmap.mmap(descriptor, _SIZE)
 
     def tell(self, part: str) -> None:
-        """Say what is worked on from now on, such as a parameter; empty for nothing of its own."""
+        """Report the part that is worked on from now on, such as a parameter; empty for none."""
         if self._page is None:
             return
         text = part[:_LONGEST].encode(errors="replace")[:_LONGEST]
@@ -38,11 +38,11 @@ class Position:
 
 
 position: Final = Position()
-"""That of this process."""
+"""The position of this process."""
 
 
 def reserve() -> int:
-    """Return a descriptor of memory to share; it holds no text yet.
+    """Return a descriptor of new shared memory, which holds no text yet.
 
     Raises:
         OSError: the kernel has none.
@@ -53,6 +53,6 @@ def reserve() -> int:
 
 
 def read(descriptor: int) -> str:
-    """Return what a process has told; never more than 255 bytes, whatever it wrote."""
+    """Return what a process reported; at most 255 bytes, whatever it wrote."""
     content = os.pread(descriptor, _SIZE, 0)
     return content[1 : 1 + content[0]].decode(errors="ignore")

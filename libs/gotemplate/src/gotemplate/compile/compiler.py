@@ -1,4 +1,4 @@
-"""Trees to closures: statements.
+"""Compiles statements of trees to closures.
 
 A body becomes a list of closures run in order. Loops and template calls pay for their bodies in
 steps; `if` and `with` are paid for where they stand, with all their branches, so a body's cost is
@@ -162,7 +162,7 @@ class _BodyCompiler:
         return compile_loop(loop, value, otherwise)
 
     def _loop_slots(self, pipe: nodes.Pipe) -> tuple[int, ...]:
-        """Give the slots of a loop's variables, which its pipeline has just declared or set."""
+        """Return the slots of a loop's variables, which its pipeline has just declared or set."""
         scope = self._scope
         if pipe.declared:
             scope.untype(pipe.declared[-1].name)

@@ -1,4 +1,4 @@
-"""Pipelines, commands and operands to closures.
+"""Compiles pipelines, commands and operands to closures.
 
 Go evaluates an expression with a note of the node it is at, and errors name that node. Here the
 node is worked out when the template is compiled: `last_at` gives the node Go's evaluator would be
@@ -36,7 +36,7 @@ class Expressions:
         unit: the template, for errors.
         functions: the functions it may call.
         missing: what a missing key gives.
-        scope: the variables in sight where the compiler is.
+        scope: the variables in scope where the compiler is.
         typed_dot: whether the dot there has a type of its own.
         cost: steps of what was compiled since the owner set it to 0.
     """
@@ -341,7 +341,7 @@ def _unwrapped(value: Eval) -> Eval:
 
 
 def last_at(node: nodes.Operand | nodes.Command) -> Located:
-    """Give the node Go's evaluator is at after a node: errors that follow are put there."""
+    """Return the node Go's evaluator is at after a node: errors that follow are put there."""
     while True:
         match node:
             case nodes.Pipe():

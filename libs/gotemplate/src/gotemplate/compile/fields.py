@@ -64,7 +64,7 @@ class Reader:
         return self.call(method, ())
 
     def absent(self, name: str) -> object:
-        """Give the field of what is not there.
+        """Return the field of what is not there.
 
         Raises:
             TemplateError: a missing key is an error.
@@ -91,10 +91,10 @@ class Reader:
         return from_callable(name, method)
 
     def check_arity(self, method: Function, written: int, given: int) -> None:
-        """Complain about the number of a method's arguments.
+        """Check the number of a method's arguments.
 
         Raises:
-            TemplateError: it is wrong.
+            TemplateError: there are too few or too many.
         """
         if problem := method.arity_error(written, given):
             raise self.unit.error(self.node, problem)

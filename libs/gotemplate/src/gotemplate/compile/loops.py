@@ -40,7 +40,7 @@ class Loop:
     jumps: bool
 
     def pairs(self, frame: Frame, value: object) -> Pairs:
-        """Give index and element of every pass.
+        """Return index and element of every pass.
 
         Raises:
             TemplateError: the value cannot be looped over.
@@ -70,7 +70,7 @@ class Loop:
             frame.typed_slots = slots | slot if frame.typed_dot else slots - slot
 
     def passes(self, frame: Frame, pairs: Pairs) -> bool:
-        """Run the body for every pair; tell whether there was one."""
+        """Run the body for every pair; return whether there was one."""
         charge, cost, body = frame.run.charge, self.cost, self.body
         slots, variables = self.slots, frame.slots
         ran = False

@@ -1,4 +1,4 @@
-"""What compiled templates run on.
+"""The runtime of compiled templates: frames, jumps and errors.
 
 A compiled expression is a function `(frame, dot) -> value`, a compiled statement one that returns
 nothing and writes to the frame. Both are made once and hold no state: everything that changes is
@@ -18,8 +18,7 @@ class Frame:
     """One running template: its variables by slot, and where it writes.
 
     `typed_dot` tells, inside a loop, whether its elements have a type of their own in Go, and
-    `typed_slots` which variables hold such elements; they
-    do when it counts. Only the words of errors show it.
+    `typed_slots` which variables hold such elements. Only the texts of errors show it.
     """
 
     __slots__ = ("run", "slots", "typed_dot", "typed_slots", "write")
@@ -39,22 +38,22 @@ Typed = Callable[[Frame], bool]
 
 
 def always(_frame: Frame) -> bool:
-    """Tell that a value has a type of its own."""
+    """Return True: the value has a type of its own."""
     return True
 
 
 def never(_frame: Frame) -> bool:
-    """Tell that a value is what a container held."""
+    """Return False: the value was in a container."""
     return False
 
 
 def in_loop(frame: Frame) -> bool:
-    """Tell it of the dot in a loop."""
+    """Return whether the dot of a loop has a type of its own."""
     return frame.typed_dot
 
 
 def in_slot(slot: int) -> Typed:
-    """Tell it of a loop's variable."""
+    """Return the check whether a variable of a loop has a type of its own."""
     return lambda frame: slot in frame.typed_slots
 
 
@@ -63,7 +62,7 @@ class BreakLoop(Exception):
 
 
 class ContinueLoop(Exception):
-    """Begin the next pass of the innermost loop."""
+    """Start the next iteration of the innermost loop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class Known(NamedTuple):
 
 
 class Scope:
-    """The variables in sight of one template body; `$` has slot 0."""
+    """The variables of one template body by scope; `$` has slot 0."""
 
     def __init__(self) -> None:
         self.size = 1
@@ -25,7 +25,7 @@ class Scope:
         self._hidden: list[tuple[str, Known | None]] = []
 
     def declare(self, name: str, *, typed: Typed) -> int:
-        """Bring a variable into sight and give its slot."""
+        """Declare a variable and return its slot."""
         slot = self.size
         self.size += 1
         self._hidden.append((name, self._known.get(name)))
@@ -33,7 +33,7 @@ class Scope:
         return slot
 
     def find(self, name: str) -> Known | None:
-        """Find a variable in sight."""
+        """Look up a variable of the scope."""
         return self._known.get(name)
 
     def untype(self, name: str) -> None:

@@ -54,7 +54,7 @@ CHANGING: Final = frozenset(
 
 
 def table(policy: Policy) -> Mapping[str, Function]:
-    """Give the functions of a policy by name."""
+    """Return the functions of a policy by name."""
     found = {function.name: function for family in _FAMILIES for function in family}
     if policy == "operator":
         return {name: function for name, function in found.items() if name not in _HOST}

@@ -37,12 +37,12 @@ def _not(value: object) -> bool:
 
 
 def special(*_args: object) -> object:
-    """Stand for `and`, `or` and `call`, which the compiler evaluates."""
+    """Placeholder for `and`, `or` and `call`, which the compiler evaluates."""
     raise AssertionError("evaluated by the compiler")
 
 
 def length(item: object) -> int:
-    """Count bytes of a string, items of a list, entries of a map.
+    """Return the number of bytes of a string, items of a list or entries of a map.
 
     Raises:
         FunctionError: the value has no length.
@@ -59,7 +59,7 @@ def length(item: object) -> int:
 
 
 def index(item: object, *indexes: object) -> object:
-    """Walk into lists and maps; a missing key gives nil, an index out of range is an error."""
+    """Index lists and maps; a missing key returns nil, an index out of range is an error."""
     if item is None or item is NO_VALUE:
         raise FunctionError("index of untyped nil")
     for key in indexes:

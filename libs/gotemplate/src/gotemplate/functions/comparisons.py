@@ -1,4 +1,4 @@
-"""Go's comparison functions and their rules about types.
+"""Go's comparison functions and their rules for types.
 
 Values of different basic kinds are an error, not unequal; nil equals nil and nothing else;
 maps and lists compare with nil only.
@@ -13,7 +13,7 @@ from gotemplate.types.signature import VALUE, Function
 
 
 def eq(first: object, *others: object) -> bool:
-    """Tell whether the first value equals any of the others.
+    """Return whether the first value equals any of the others.
 
     Raises:
         FunctionError: there are no others, or two values cannot be compared.
@@ -46,12 +46,12 @@ def _equal(first: object, second: object) -> bool:
 
 
 def ne(first: object, second: object) -> bool:
-    """Tell whether two values differ; errors as for `eq`."""
+    """Return whether two values differ; errors as for `eq`."""
     return not _equal(first, second)
 
 
 def lt(first: object, second: object) -> bool:
-    """Tell whether the first value is less.
+    """Return whether the first value is less.
 
     Raises:
         FunctionError: the values have no order, or are of different kinds.
@@ -73,17 +73,17 @@ def lt(first: object, second: object) -> bool:
 
 
 def le(first: object, second: object) -> bool:
-    """Tell whether the first value is less or equal; errors as for `lt`."""
+    """Return whether the first value is less or equal; errors as for `lt`."""
     return lt(first, second) or _equal(first, second)
 
 
 def gt(first: object, second: object) -> bool:
-    """Tell whether the first value is greater; errors as for `lt`."""
+    """Return whether the first value is greater; errors as for `lt`."""
     return not le(first, second)
 
 
 def ge(first: object, second: object) -> bool:
-    """Tell whether the first value is greater or equal; errors as for `lt`."""
+    """Return whether the first value is greater or equal; errors as for `lt`."""
     return not lt(first, second)
 
 

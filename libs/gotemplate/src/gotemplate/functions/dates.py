@@ -17,7 +17,7 @@ _INTEGERS: Final = (int, Int64)
 
 
 def now(run: Rendering) -> Time:
-    """Give the time, in UTC."""
+    """Return the current time in UTC."""
     return Time.of_nanoseconds(run.sources.now())
 
 
@@ -32,12 +32,12 @@ def _time(run: Rendering, value: object) -> Time:
 
 
 def date(run: Rendering, layout: str, value: object) -> str:
-    """Write a date in UTC."""
+    """Format a date in UTC."""
     return date_in_zone(run, layout, value, "UTC")
 
 
 def date_in_zone(run: Rendering, layout: str, value: object, zone: str) -> str:
-    """Write a date as the clocks of a zone show it; of one that does not exist, in UTC."""
+    """Format a date in a time zone; in UTC if there is no such zone."""
     run.charge(len(layout) >> 1)
     try:
         found = zones.load(zone)
@@ -48,20 +48,20 @@ def date_in_zone(run: Rendering, layout: str, value: object, zone: str) -> str:
 
 
 def html_date(run: Rendering, value: object) -> str:
-    """Write a date as HTML's date fields take it."""
+    """Format a date for an HTML date field, in UTC."""
     return date(run, _HTML, value)
 
 
 def html_date_in_zone(run: Rendering, value: object, zone: str) -> str:
-    """Write a date as HTML's date fields take it, as the calendars of a zone show it."""
+    """Format a date for an HTML date field, in a time zone."""
     return date_in_zone(run, _HTML, value, zone)
 
 
 def must_date_modify(run: Rendering, duration: str, time: Time) -> Time:
-    """Give a later time, an earlier one of a negative duration.
+    """Add a duration, which may be negative, to a time.
 
     Raises:
-        FunctionError: it is no duration.
+        FunctionError: the text is not a duration.
     """
     run.charge(len(duration) >> 1)
     try:
@@ -71,7 +71,7 @@ def must_date_modify(run: Rendering, duration: str, time: Time) -> Time:
 
 
 def date_modify(run: Rendering, duration: str, time: Time) -> Time:
-    """Give a later time; the same when it is no duration."""
+    """Add a duration to a time; returns the time itself if the text is not a duration."""
     try:
         return must_date_modify(run, duration, time)
     except LimitError:
@@ -81,7 +81,7 @@ def date_modify(run: Rendering, duration: str, time: Time) -> Time:
 
 
 def ago(run: Rendering, value: object) -> str:
-    """Give the time since a date, in whole seconds."""
+    """Return the time elapsed since a date, in whole seconds."""
     return durations.text(durations.rounded(now(run).since(_time(run, value)), durations.SECOND))
 
 
@@ -115,7 +115,7 @@ def must_to_date(run: Rendering, layout: str, text: str) -> Time:
     """Read a date.
 
     Raises:
-        FunctionError: it is not written as the layout shows.
+        FunctionError: the date does not match the layout.
     """
     run.check("pattern", max(len(layout), len(text)))
     run.charge(2 * (len(layout) + len(text)))
@@ -139,7 +139,7 @@ def _at_offset(found: layoutreader.Reading, offset: int) -> Time:
 
 
 def to_date(run: Rendering, layout: str, text: str) -> Time:
-    """Read a date; one that is not written as the layout shows is the first day of the year 1."""
+    """Parse a date; if it does not match the layout, return the first day of the year 1."""
     try:
         return must_to_date(run, layout, text)
     except LimitError:
@@ -149,7 +149,7 @@ def to_date(run: Rendering, layout: str, text: str) -> Time:
 
 
 def unix_epoch(time: Time) -> str:
-    """Give the seconds since 1970."""
+    """Return the seconds since 1970."""
     return str(time.seconds)
 
 

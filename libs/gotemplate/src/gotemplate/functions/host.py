@@ -1,6 +1,6 @@
-"""Sprig's functions on paths, and those that ask about the machine; policy "sprig" alone has them.
+"""Sprig's functions on paths, environment variables and hosts; only policy "sprig" has them.
 
-Paths are taken for what they say: no file is looked at.
+Paths are only text here: no file is read.
 """
 
 import posixpath
@@ -19,42 +19,42 @@ _VARIABLE: Final = re.compile(
 
 
 def clean(path: str) -> str:
-    """Give the shortest path that says the same."""
+    """Return the shortest equivalent path."""
     found = posixpath.normpath(path)
     return found[1:] if found.startswith("//") else found
 
 
 def base(path: str) -> str:
-    """Give the last part of a path; "." of an empty one."""
+    """Return the last part of a path; "." for an empty path."""
     if not path:
         return "."
     return path.rstrip("/").rpartition("/")[2] or "/"
 
 
 def directory(path: str) -> str:
-    """Give a path without its last part."""
+    """Return a path without its last part."""
     start, slash, _ = path.rpartition("/")
     return clean(start + slash)
 
 
 def extension(path: str) -> str:
-    """Give what follows the last point of the last part, with the point."""
+    """Return the file name extension, with its dot."""
     _, point, end = path.rpartition("/")[2].rpartition(".")
     return point + end if point else ""
 
 
 def is_absolute(path: str) -> bool:
-    """Tell whether a path begins at the root."""
+    """Return whether a path is absolute."""
     return path.startswith("/")
 
 
 def env(run: Rendering, name: str) -> str:
-    """Give a variable of the environment, "" when it is not set."""
+    """Return a variable of the environment, "" when it is not set."""
     return run.sources.variables.get(name, "")
 
 
 def host_by_name(run: Rendering, name: str) -> str:
-    """Give one of the addresses of a host.
+    """Return one of the addresses of a host.
 
     Raises:
         FunctionError: it has none.
@@ -66,7 +66,7 @@ def host_by_name(run: Rendering, name: str) -> str:
 
 
 def expandenv(run: Rendering, text: str) -> str:
-    """Put variables in the place of `$name` and `${name}`, as Go's os.ExpandEnv does."""
+    """Replace `$name` and `${name}` with environment variables, as Go's os.ExpandEnv does."""
     parts: list[str] = []
     position = size = 0
     while (dollar := text.find("$", position)) >= 0 and dollar + 1 < len(text):
@@ -80,7 +80,7 @@ def expandenv(run: Rendering, text: str) -> str:
 
 
 def _variable(text: str, start: int) -> tuple[str | None, int]:
-    """Read a name after a dollar sign; give it and the place after it.
+    """Read a name after a dollar sign; return it and the place after it.
 
     It is None when there is none, and "", which is no variable, when it is bad.
     """

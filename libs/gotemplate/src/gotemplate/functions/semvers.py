@@ -12,7 +12,7 @@ def semver(run: Rendering, text: str) -> versions.Version:
     """Read a version.
 
     Raises:
-        FunctionError: it is none.
+        FunctionError: the text is not a version.
     """
     run.check("pattern", len(text))
     try:
@@ -22,10 +22,10 @@ def semver(run: Rendering, text: str) -> versions.Version:
 
 
 def semver_compare(run: Rendering, constraint: str, text: str) -> bool:
-    """Tell whether a version fits a constraint.
+    """Return whether a version fits a constraint.
 
     Raises:
-        FunctionError: one of the two is none.
+        FunctionError: the constraint or the version cannot be parsed.
     """
     from gotemplate.types import constraints  # RE2 is loaded when it is needed
 

@@ -29,7 +29,7 @@ _FRACTION_DIGITS: Final = 18  # Go does not read more of a fraction
 
 
 class DurationError(ValueError):
-    """A text that is no duration; the text of the error is Go's."""
+    """The text is not a duration; the error's text is Go's."""
 
 
 def saturated(nanoseconds: int) -> int:
@@ -38,10 +38,10 @@ def saturated(nanoseconds: int) -> int:
 
 
 def parse(text: str) -> int:
-    """Read a duration such as `1h15m30.5s`; give nanoseconds.
+    """Read a duration such as `1h15m30.5s`; return nanoseconds.
 
     Raises:
-        DurationError: it is none, or longer than 292 years.
+        DurationError: the text is not a duration, or it is longer than 292 years.
     """
     position = 1 if text[:1] in ("-", "+") else 0
     if text[position:] == "0":
@@ -136,7 +136,7 @@ def truncated(nanoseconds: int, unit: int) -> int:
 
 
 def in_units(nanoseconds: int, unit: int) -> float:
-    """Give a duration as a number of units."""
+    """Return a duration as a number of units."""
     whole, rest = divmod(abs(nanoseconds), unit)
     found = float(whole) + float(Fraction(rest, unit))
     return found if nanoseconds >= 0 else -found

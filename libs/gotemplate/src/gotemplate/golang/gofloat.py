@@ -44,7 +44,7 @@ def _hexadecimal(value: float, precision: int | None) -> str:
 
 
 def _rounded(whole: int, precision: int) -> tuple[int, bool]:
-    """Round a mantissa of 53 bits to hexadecimal digits, half to even; tell whether it grew."""
+    """Round a mantissa of 53 bits to hexadecimal digits, half to even; return whether it grew."""
     dropped = 52 - 4 * precision
     if dropped <= 0:
         return whole, False

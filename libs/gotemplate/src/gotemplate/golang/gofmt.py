@@ -41,7 +41,7 @@ class Spec:
     precision: int | None = None
 
     def for_v(self) -> None:
-        """Give `+` and `#` the meaning they have for %v."""
+        """Return `+` and `#` the meaning they have for %v."""
         self.sharp_v, self.sharp = self.sharp, False
         self.plus_v, self.plus = self.plus, False
 
@@ -278,7 +278,7 @@ class Printer:
 
 
 def sorted_items(value: Mapping[object, object]) -> list[tuple[object, object]]:
-    """Give the items of a mapping in the order of its keys, as Go prints and ranges over maps."""
+    """Return the items of a mapping in the order of its keys, as Go prints and ranges over maps."""
     try:
         return sorted(value.items(), key=_first)  # type: ignore[arg-type]
     except TypeError:

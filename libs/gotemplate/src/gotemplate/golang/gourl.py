@@ -26,7 +26,7 @@ _ESCAPE_LENGTH: Final = 3
 
 
 class UrlError(ValueError):
-    """A text that is no URL; the text of the error is Go's."""
+    """The text is not a URL; the error's text is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class Url:
 
 
 def escape(text: str, kept: frozenset[int]) -> str:
-    """Write every byte that is not kept as `%XX`."""
+    """Encode every byte as `%XX` except those to keep."""
     return "".join([chr(byte) if byte in kept else f"%{byte:02X}" for byte in to_bytes(text)])
 
 
 def _kept(raw: str, text: str, kept: frozenset[int]) -> str:
-    """Give a part as it was written, if that is right and says the text; else escape the text."""
+    """Return a part as it was written if that is valid and means the text; else escape the text."""
     if raw and all(byte in kept or byte in _ENCODED for byte in to_bytes(raw)):
         try:
             if unescape(raw) == text:
@@ -97,7 +97,7 @@ def _kept(raw: str, text: str, kept: frozenset[int]) -> str:
 
 
 def unescape(text: str) -> str:
-    """Read `%XX` as bytes.
+    """Decode `%XX` to bytes.
 
     Raises:
         UrlError: a percent sign without two hexadecimal digits.
@@ -119,7 +119,7 @@ def parse(text: str) -> Url:
     """Read a URL.
 
     Raises:
-        UrlError: it is none; the text is Go's.
+        UrlError: the text is not a URL; the error's text is Go's.
     """
     whole, _, fragment = text.partition("#")
     try:

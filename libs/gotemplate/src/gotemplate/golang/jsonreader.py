@@ -25,7 +25,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class JsonError(ValueError):
-    """A text that is no JSON; `value` is what could be read nevertheless."""
+    """The text is not JSON; `value` is what could be read of it."""
 
     def __init__(self, message: str, value: object = None) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ def read(text: str, depth: int) -> object:
         depth: containers that may be inside each other.
 
     Raises:
-        JsonError: it is no JSON, too deep, or has a number that is too large.
+        JsonError: the text is not JSON, is nested too deep, or has a number that is too large.
     """
     reader = _Reader(clean(text), depth)
     value = reader.document()
@@ -66,13 +66,13 @@ class _Reader:
         return value
 
     def _skip(self) -> str:
-        """Pass over space; give the character after it, "" at the end."""
+        """Skip white space; return the character after it, "" at the end."""
         match = _SPACE.match(self._text, self._at)
         self._at = match.end() if match else self._at
         return self._text[self._at : self._at + 1]
 
     def _unexpected(self, where: str, *, inside: bool = False) -> JsonError:
-        """Complain about the next character; at the end `inside` a word Go names a space."""
+        """Return Go's error for the next character; at the end `inside` a word Go names a space."""
         if self._at >= len(self._text) and not inside:
             return JsonError("unexpected end of JSON input")
         rune = self._text[self._at : self._at + 1] or " "
@@ -129,7 +129,7 @@ class _Reader:
                 return found
 
     def _next(self, end: str, where: str) -> bool:
-        """Pass a comma or the end of a container; tell whether it was the end."""
+        """Skip a comma or the end of a container; return whether it was the end."""
         mark = self._skip()
         if mark not in (",", end):
             raise self._unexpected(where)
@@ -160,7 +160,7 @@ class _Reader:
         return value
 
     def _check_end_of_number(self, *, fraction: str | None, exponent: str | None) -> None:
-        """Complain about a point or an exponent without the digits that must follow."""
+        """Raise Go's error for a point or an exponent without the digits that must follow."""
         mark = self._text[self._at : self._at + 1]
         if mark == "." and not fraction and not exponent:
             self._at += 1

@@ -34,7 +34,7 @@ class JsonValue(Protocol):
     """A value with methods that has a form in JSON, such as a time."""
 
     def go_json(self) -> object:
-        """Give the text, map or list to write in its place.
+        """Return the text, map or list to write in its place.
 
         Raises:
             ValueError: it has none; the text is Go's.
@@ -117,7 +117,7 @@ def number(value: float) -> str:
     """Write a float: plain from 0.000001 up to 1e21, else with an exponent of few digits.
 
     Raises:
-        ValueError: it is no number or infinite.
+        ValueError: the float is NaN or infinite.
     """
     if not math.isfinite(value):
         raise ValueError(f"json: unsupported value: {format_float(value)}")

@@ -33,7 +33,7 @@ _TWENTIETH_CENTURY_FROM: Final = 69
 
 
 class DateError(ValueError):
-    """A text that is no date of a layout; the text of the error is Go's."""
+    """The text does not match a date layout; the error's text is Go's."""
 
 
 class _Mismatch(Exception):
@@ -112,7 +112,7 @@ class _Reader:
         )
 
     def _pass(self, text: str) -> None:
-        """Pass over what stands between the parts; any space stands for any space."""
+        """Skip the text between the parts; any run of spaces matches any other."""
         left = text
         while left:
             if left[0] == " ":
@@ -237,7 +237,7 @@ class _Reader:
         return 0 if self._afternoon is False and hour == 12 else hour
 
     def _date(self) -> tuple[int, int]:
-        """Give month and day.
+        """Return month and day.
 
         Raises:
             DateError: there is no such day, or the day of the year is another one.
@@ -274,7 +274,7 @@ def _days_in(month: int, year: int) -> int:
 
 
 def _is_fraction(layout: str) -> bool:
-    """Tell whether the next part of a layout is a fraction of a second."""
+    """Return whether the next part of a layout is a fraction of a second."""
     match = TOKEN.search(layout)
     return match is not None and match[0][0] in ".,"
 

@@ -93,7 +93,7 @@ def character(literal: str) -> int:
 
 
 def parse_integer(text: str) -> int | None:
-    """Read an integer in any of Go's bases; None when it is none, whatever its size."""
+    """Read an integer of any size in any of Go's bases; None if the text is not an integer."""
     match = _INTEGER.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None or match.lastgroup is None:
         return None
@@ -105,6 +105,6 @@ def parse_integer(text: str) -> int | None:
 def parse_float(text: str) -> float | None:
     """Read a float as `strconv.ParseFloat` does; None where it reports an error.
 
-    More than 1000 characters are none either: how long reading takes grows with them.
+    More than 1000 characters also return None: the time to read them grows with their number.
     """
     return goyaml.parse_float(text) if len(text) <= _LONGEST else None

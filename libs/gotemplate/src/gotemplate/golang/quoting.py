@@ -35,7 +35,7 @@ def quote_rune(code: int, *, ascii_only: bool = False) -> str:
 
 
 def can_backquote(text: str) -> bool:
-    """Tell whether a string can stand between back quotes, unchanged and on one line."""
+    """Return whether a string can stand between back quotes, unchanged and on one line."""
     return not any(
         c in "`\x7f\ufeff" or (c < " " and c != "\t") or "\ud800" <= c < "\ue000" for c in text
     )

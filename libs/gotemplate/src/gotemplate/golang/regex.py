@@ -51,7 +51,7 @@ _ANY_BYTE: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\C")
 
 
 class RegexError(ValueError):
-    """A text that is no regular expression; the text of the error is Go's."""
+    """The text is not a regular expression; the error's text is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Regex:
         *,
         on_search: OnSearch | None = None,
     ) -> Iterator[bytes]:
-        """Give the pieces of a text in which every match is replaced."""
+        """Return the pieces of a text in which every match is replaced."""
         end = position = 0
         while position <= len(data) and (match := self.search(data, position, on_search=on_search)):
             yield data[end : match.start]
@@ -135,7 +135,7 @@ class Regex:
     def split(
         self, data: bytes, most: int, *, on_search: OnSearch | None = None
     ) -> Iterator[bytes]:
-        """Cut a text at the matches into at most so many pieces, all when it is negative."""
+        """Split a text at the matches into at most that many pieces; all if it is negative."""
         if most == 0:
             return
         start = end = count = 0
@@ -179,7 +179,7 @@ class Regex:
 
 
 def _width(data: bytes, position: int) -> int:
-    """Give the bytes of the character at a position, 1 at the end and of a stray byte."""
+    """Return the bytes of the character at a position, 1 at the end and of a stray byte."""
     first = data[position] if position < len(data) else 0
     size = 1 if first < 0xC2 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     try:
@@ -231,5 +231,5 @@ def _raw(text: str) -> str:
 
 
 def quote_meta(text: str) -> str:
-    """Escape what has a meaning in patterns."""
+    """Escape the metacharacters of regular expressions."""
     return _META.sub(r"\\\g<0>", text)

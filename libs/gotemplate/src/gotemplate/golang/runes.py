@@ -13,7 +13,7 @@ SPACE: Final = (
 
 
 def runes(text: str) -> str:
-    """Give the characters of a text; every byte that is no UTF-8 counts as U+FFFD."""
+    """Return the characters of a text; every byte that is no UTF-8 counts as U+FFFD."""
     return clean(text)
 
 

@@ -208,21 +208,21 @@ def type_name(value: object) -> str:
 
 
 def own_text(value: object) -> str | None:
-    """Give the text of a value that says itself how `%v` prints it; None of any other."""
+    """Return the text of a value that says itself how `%v` prints it; None of any other."""
     if type(value) in _KINDS or not isinstance(value, MethodValue):
         return None
     return value.go_text()
 
 
 def truth(value: object) -> bool:
-    """Tell whether `if` takes its branch: false are false, 0, nil and everything empty."""
+    """Return whether a value is true for `if`: false, 0, nil and empty values are not."""
     if value is None or value is NO_VALUE:
         return False
     return True if kind_of(value) is Kind.STRUCT else bool(value)
 
 
 def to_bytes(text: str) -> bytes:
-    """Give the bytes of a Go string; characters that no encoding has become U+FFFD."""
+    """Return the bytes of a Go string; characters that no encoding has become U+FFFD."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -230,7 +230,7 @@ def to_bytes(text: str) -> bytes:
 
 
 def from_bytes(data: bytes) -> str:
-    """Carry any bytes as a string; the inverse of `to_bytes`."""
+    """Return any bytes as a string; the inverse of `to_bytes`."""
     return data.decode("utf-8", "surrogateescape")
 
 

@@ -21,20 +21,20 @@ _preloaded: Final[dict[str, bytes]] = {}
 
 
 class ZoneError(LookupError):
-    """There is no zone of that name."""
+    """There is no time zone of that name."""
 
 
 class Zone(Protocol):
-    """A place where clocks show the same time."""
+    """A time zone."""
 
     def at(self, seconds: int) -> tuple[str, int]:
-        """Give the zone's short name and its seconds east of UTC at a time since 1970."""
+        """Return the zone's short name and its seconds east of UTC at a time since 1970."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FixedZone:
-    """A zone whose clocks never change."""
+    """A time zone with a fixed offset."""
 
     name: str
     offset: int
@@ -48,7 +48,7 @@ UTC: Final = FixedZone("UTC", 0)
 
 @dataclass(frozen=True, slots=True)
 class DatabaseZone:
-    """A zone of the database."""
+    """A time zone of the database."""
 
     info: "ZoneInfo"
 
@@ -60,7 +60,7 @@ class DatabaseZone:
 
 
 def _in_range(seconds: int) -> int:
-    """Move a time by whole cycles of the calendar to where Python has dates."""
+    """Shift a time by whole cycles of the calendar into the range of Python's dates."""
     if seconds > _LATEST:
         return seconds - ((seconds - _LATEST) // _CYCLE + 1) * _CYCLE
     if seconds < _EARLIEST:

@@ -20,7 +20,7 @@ def number(token: Token) -> nodes.Number:
     """Read a number token.
 
     Raises:
-        ValueError: Go's complaint about it.
+        ValueError: it is not a number; the text is Go's.
     """
     if token.kind == T.CHARACTER:
         code = character(token.text)
@@ -62,7 +62,7 @@ def _complex(token: Token) -> nodes.Number:
 
 
 def ideal(constant: nodes.Number) -> int | float | complex | None:
-    """Give the value of a constant where any type will do; None when no int can hold it."""
+    """Return the value of a constant where any type will do; None when no int can hold it."""
     if constant.complex_value is not None:
         return constant.complex_value
     text = constant.text

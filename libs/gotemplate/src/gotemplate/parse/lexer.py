@@ -1,4 +1,4 @@
-"""Template text to tokens, by the rules of Go's text/template.
+"""Splits template text into tokens, by the rules of Go's text/template.
 
 One pass, driven by one regular expression inside actions; no state survives it. A token knows
 whether space stood before it, so spaces are no tokens of their own. What cannot be read becomes a
@@ -156,7 +156,7 @@ def _skip_space(source: str, position: int) -> int:
 def _action(
     source: str, start: int, tokens: list[Token], words: dict[str, int], maximum: int
 ) -> int:
-    """Read one action up to its closing delimiter; give the position after it, or -1."""
+    """Read one action up to its closing delimiter; return the position after it, or -1."""
     position, depth = start, 0
     read, append = _TOKEN.match, tokens.append
     while len(tokens) <= maximum:
@@ -199,7 +199,7 @@ def _token(source: str, position: int, match: re.Match[str] | None, words: dict[
 
 
 def _odd_token(source: str, position: int) -> Token:
-    """Name what the expression could not read: a complex number, a stray mark, or an error."""
+    """Return the token that the expression cannot match: a complex number, a mark, an error."""
     begin = _skip_space(source, position)
     spaced = begin > position
     first = source[begin : begin + 1]

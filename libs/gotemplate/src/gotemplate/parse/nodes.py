@@ -244,7 +244,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Begin the next pass of the innermost loop."""
+    """Start the next iteration of the innermost loop."""
 
     pos: int
 
@@ -267,7 +267,7 @@ class Tree:
     templates: Mapping[str, Body]
 
     def place(self, pos: int) -> tuple[int, int]:
-        """Give the line (from 1) and column (bytes before it, Go's count) of an offset."""
+        """Return the line (from 1) and column (bytes before it, Go's count) of an offset."""
         start = self.source.rfind("\n", 0, pos) + 1
         column = len(self.source[start:pos].encode("utf-8", "surrogatepass"))
         return self.source.count("\n", 0, pos) + 1, column

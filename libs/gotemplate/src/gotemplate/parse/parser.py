@@ -1,4 +1,4 @@
-"""Tokens to a tree, by the grammar of Go's text/template.
+"""Parses tokens to a tree, by the grammar of Go's text/template.
 
 Functions and variables are checked here, so a template that names an unknown one never runs.
 Recursion is bounded by `Limits.nesting`: parentheses, blocks and `else if` each count as one
@@ -40,8 +40,8 @@ def parse_tree(
     """Parse a template.
 
     Raises:
-        TemplateError: the text is no template, names an unknown function or variable, or is too
-            long or too deeply nested.
+        TemplateError: the text is not a template, names an unknown function or variable, or is
+            too long or too deeply nested.
     """
     parser = None
     try:
@@ -104,7 +104,7 @@ class Parser:
         self._add(name, self._own_body(context))
 
     def _own_body(self, context: str) -> nodes.Body:
-        """Read a body that has its own variables and loops, up to its end."""
+        """Parse a body with its own variables and loops, up to its end."""
         variables = self._pipelines.fresh()
         saved = self._loops, self._stream.action
         self._loops, self._stream.action = 0, -1
@@ -244,5 +244,5 @@ def _fold(
 
 
 def _is_empty(body: nodes.Body) -> bool:
-    """Tell whether a body is blank, which lets another definition take its place."""
+    """Return whether a body is blank, which lets another definition take its place."""
     return all(isinstance(node, nodes.Text) and not node.text.strip() for node in body.nodes)

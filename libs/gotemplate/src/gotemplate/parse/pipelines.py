@@ -1,4 +1,4 @@
-"""Pipelines: from tokens to commands and operands, with the variables in sight."""
+"""Parses pipelines: commands and operands, and the variables in scope."""
 
 from collections.abc import Collection
 from typing import Final
@@ -30,7 +30,7 @@ class Pipelines:
 
     Attributes:
         level: blocks and parentheses around the place.
-        declared: names of the variables in sight, in the order of their declarations.
+        declared: names of the variables in scope, in the order of their declarations.
     """
 
     def __init__(self, stream: Stream, functions: Collection[str], limits: Limits) -> None:
@@ -52,7 +52,7 @@ class Pipelines:
             raise LimitError("nesting", self._limits.nesting)
 
     def fresh(self) -> tuple[dict[str, int], list[str]]:
-        """Begin a template with no variable but `$`; give what `restore` wants."""
+        """Begin a template with no variable but `$`; return what `restore` needs."""
         saved = self._variables, self.declared
         self._variables, self.declared = {"$": 1}, []
         return saved
@@ -153,7 +153,7 @@ class Pipelines:
         raise self._stream.error(f"unexpected . after term {quote(str(node))}")
 
     def _fields(self, pos: int) -> tuple[int, tuple[str, ...]]:
-        """Read the fields that follow without a space; give where they begin, else `pos`."""
+        """Read the fields that follow without a space; return where they begin, else `pos`."""
         token = self._stream.peek()
         if token.kind != T.FIELD or token.spaced:
             return pos, ()

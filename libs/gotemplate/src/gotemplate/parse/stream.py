@@ -70,7 +70,7 @@ class Stream:
         """Read a string.
 
         Raises:
-            TemplateError: it is none.
+            TemplateError: it is not a string literal.
         """
         try:
             return unquote(literal)

@@ -1,6 +1,6 @@
-"""How Sprig's functions take any value for a number.
+"""How Sprig's functions convert any value to a number.
 
-Texts count by their decimal digits, with no space, point or prefix; whatever is no number is 0.
+Strings are read as decimal digits without space, point or prefix; what is not a number is 0.
 A float loses its fraction. These are the rules of Sprig 2.22.
 """
 
@@ -15,7 +15,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 def wrap(value: int) -> int:
-    """Keep the low 64 bits, as Go's arithmetic does."""
+    """Wrap an integer to 64 bits, as Go's arithmetic does."""
     if INT_MIN <= value <= INT_MAX:
         return value
     value &= _MASK
@@ -23,7 +23,7 @@ def wrap(value: int) -> int:
 
 
 def to_int(value: object) -> int:
-    """Read anything as an int64; 0 when it is no number or a text out of range."""
+    """Convert any value to an int64; 0 if it is not a number, or a text out of range."""
     match value:
         case bool():
             return int(value)
@@ -52,7 +52,7 @@ def _from_float(value: float) -> int:
 
 
 def to_float(value: object) -> float:
-    """Read anything as a float64; 0 when it is no number or a text out of range."""
+    """Convert any value to a float64; 0 if it is not a number, or a text out of range."""
     match value:
         case bool() | int() | float():
             return float(value)

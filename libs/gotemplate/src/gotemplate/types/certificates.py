@@ -24,12 +24,12 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class CertificateError(ValueError):
-    """A certificate that cannot be made or read; the text of the error is Sprig's."""
+    """A certificate cannot be created or read; the error's text is Sprig's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a certificate is for, and for how long.
+    """The subject of a certificate, and how long it is valid.
 
     Attributes:
         name: the common name; none when it is "".
@@ -50,7 +50,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who signs: a certificate and its key."""
+    """A certificate that signs, and its key."""
 
     certificate: x509.Certificate
     key: keys.PrivateKey
@@ -60,7 +60,7 @@ def read(text: str) -> x509.Certificate:
     """Read the first certificate of a text in PEM.
 
     Raises:
-        CertificateError: there is none.
+        CertificateError: the text has no certificate.
     """
     block = keys.find_block(text)
     if block is None:
@@ -72,10 +72,10 @@ def read(text: str) -> x509.Certificate:
 
 
 def sign(subject: Subject, key: keys.PrivateKey, issuer: Issuer | None, *, authority: bool) -> str:
-    """Make a certificate in PEM.
+    """Sign a certificate; returns PEM.
 
     Args:
-        subject: whom it is for.
+        subject: its subject.
         key: the key of the subject.
         issuer: who signs it; None when the subject does.
         authority: whether it may sign others.
@@ -134,7 +134,7 @@ def _builder(
 def _with_authority(
     builder: x509.CertificateBuilder, issuer: x509.Certificate
 ) -> x509.CertificateBuilder:
-    """Name the key of the issuer, if its certificate does."""
+    """Add the issuer's key identifier, if its certificate has one."""
     try:
         found = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
     except x509.ExtensionNotFound:

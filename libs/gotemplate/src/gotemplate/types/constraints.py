@@ -35,7 +35,7 @@ _ANY: Final = frozenset({"x", "X", "*", "", ".x", ".X", ".*"})
 
 
 class ConstraintError(ValueError):
-    """A text that is no constraint; the text of the error is the one users know."""
+    """The text is not a version constraint; the error's text is that of Masterminds/semver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Part:
     given: int
 
     def fits(self, version: Version) -> bool:
-        """Tell whether a version fits."""
+        """Return whether a version fits."""
         dirty = self.given < len(("major", "minor", "patch"))
         hidden = version.prerelease and not self.version.prerelease
         if hidden and (dirty or self.operator != "!="):
@@ -153,13 +153,13 @@ def parse_constraint(text: str) -> Sequence[Sequence[Part]]:
     """Read a constraint: groups, one of which a version has to fit whole.
 
     Raises:
-        ConstraintError: it is none.
+        ConstraintError: the text is not a constraint.
     """
     return [_group(group) for group in _without_ranges(to_bytes(text)).split(b"||")]
 
 
 def fits(groups: Sequence[Sequence[Part]], version: Version) -> bool:
-    """Tell whether a version fits a constraint."""
+    """Return whether a version fits a constraint."""
     return any(all(part.fits(version) for part in group) for group in groups)
 
 

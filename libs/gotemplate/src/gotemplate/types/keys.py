@@ -1,6 +1,6 @@
 """Private keys as Sprig makes, writes and reads them.
 
-Keys come from the library `cryptography`, which has its own source of chance.
+Keys come from the library `cryptography`, which has its own source of random bytes.
 """
 
 import base64
@@ -39,19 +39,19 @@ _TYPED: Final = {
 
 
 class PrivateKeyError(ValueError):
-    """A text that is no private key; the text of the error is the one users know."""
+    """The text is not a private key; the error's text is Sprig's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of PEM: what it says it is, and its bytes."""
+    """A PEM block: its type and its bytes."""
 
     kind: str
     data: bytes
 
 
 def find_block(text: str) -> Block | None:
-    """Find the first block of PEM in a text; None when it has none or is very long."""
+    """Find the first PEM block in a text; None if there is none or the text is very long."""
     if len(text) > _LONGEST:
         return None
     for start in _BEGIN.finditer(text):
@@ -72,12 +72,12 @@ def _decoded(body: str) -> bytes | None:
 
 
 def generate_rsa(bits: int) -> rsa.RSAPrivateKey:
-    """Make an RSA key; 2048 bits take about 0.1 seconds, 4096 a second and sometimes several."""
+    """Generate an RSA key; 2048 bits take about 0.1 s, 4096 bits a second or several."""
     return rsa.generate_private_key(_EXPONENT, bits)
 
 
 def generate(kind: str) -> PrivateKey | None:
-    """Make a key: "rsa" of 4096 bits (also for ""), "dsa", "ecdsa" or "ed25519", else None."""
+    """Generate a key: "rsa" of 4096 bits (also for ""), "dsa", "ecdsa" or "ed25519"; else None."""
     match kind:
         case "" | "rsa":
             return generate_rsa(4096)
@@ -91,7 +91,7 @@ def generate(kind: str) -> PrivateKey | None:
 
 
 def write(key: PrivateKey) -> str:
-    """Write a key as PEM, in the old form of its algorithm if there is one."""
+    """Encode a key as PEM, in the traditional form of its algorithm if there is one."""
     old = not isinstance(key, ed25519.Ed25519PrivateKey)
     form = PrivateFormat.TraditionalOpenSSL if old else PrivateFormat.PKCS8
     return key.private_bytes(Encoding.PEM, form, NoEncryption()).decode()

@@ -15,7 +15,7 @@ class Field(Function):
     """A field of a struct: something to read, not to call."""
 
     def arity_error(self, written: int, given: int) -> str:  # noqa: ARG002
-        """Complain about arguments, whose number does not matter."""
+        """Return the error for any arguments: their number does not matter."""
         return f"{self.name} has arguments but cannot be invoked as function" if given else ""
 
 
@@ -30,5 +30,5 @@ class Refused(Function):
     problem: str = ""
 
     def arity_error(self, written: int, given: int) -> str:
-        """Complain about the number of arguments; if that is right, say why it is refused."""
+        """Return the error for a wrong number of arguments, else why the method is refused."""
         return Function.arity_error(self, written, given) or self.problem

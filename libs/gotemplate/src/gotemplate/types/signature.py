@@ -56,7 +56,7 @@ class Param:
         raise FunctionError(f"wrong type for value; expected {self.go_type}; got {got}")
 
     def constant(self, node: nodes.Number | nodes.String | nodes.Bool) -> object:
-        """Give the value of a constant argument.
+        """Return the value of a constant argument.
 
         Raises:
             FunctionError: the constant cannot have this type; the text is Go's.
@@ -107,7 +107,7 @@ class Function:
         call: the work; raises `FunctionError` with Go's text when it cannot be done.
         params: the parameters that must be given.
         rest: the type of any further arguments, None when there may be none.
-        uses_rendering: whether `call` takes the account of the rendering (`Rendering`) first.
+        uses_rendering: whether `call` takes the `Rendering` as its first argument.
     """
 
     name: str
@@ -117,14 +117,14 @@ class Function:
     uses_rendering: bool = False
 
     def param(self, index: int) -> Param:
-        """Give the type of the argument at `index`; the arity has been checked before."""
+        """Return the type of the argument at `index`; the arity has been checked before."""
         if index < len(self.params):
             return self.params[index]
         assert self.rest is not None
         return self.rest
 
     def arity_error(self, written: int, given: int) -> str:
-        """Complain about the number of arguments, "" when it is right.
+        """Return Go's error for a wrong number of arguments, "" for the right one.
 
         Args:
             written: arguments in the command.

@@ -114,7 +114,7 @@ DURATION: Final = _DurationParam("time.Duration", types=(Duration,), literal="in
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A moment, and the zone whose clocks tell it.
+    """A point in time, and a time zone to show it in.
 
     Attributes:
         seconds: since 1970 in UTC.
@@ -133,7 +133,7 @@ class Time:
 
     @classmethod
     def of_clock(cls, clock: Clock, zone: Zone) -> "Time":
-        """Make the time at which the clocks of a zone show something; overflowing parts carry."""
+        """Return the time of a date and clock time in a zone; overflowing parts carry."""
         seconds = _seconds(clock) + clock.nanos // _NANOS
         _, offset = zone.at(seconds)
         if offset:
@@ -146,7 +146,7 @@ class Time:
         return self.seconds * _NANOS + self.nanos
 
     def clock(self) -> Clock:
-        """Give what a clock in the zone shows."""
+        """Return date and clock time in the zone."""
         name, offset = self.zone.at(self.seconds)
         days, second = divmod(self.seconds + offset, _DAY)
         cycle, day = divmod(days + _BEFORE_1970, _CYCLE_DAYS)
@@ -166,15 +166,15 @@ class Time:
         )
 
     def format(self, layout: str) -> str:
-        """Write the time as a layout shows Mon Jan 2 15:04:05 MST 2006."""
+        """Format the time by a layout; its reference time is Mon Jan 2 15:04:05 MST 2006."""
         return layouts.write(layout, self.clock())
 
     def add(self, nanoseconds: int) -> "Time":
-        """Give a later time; an earlier one of a negative duration."""
+        """Return the time plus a duration, which may be negative."""
         return replace(Time.of_nanoseconds(self.nanoseconds + nanoseconds), zone=self.zone)
 
     def since(self, other: "Time") -> Duration:
-        """Give the duration since another time, the longest there is when it does not fit."""
+        """Return the duration since another time, saturated if it does not fit."""
         return Duration(durations.saturated(self.nanoseconds - other.nanoseconds))
 
     def go_type(self) -> str:
@@ -201,7 +201,7 @@ ZERO: Final = Time(-_BEFORE_1970 * _DAY)
 
 
 def _seconds(clock: Clock) -> int:
-    """Give the seconds since 1970 at which a clock in UTC shows something."""
+    """Return the seconds since 1970 at which a clock in UTC shows something."""
     months = clock.year * 12 + clock.month - 1
     year, month = divmod(months, 12)
     cycle, year = divmod(year - 1, _CYCLE_YEARS)

@@ -1,7 +1,7 @@
 """Semantic versions, as values with methods.
 
-Versions are pointers in Go: two are equal when they are the same, and deeply equal when they were
-written alike. What the methods `Inc…` and `Set…` give is no pointer and has fewer methods.
+Versions are pointers in Go: two are equal if they are the same object, and deeply equal if they
+were written alike. The methods `Inc…` and `Set…` return values, which have fewer methods.
 """
 
 import re
@@ -31,7 +31,7 @@ Precedence = tuple[tuple[int, int, int], bool, tuple[_LabelKey, ...]]
 
 
 class VersionError(ValueError):
-    """A text that is no version; the text of the error is the one users know."""
+    """The text is not a semantic version; the error's text is that of Masterminds/semver."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +57,13 @@ class Version:
         return f"{self.major}.{self.minor}.{self.patch}{pre}{metadata}"
 
     def compare(self, other: "Version") -> int:
-        """Give -1, 0 or 1 when it comes before, with or after another; metadata does not count."""
+        """Return -1, 0 or 1: before, equal to or after another version; metadata does not count."""
         one, two = self.precedence, other.precedence
         return (one > two) - (one < two)
 
     @property
     def precedence(self) -> Precedence:
-        """What sorts versions as semver.org does: a release comes after its prereleases."""
+        """The sort key of semver.org's precedence: a release comes after its prereleases."""
         numbers = self.major, self.minor, self.patch
         return numbers, not self.prerelease, _prerelease_key(self.prerelease)
 
@@ -87,7 +87,7 @@ class Version:
 
 
 def _prerelease_key(labels: str) -> tuple[_LabelKey, ...]:
-    """Give what orders prereleases: labels in turn, numbers before texts."""
+    """Return the sort key of a prerelease: label by label, numbers before texts."""
     return tuple(_label_key(label) for label in labels.split("."))
 
 
@@ -101,7 +101,7 @@ def parse_version(text: str) -> Version:
     """Read a version; a `v` before it and missing numbers are allowed.
 
     Raises:
-        VersionError: it is none.
+        VersionError: the text is not a version.
     """
     match = _VERSION.fullmatch(text)
     if match is None:
@@ -138,7 +138,7 @@ def _check_metadata(labels: str) -> None:
 
 
 def _value(version: Version, **parts: object) -> Version:
-    """Give a version that Go has no pointer to, written as the one it was made of."""
+    """Return a version that is not a pointer in Go, with a `v` in front if the original has one."""
     changed = replace(version, pointer=False, **parts)  # type: ignore[arg-type]
     v = "v" if version.original.startswith("v") else ""
     return replace(changed, original=v + str(changed))
@@ -181,7 +181,7 @@ def _compare(version: Version, other: Version | None) -> int:
 
 
 class _PointerParam(Param):
-    """A parameter for pointers to versions: a version alone is something else."""
+    """A parameter of type *semver.Version; a semver.Version is refused."""
 
     __slots__ = ()
 

@@ -52,7 +52,7 @@ _Items = Sequence[object] | None
 
 
 def gen_private_key(run: Rendering, kind: str) -> str:
-    """Make a private key: "rsa" (also for ""), "dsa", "ecdsa" or "ed25519"."""
+    """Generate a private key: "rsa" (also for ""), "dsa", "ecdsa" or "ed25519"."""
     run.spend()
     from gotemplate.types import keys
 
@@ -61,12 +61,12 @@ def gen_private_key(run: Rendering, kind: str) -> str:
 
 
 def gen_ca(run: Rendering, name: str, days: int) -> Certificate:
-    """Make a certificate that may sign others, and a key of its own."""
+    """Create a certificate authority: a certificate that may sign others, and its key."""
     return _self_signed(_subject(run, name, None, None, days), _new_key(run), authority=True)
 
 
 def gen_ca_with_key(run: Rendering, name: str, days: int, pem: str) -> Certificate:
-    """Make a certificate that may sign others, for a key."""
+    """Create a certificate authority for a given key."""
     key = _key(run, pem)
     return _self_signed(_subject(run, name, None, None, days), key, authority=True)
 
@@ -74,7 +74,7 @@ def gen_ca_with_key(run: Rendering, name: str, days: int, pem: str) -> Certifica
 def gen_self_signed(
     run: Rendering, name: str, addresses: _Items, hosts: _Items, days: int
 ) -> Certificate:
-    """Make a certificate for addresses and hosts that is signed by itself, and its key."""
+    """Create a self-signed certificate for addresses and hosts, and its key."""
     subject = _subject(run, name, addresses, hosts, days)
     return _self_signed(subject, _new_key(run), authority=False)
 
@@ -82,7 +82,7 @@ def gen_self_signed(
 def gen_self_signed_with_key(
     run: Rendering, name: str, addresses: _Items, hosts: _Items, days: int, pem: str
 ) -> Certificate:
-    """Make a certificate for addresses and hosts that is signed by itself, for a key."""
+    """Create a self-signed certificate for addresses and hosts, for a given key."""
     key = _key(run, pem)
     subject = _subject(run, name, addresses, hosts, days)
     return _self_signed(subject, key, authority=False)
@@ -91,7 +91,7 @@ def gen_self_signed_with_key(
 def gen_signed(
     run: Rendering, name: str, addresses: _Items, hosts: _Items, days: int, authority: Certificate
 ) -> Certificate:
-    """Make a certificate for addresses and hosts that an authority signs, and its key."""
+    """Create a certificate for addresses and hosts, signed by an authority, and its key."""
     issuer = _issuer(run, authority)
     subject = _subject(run, name, addresses, hosts, days)
     return _signed(subject, _new_key(run), issuer, authority=False)
@@ -106,17 +106,17 @@ def gen_signed_with_key(
     authority: Certificate,
     pem: str,
 ) -> Certificate:
-    """Make a certificate for addresses and hosts that an authority signs, for a key."""
+    """Create a certificate for addresses and hosts, signed by an authority, for a given key."""
     key = _key(run, pem)
     issuer = _issuer(run, authority)
     return _signed(_subject(run, name, addresses, hosts, days), key, issuer, authority=False)
 
 
 def build_custom_cert(run: Rendering, cert: str, key: str) -> Certificate:
-    """Take a certificate and a key, both PEM in base64.
+    """Return a certificate of a certificate and a key given in base64 of PEM.
 
     Raises:
-        FunctionError: one of them is none.
+        FunctionError: one of them is not valid PEM.
     """
     run.spend()
     from gotemplate.types import certificates, keys

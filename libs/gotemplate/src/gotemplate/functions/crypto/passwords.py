@@ -64,7 +64,7 @@ class _Uint32(Param):
 
 
 def bcrypt(run: Rendering, password: str) -> str:
-    """Hash a password with bcrypt; of one longer than 72 bytes, say that it is."""
+    """Hash a password with bcrypt; for one longer than 72 bytes, return Go's error text."""
     data = to_bytes(password)
     if len(data) > _LONGEST_BCRYPT:
         return (
@@ -79,7 +79,7 @@ def bcrypt(run: Rendering, password: str) -> str:
 
 
 def htpasswd(run: Rendering, user: str, password: str) -> str:
-    """Write a line of a password file of a web server; a user may have no colon in the name."""
+    """Return a line of an htpasswd file; the user name must not contain a colon."""
     if ":" in user:
         return f"invalid username: {user}"
     return f"{user}:{bcrypt(run, password)}"
@@ -88,7 +88,7 @@ def htpasswd(run: Rendering, user: str, password: str) -> str:
 def derive_password(
     run: Rendering, counter: int, form: str, password: str, user: str, site: str
 ) -> str:
-    """Derive a password for a site from one that its user remembers."""
+    """Derive a password for a site from a master password."""
     if form not in _FORMS:
         return f"cannot find password template {form}"
     run.spend()
@@ -117,7 +117,7 @@ def _sized(text: str) -> bytes:
 
 
 def encrypt_aes(run: Rendering, password: str, text: str) -> str:
-    """Encrypt a text with AES-256 in CBC mode; base64 of the random start and the blocks."""
+    """Encrypt a text with AES-256-CBC; return base64 of the random IV and the blocks."""
     if not text:
         return ""
     run.need_library()
@@ -129,10 +129,10 @@ def encrypt_aes(run: Rendering, password: str, text: str) -> str:
 
 
 def decrypt_aes(run: Rendering, password: str, text: str) -> str:
-    """Decrypt what `encryptAES` gave.
+    """Decrypt what `encryptAES` returned.
 
     Raises:
-        FunctionError: it is nothing of the kind.
+        FunctionError: the text is not such a ciphertext.
     """
     if not text:
         return ""

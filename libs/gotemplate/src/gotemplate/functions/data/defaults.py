@@ -1,4 +1,4 @@
-"""Sprig's functions about what is set, and its ways to choose and to stop."""
+"""Sprig's functions on defaults and empty values, `ternary` and `fail`."""
 
 from typing import Final
 
@@ -8,27 +8,27 @@ from gotemplate.types.signature import ANY, BOOL, STRING, Function
 
 
 def default(fallback: object, *given: object) -> object:
-    """Give the value, or the fallback when it is empty: 0, false, nil, "", or without items."""
+    """Return the value, or the fallback if it is empty: 0, false, nil, "", or without items."""
     return given[0] if given and truth(given[0]) else fallback
 
 
 def empty(value: object) -> bool:
-    """Tell whether a value is 0, false, nil, "", or without items."""
+    """Return whether a value is 0, false, nil, "", or without items."""
     return not truth(value)
 
 
 def coalesce(*values: object) -> object:
-    """Give the first value that is not empty, nil when there is none."""
+    """Return the first value that is not empty, nil when there is none."""
     return next(filter(truth, values), None)
 
 
 def all_set(*values: object) -> bool:
-    """Tell whether no value is empty."""
+    """Return whether no value is empty."""
     return all(map(truth, values))
 
 
 def any_set(*values: object) -> bool:
-    """Tell whether a value is not empty."""
+    """Return whether a value is not empty."""
     return any(map(truth, values))
 
 

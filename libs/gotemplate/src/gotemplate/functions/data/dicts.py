@@ -21,19 +21,19 @@ _FEWEST_TO_DIG: Final = 3
 
 
 def make_dict(run: Rendering, *pairs: object) -> Dict:
-    """Make a map of keys and values in turn; a last key without a value gets ""."""
+    """Return a map of alternating keys and values; a last key without a value gets ""."""
     keys = [plain_text(run, key) for key in pairs[::2]]
     values = [*pairs[1::2], *([""] if len(pairs) % 2 else [])]
     return dict(zip(keys, values, strict=True))
 
 
 def get(found: Dict | None, key: str) -> object:
-    """Give the value of a key, "" when there is none."""
+    """Return the value of a key, "" when there is none."""
     return (found or _NIL).get(key, "")
 
 
 def put(found: Dict | None, key: str, value: object) -> Dict:
-    """Set the value of a key; the map itself is changed and given back.
+    """Set the value of a key; changes the map itself and returns it.
 
     Raises:
         FunctionError: the map is nil.
@@ -45,7 +45,7 @@ def put(found: Dict | None, key: str, value: object) -> Dict:
 
 
 def unset(found: Dict | None, key: str) -> Dict:
-    """Take a key away; the map itself is changed and given back."""
+    """Delete a key; changes the map itself and returns it."""
     if found is None:
         return {}
     found.pop(key, None)
@@ -53,22 +53,22 @@ def unset(found: Dict | None, key: str) -> Dict:
 
 
 def has_key(found: Dict | None, key: str) -> bool:
-    """Tell whether a map has a key."""
+    """Return whether a map has a key."""
     return key in (found or _NIL)
 
 
 def pluck(key: str, *maps: Dict | None) -> list[object]:
-    """Give the values that maps have for a key."""
+    """Return the values that maps have for a key."""
     return [found[key] for found in maps if found is not None and key in found]
 
 
 def keys(*maps: Dict | None) -> list[str]:
-    """Give the keys of maps, those of each in order."""
+    """Return the keys of maps, those of each in order."""
     return StringList(key for found in maps for key in _ordered(found))
 
 
 def values(found: Dict | None) -> list[object]:
-    """Give the values of a map in the order of their keys."""
+    """Return the values of a map in the order of their keys."""
     return [(found or _NIL)[key] for key in _ordered(found)]
 
 
@@ -77,18 +77,18 @@ def _ordered(found: Dict | None) -> list[str]:
 
 
 def pick(found: Dict | None, *expected: str) -> Dict:
-    """Give a map of those keys alone."""
+    """Return a copy of a map with only those keys."""
     found = found or {}
     return {key: found[key] for key in expected if key in found}
 
 
 def omit(found: Dict | None, *excluded: str) -> Dict:
-    """Give a map without those keys."""
+    """Return a copy of a map without those keys."""
     return {key: value for key, value in (found or _NIL).items() if key not in excluded}
 
 
 def dig(*path: object) -> object:
-    """Walk into maps: keys, then what to give when one is missing, then the map.
+    """Look up a path: the keys, then the result if one is missing, then the map.
 
     Raises:
         FunctionError: there are fewer than three arguments, or one has the wrong type.

@@ -45,7 +45,7 @@ def must_from_json(run: Rendering, text: str) -> object:
     """Read a JSON text; every number is a float.
 
     Raises:
-        FunctionError: it is no JSON.
+        FunctionError: the text is not JSON.
     """
     run.charge(len(text) >> 2)
     try:
@@ -55,7 +55,7 @@ def must_from_json(run: Rendering, text: str) -> object:
 
 
 def from_json(run: Rendering, text: str) -> object:
-    """Read a JSON text; nil when it is none."""
+    """Read a JSON text; nil if it is not JSON."""
     run.charge(len(text) >> 2)
     try:
         return read(text, run.limits.value_depth)

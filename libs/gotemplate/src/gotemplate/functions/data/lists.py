@@ -21,7 +21,7 @@ _TOO_LONG: Final = "runtime error: makeslice: len out of range"
 
 
 def items_of(value: object, problem: str) -> Sequence[object]:
-    """Give the items of a list.
+    """Return the items of a list.
 
     Raises:
         FunctionError: it is nil, or no list; then the text is `problem` and the kind.
@@ -49,51 +49,51 @@ def make_list(*values: object) -> list[object]:
 
 
 def push(items: object, value: object) -> list[object]:
-    """Give a list with one more item at its end."""
+    """Return a list with one more item at its end."""
     return [*items_of(items, "Cannot push on type"), value]
 
 
 def prepend(items: object, value: object) -> list[object]:
-    """Give a list with one more item at its beginning."""
+    """Return a list with one more item at its beginning."""
     return [value, *items_of(items, "Cannot prepend on type")]
 
 
 def first(items: object) -> object:
-    """Give the first item, nil when there is none."""
+    """Return the first item, nil when there is none."""
     found = items_of(items, "Cannot find first on type")
     return found[0] if found else None
 
 
 def last(items: object) -> object:
-    """Give the last item, nil when there is none."""
+    """Return the last item, nil when there is none."""
     found = items_of(items, "Cannot find last on type")
     return found[-1] if found else None
 
 
 def rest(items: object) -> list[object]:
-    """Give all items but the first."""
+    """Return all items but the first."""
     found = items_of(items, "Cannot find rest on type")
     return list(found[1:]) if found else NilList()
 
 
 def initial(items: object) -> list[object]:
-    """Give all items but the last."""
+    """Return all items but the last."""
     found = items_of(items, "Cannot find initial on type")
     return list(found[:-1]) if found else NilList()
 
 
 def reverse(items: object) -> list[object]:
-    """Give the items from the last to the first."""
+    """Return the items from the last to the first."""
     return list(items_of(items, "Cannot find reverse on type")[::-1])
 
 
 def compact(items: object) -> list[object]:
-    """Give the items that are not empty."""
+    """Return the items that are not empty."""
     return list(filter(truth, items_of(items, "Cannot compact on type")))
 
 
 def uniq(run: Rendering, items: object) -> list[object]:
-    """Give the items without those that occurred before."""
+    """Return the items without those that occurred before."""
     found: dict[Hashable, object] = {}
     for item in items_of(items, "Cannot find uniq on type"):
         found.setdefault(key(run, item), item)
@@ -101,14 +101,14 @@ def uniq(run: Rendering, items: object) -> list[object]:
 
 
 def without(run: Rendering, items: object, *excluded: object) -> list[object]:
-    """Give the items that are none of the others."""
+    """Return the items that equal none of the others."""
     found = items_of(items, "Cannot find without on type")
     keys = {key(run, value) for value in excluded}
     return [item for item in found if key(run, item) not in keys]
 
 
 def has(run: Rendering, value: object, items: object) -> bool:
-    """Tell whether a list has an item; nil has none."""
+    """Return whether a list has an item; nil has none."""
     if items is None:
         return False
     expected = key(run, value)
@@ -116,7 +116,7 @@ def has(run: Rendering, value: object, items: object) -> bool:
 
 
 def part(items: object, *bounds: object) -> object:
-    """Give the items from the first bound up to the second, which is left out; nil of no items.
+    """Return the items from the first bound up to, but not including, the second; nil for no items.
 
     Raises:
         FunctionError: it is no list, or a bound is outside it.
@@ -132,7 +132,7 @@ def part(items: object, *bounds: object) -> object:
 
 
 def concat(run: Rendering, *lists: object) -> list[object]:
-    """Give the items of several lists, one list after the other.
+    """Return the items of several lists, one list after the other.
 
     Raises:
         FunctionError: one is nil, or no list.
@@ -147,7 +147,7 @@ def concat(run: Rendering, *lists: object) -> list[object]:
 
 
 def chunk(size: int, items: object) -> list[list[object]]:
-    """Cut a list into lists of a size; the last one has the rest.
+    """Split a list into lists of a size; the last one has the rest.
 
     Raises:
         FunctionError: it is no list, or the size leaves no way to cut it.
@@ -169,7 +169,7 @@ def _rest(count: int, size: int) -> int:
 
 
 def to_strings(run: Rendering, value: object) -> list[str]:
-    """Write the items of a list as texts, nil left out; another value is a list of one text."""
+    """Return the items of a list as strings, without nil; any other value is a list of one."""
     if value is None:
         return StringList()
     if not isinstance(value, (list, tuple)):
@@ -179,14 +179,14 @@ def to_strings(run: Rendering, value: object) -> list[str]:
 
 
 def join(run: Rendering, separator: str, value: object) -> str:
-    """Write the items of a list as texts with a separator between, nil left out."""
+    """Join the items of a list as strings with a separator; nil is left out."""
     texts = to_strings(run, value)
     run.check("string", sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
 
 def sort_alpha(run: Rendering, value: object) -> list[str]:
-    """Write the items of a list as texts, in the order of their bytes."""
+    """Return the items of a list as strings, sorted by their bytes."""
     if value is None:
         return StringList(["<nil>"])
     return StringList(sorted(to_strings(run, value), key=to_bytes))

@@ -1,4 +1,4 @@
-"""How large a value is, before something recursive is done to it."""
+"""Measures a value before a recursive function works on it."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from gotemplate.limits import Rendering
 
 
 def measure(run: Rendering, value: object) -> None:
-    """Refuse what would be too deep or too long; a value that occurs twice counts twice.
+    """Check that a value is neither too deep nor too large; a value that occurs twice counts twice.
 
     Raises:
         LimitError: the value is deeper or larger than the limits allow.

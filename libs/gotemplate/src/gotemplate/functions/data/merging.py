@@ -15,12 +15,12 @@ Dict = dict[str, object]
 
 
 def merge(run: Rendering, target: Dict | None, *sources: Dict | None) -> Dict:
-    """Fill what a map lacks from others, the first ones first."""
+    """Add to a map what it lacks, from the first of the other maps that has it."""
     return _merged(run, target, sources, overwrite=False)
 
 
 def merge_overwrite(run: Rendering, target: Dict | None, *sources: Dict | None) -> Dict:
-    """Put the values of others into a map, the last ones win."""
+    """Overwrite the values of a map with those of others; the last ones win."""
     return _merged(run, target, sources, overwrite=True)
 
 

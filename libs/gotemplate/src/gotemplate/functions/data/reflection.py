@@ -1,7 +1,7 @@
 """Sprig's functions on types, and deep equality.
 
-Two values are deeply equal when they have the same Go type and equal parts; an int never equals
-an int64. `Key` makes that a question for hash tables.
+Two values are deeply equal if they have the same Go type and equal parts; an int never equals
+an int64. `Key` makes such values usable as keys of a dict.
 """
 
 from collections.abc import Hashable, Mapping
@@ -22,12 +22,12 @@ def type_of(value: object) -> str:
 
 
 def type_is(name: str, value: object) -> bool:
-    """Tell whether a value has the Go type of that name."""
+    """Return whether a value has the Go type of that name."""
     return name == type_name(value)
 
 
 def type_is_like(name: str, value: object) -> bool:
-    """Tell whether a value has the Go type of that name, or is a pointer to it."""
+    """Return whether a value has the Go type of that name, or is a pointer to it."""
     return type_name(value) in (name, f"*{name}")
 
 
@@ -43,12 +43,12 @@ def kind_name(value: object) -> str:
 
 
 def kind_is(name: str, value: object) -> bool:
-    """Tell whether a value is of that kind."""
+    """Return whether a value is of that kind."""
     return name == kind_name(value)
 
 
 def key(run: Rendering, value: object, depth: int = 0) -> Hashable:
-    """Give something that is equal for deeply equal values alone.
+    """Return a key that is equal only for deeply equal values.
 
     Raises:
         LimitError: the value is too deep or too large.
@@ -70,7 +70,7 @@ def key(run: Rendering, value: object, depth: int = 0) -> Hashable:
 
 
 def deep_equal(run: Rendering, first: object, second: object) -> bool:
-    """Tell whether two values have the same type and equal parts."""
+    """Return whether two values have the same type and equal parts."""
     return key(run, first) == key(run, second)
 
 

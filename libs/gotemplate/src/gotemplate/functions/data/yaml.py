@@ -1,7 +1,7 @@
 """`toYaml` and `fromYaml`, which Kubernetes operators expect beside Sprig's functions.
 
-Writer and reader of YAML recurse, so a value is measured before it is written; the reader has
-limits of its own.
+The YAML writer recurses, so a value is measured before it is written; the reader has limits of
+its own.
 """
 
 from typing import Final
@@ -31,7 +31,7 @@ def from_yaml(run: Rendering, text: str) -> object:
     """Read a YAML document; integers stay integers.
 
     Raises:
-        FunctionError: it is no YAML, or larger than the reader's limits.
+        FunctionError: the text is not YAML, or exceeds the reader's limits.
     """
     run.charge(len(text) >> 2)
     try:

@@ -30,10 +30,10 @@ class Decimal:
 
     @classmethod
     def of(cls, value: float) -> "Decimal":
-        """Take the shortest digits that read back as the float.
+        """Return the decimal with the fewest digits that reads back as the float.
 
         Raises:
-            FunctionError: it is no number or infinite.
+            FunctionError: the float is NaN or infinite.
         """
         if not math.isfinite(value):
             raise FunctionError(f"Cannot create a Decimal from {format_float(value)}")
@@ -93,7 +93,7 @@ def _calculate(
 
 
 def addf(run: Rendering, *values: object) -> float:
-    """Add in decimal; nothing added is 0."""
+    """Add in decimal; 0 without arguments."""
     return _calculate(run, Decimal.__add__, 0, values)
 
 
@@ -118,12 +118,12 @@ def divf(run: Rendering, first: object, *others: object) -> float:
 
 
 def maxf(first: object, *others: object) -> float:
-    """Give the largest number; NaN when one of them is NaN and none is infinite."""
+    """Return the largest number; NaN if one of them is NaN and none is infinite."""
     return reduce(_larger, map(to_float, others), to_float(first))
 
 
 def minf(first: object, *others: object) -> float:
-    """Give the smallest number; NaN when one of them is NaN and none is infinite downwards."""
+    """Return the smallest number; NaN if one of them is NaN and none is negative infinity."""
     return -reduce(_larger, (-to_float(other) for other in others), -to_float(first))
 
 

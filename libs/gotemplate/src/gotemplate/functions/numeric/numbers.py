@@ -17,7 +17,7 @@ _MOST_DIGITS: Final = 20
 
 
 def atoi(text: str) -> int:
-    """Read decimal digits; 0 when there are others, the nearest int64 when they are too many."""
+    """Read decimal digits; 0 if there is anything else, the nearest int64 if there are too many."""
     match = _ALL_DIGITS.fullmatch(text)
     if match is None:
         return 0
@@ -26,7 +26,7 @@ def atoi(text: str) -> int:
 
 
 def int64(value: object) -> int:
-    """Read anything as an int64."""
+    """Convert any value to an int64."""
     return Int64(to_int(value))
 
 
@@ -38,7 +38,7 @@ def to_decimal(run: Rendering, value: object) -> int:
 
 
 def add(*values: object) -> int:
-    """Add; nothing added is 0."""
+    """Add numbers; 0 without arguments."""
     return Int64(wrap(sum(map(to_int, values))))
 
 
@@ -70,7 +70,7 @@ def div(first: object, second: object) -> int:
 
 
 def mod(first: object, second: object) -> int:
-    """Give the rest of a division; it has the sign of the first number.
+    """Return the remainder of a division; it has the sign of the dividend.
 
     Raises:
         FunctionError: the divisor is 0.
@@ -87,22 +87,22 @@ def _quotient(one: int, two: int) -> int:
 
 
 def biggest(first: object, *others: object) -> int:
-    """Give the largest number."""
+    """Return the largest number."""
     return Int64(max(map(to_int, (first, *others))))
 
 
 def smallest(first: object, *others: object) -> int:
-    """Give the smallest number."""
+    """Return the smallest number."""
     return Int64(min(map(to_int, (first, *others))))
 
 
 def until(run: Rendering, count: int) -> list[int]:
-    """Count from 0 towards `count`, which is not reached; downwards when it is negative."""
+    """Count from 0 to `count`, exclusive; downwards if it is negative."""
     return until_step(run, 0, count, -1 if count < 0 else 1)
 
 
 def until_step(run: Rendering, start: int, stop: int, step: int) -> list[int]:
-    """Count from `start` towards `stop`, which is not reached; none when `step` leads away."""
+    """Count from `start` to `stop`, exclusive; nothing if `step` leads away."""
     if step == 0:
         return IntList()
     numbers = range(start, stop, step)

@@ -1,4 +1,4 @@
-"""Sprig's functions that give something else every time; chance comes from the environment."""
+"""Sprig's random functions; the random bytes come from the `Sources` of the `Environment`."""
 
 import base64
 import string
@@ -19,7 +19,7 @@ _Item = TypeVar("_Item")
 
 
 def below(sources: Sources, limit: int) -> int:
-    """Give a random number from 0 up to `limit`, which is left out; all are as likely."""
+    """Return a uniformly random number from 0 up to, but not including, `limit`."""
     bits = (limit - 1).bit_length()
     size = (bits + 7) // 8
     while True:
@@ -29,7 +29,7 @@ def below(sources: Sources, limit: int) -> int:
 
 
 def choice(sources: Sources, items: Sequence[_Item]) -> _Item:
-    """Give a random item of a sequence that has some."""
+    """Return a random item of a sequence that is not empty."""
     return items[below(sources, len(items))]
 
 
@@ -42,7 +42,7 @@ def _text_of(characters: str) -> Callable[[Rendering, int], str]:
 
 
 def rand_bytes(run: Rendering, count: int) -> str:
-    """Give so many random bytes in base64.
+    """Return that many random bytes in base64.
 
     Raises:
         FunctionError: the number is negative.
@@ -54,7 +54,7 @@ def rand_bytes(run: Rendering, count: int) -> str:
 
 
 def rand_int(run: Rendering, low: int, high: int) -> int:
-    """Give a number from the first one up to the second, which is left out.
+    """Return a random number from the first up to, but not including, the second.
 
     Raises:
         FunctionError: there is none.
@@ -65,7 +65,7 @@ def rand_int(run: Rendering, low: int, high: int) -> int:
 
 
 def shuffle(run: Rendering, text: str) -> str:
-    """Put the characters of a text in another order."""
+    """Shuffle the characters of a text."""
     _afford(run, len(text))
     left = list(runes(text))
     for end in range(len(left) - 1, 0, -1):
@@ -75,7 +75,7 @@ def shuffle(run: Rendering, text: str) -> str:
 
 
 def uuidv4(run: Rendering) -> str:
-    """Give a random UUID."""
+    """Return a random UUID."""
     return str(uuid.UUID(bytes=run.sources.random(_UUID_BYTES), version=4))
 
 

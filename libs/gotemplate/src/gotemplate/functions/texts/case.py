@@ -1,7 +1,7 @@
-"""Sprig's functions on the case of letters, and its ways to shorten and to wrap texts.
+"""Sprig's functions that change case, abbreviate and wrap texts.
 
-Some of them look at bytes instead of characters, as Sprig does: `initials` and `nospace` take
-every byte of a character for a character of its own.
+Some of them look at bytes instead of characters, as Sprig does: `initials` and `nospace` treat
+every byte as a character.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ _LEAST_WIDTH_BOTH: Final = 7
 
 
 def upper(run: Rendering, text: str) -> str:
-    """Make every letter upper case, one for one: no letter becomes two."""
+    """Convert every letter to upper case; no letter becomes two."""
     changed = text.upper()
     if len(changed) == len(text):
         return changed
@@ -37,7 +37,7 @@ def upper(run: Rendering, text: str) -> str:
 
 
 def lower(text: str) -> str:
-    """Make every letter lower case, one for one."""
+    """Convert every letter to lower case."""
     if text.isascii():
         return text.lower()
     # Two letters that Python does not treat one for one, or not without their neighbours.
@@ -45,7 +45,7 @@ def lower(text: str) -> str:
 
 
 def title(run: Rendering, text: str) -> str:
-    """Make the first letter of every word title case."""
+    """Convert the first letter of every word to title case."""
     run.charge(len(text) >> 2)
     changed: list[str] = []
     before = " "
@@ -62,7 +62,7 @@ def _separates(rune: str) -> bool:
 
 
 def untitle(run: Rendering, text: str) -> str:
-    """Make the first letter of every word lower case."""
+    """Convert the first letter of every word to lower case."""
     run.charge(len(text) >> 2)
     changed: list[str] = []
     begins = True
@@ -73,7 +73,7 @@ def untitle(run: Rendering, text: str) -> str:
 
 
 def swapcase(run: Rendering, text: str) -> str:
-    """Turn upper case into lower case and the other way, title case where a word begins."""
+    """Swap upper and lower case; a lower-case letter that begins a word becomes title case."""
     run.charge(len(text) >> 2)
     changed: list[str] = []
     begins = True
@@ -91,7 +91,7 @@ def swapcase(run: Rendering, text: str) -> str:
 
 
 def initials(run: Rendering, text: str) -> str:
-    """Give the first byte of every word."""
+    """Return the first byte of every word."""
     run.charge(len(text) >> 2)
     found: list[str] = []
     before = " "
@@ -103,7 +103,7 @@ def initials(run: Rendering, text: str) -> str:
 
 
 def nospace(run: Rendering, text: str) -> str:
-    """Take all space away; when there is some, every byte becomes a character."""
+    """Remove all white space; if there is some, every byte becomes a character."""
     run.charge(len(text) >> 2)
     found = [byte for byte in _bytes(text) if not is_space(byte)]
     return text if len(found) == len(to_bytes(text)) else "".join(found)
@@ -114,12 +114,12 @@ def _bytes(text: str) -> str:
 
 
 def abbrev(width: int, text: str) -> str:
-    """Cut a text to so many bytes, an ellipsis at its end; a width below 4 leaves it whole."""
+    """Truncate a text to that many bytes, with an ellipsis; a width below 4 changes nothing."""
     return abbrevboth(0, width, text)
 
 
 def abbrevboth(offset: int, width: int, text: str) -> str:
-    """Cut a text to so many bytes, with an ellipsis at both ends when it starts far inside.
+    """Truncate a text to that many bytes, with an ellipsis at both ends if it starts far inside.
 
     Args:
         offset: the byte that has to be seen; near the beginning it counts as the beginning.
@@ -141,12 +141,12 @@ def abbrevboth(offset: int, width: int, text: str) -> str:
 
 
 def wrap_lines(run: Rendering, width: int, text: str) -> str:
-    """Break a text into lines at spaces; longer words stay whole."""
+    """Wrap a text at spaces; longer words stay whole."""
     return _wrapped(run, text, width, "\n", cut=False)
 
 
 def wrap_with(run: Rendering, width: int, separator: str, text: str) -> str:
-    """Break a text at spaces with a separator of one's own; longer words are cut."""
+    """Wrap a text at spaces, with a given line separator; longer words are split."""
     return _wrapped(run, text, width, separator or "\n", cut=True)
 
 
@@ -169,7 +169,7 @@ def _wrapped(run: Rendering, text: str, width: int, separator: str, *, cut: bool
 
 
 def _line(data: bytes, start: int, width: int, *, cut: bool) -> tuple[int, int]:
-    """Give the end of a line and the start of the next one; -1 when there is none."""
+    """Return the end of a line and the start of the next one; -1 when there is none."""
     space = data.rfind(b" ", start, start + width + 1)
     if space >= 0:
         return space, space + 1

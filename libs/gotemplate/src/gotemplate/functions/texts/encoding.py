@@ -1,6 +1,6 @@
-"""Sprig's encodings and sums.
+"""Sprig's encodings and checksums.
 
-Decoding what is not encoded gives the text of Go's error instead of an error.
+Decoding invalid input returns the text of Go's error instead of raising one.
 """
 
 import base64
@@ -29,7 +29,7 @@ def b64enc(text: str) -> str:
 
 
 def b64dec(text: str) -> str:
-    """Decode base64; bad input gives the text of Go's error, as in Sprig."""
+    """Decode base64; for invalid input return the text of Go's error, as Sprig does."""
     data = decode_base64(text)
     if data is None:
         return base64_problem(text)
@@ -37,13 +37,13 @@ def b64dec(text: str) -> str:
 
 
 def decode_base64(text: str) -> bytes | None:
-    """Decode base64, lines ends left out; None when it is none."""
+    """Decode base64, ignoring line ends; None if the text is not base64."""
     packed = to_bytes(text).translate(None, b"\r\n")
     return binascii.a2b_base64(packed) if _BASE64.fullmatch(packed) else None
 
 
 def base64_problem(text: str) -> str:
-    """Say what is wrong with a text that is no base64."""
+    """Return Go's error for a text that is not base64."""
     return f"illegal base64 data at input byte {_bad_byte(to_bytes(text))}"
 
 
@@ -73,7 +73,7 @@ def _bad_byte(data: bytes) -> int:
 
 
 def _unfinished(data: bytes, missing: int) -> int:
-    """Give the place Go names when the input ends inside a group."""
+    """Return the place Go names when the input ends inside a group."""
     return len(data) - missing
 
 
@@ -83,7 +83,7 @@ def b32enc(text: str) -> str:
 
 
 def b32dec(text: str) -> str:
-    """Decode base32; bad input gives the text of Go's error, as in Sprig."""
+    """Decode base32; for invalid input return the text of Go's error, as Sprig does."""
     data = to_bytes(text).translate(None, b"\r\n")
     match = _BASE32_DIGITS.match(data)
     end = match.end() if match else 0
@@ -116,7 +116,7 @@ def _sum_of(algorithm: str) -> Callable[[str], str]:
 
 
 def adler32sum(text: str) -> str:
-    """Give the Adler-32 sum of a text as a decimal number."""
+    """Return the Adler-32 checksum of a text as a decimal number."""
     return str(zlib.adler32(to_bytes(text)))
 
 

@@ -23,7 +23,7 @@ def _compiled(run: Rendering, pattern: str) -> "Regex":
     """Compile a pattern.
 
     Raises:
-        FunctionError: it is none; the text is Go's.
+        FunctionError: the pattern is not a regular expression; the error's text is Go's.
         LimitError: it is too long.
     """
     from gotemplate.golang.regex import RegexError, compile_regex, cost_of
@@ -42,7 +42,7 @@ def _compiled(run: Rendering, pattern: str) -> "Regex":
 
 
 def _pay(run: Rendering) -> Callable[[int, int], None]:
-    """Give what charges for the searches of one call.
+    """Return the callback that charges for the searches of one call.
 
     How much of the text a search reads is known to RE2 alone. The first one pays for all of it;
     those that follow, of which there may be thousands, for a part. `Limits.search` counts all.
@@ -60,7 +60,7 @@ def _quoted(pattern: str) -> str:
 
 
 def _panicking(call: Callable[..., object]) -> Callable[..., object]:
-    """Word the error of a bad pattern as Go's MustCompile does."""
+    """Word the error for an invalid pattern as Go's MustCompile does."""
 
     def run_it(run: Rendering, pattern: str, *args: object) -> object:
         try:
@@ -83,12 +83,12 @@ def _twice(name: str, call: Callable[..., object], *more: Param) -> tuple[Functi
 
 
 def must_match(run: Rendering, pattern: str, text: str) -> bool:
-    """Tell whether a text has a match."""
+    """Return whether a text has a match."""
     return _compiled(run, pattern).search(to_bytes(text), on_search=_pay(run)) is not None
 
 
 def match(run: Rendering, pattern: str, text: str) -> bool:
-    """Tell whether a text has a match; one that is no pattern matches nothing."""
+    """Return whether a text has a match; an invalid pattern matches nothing."""
     try:
         return must_match(run, pattern, text)
     except FunctionError as error:
@@ -98,14 +98,14 @@ def match(run: Rendering, pattern: str, text: str) -> bool:
 
 
 def find(run: Rendering, pattern: str, text: str) -> str:
-    """Give the first match, "" when there is none."""
+    """Return the first match, "" when there is none."""
     data = to_bytes(text)
     found = _compiled(run, pattern).search(data, on_search=_pay(run))
     return from_bytes(data[found.start : found.end]) if found else ""
 
 
 def find_all(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
-    """Give the matches, at most so many, all when the number is negative."""
+    """Return at most that many matches; all if the number is negative."""
     data = to_bytes(text)
     matches = _compiled(run, pattern).matches(data, on_search=_pay(run))
     found = islice(matches, most if most >= 0 else None)
@@ -113,7 +113,7 @@ def find_all(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
 
 
 def split(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
-    """Cut a text at the matches into at most so many pieces, all when the number is negative."""
+    """Split a text at the matches into at most that many pieces; all if the number is negative."""
     pieces = _compiled(run, pattern).split(to_bytes(text), most, on_search=_pay(run))
     return _list(run, pieces) if most else NilStringList()
 
@@ -125,7 +125,7 @@ def replace_all(run: Rendering, pattern: str, text: str, replacement: str) -> st
 
 
 def replace_all_literal(run: Rendering, pattern: str, text: str, replacement: str) -> str:
-    """Replace every match by a text as it is."""
+    """Replace every match with a literal text."""
     literal = to_bytes(replacement)
     return _replaced(run, _compiled(run, pattern), to_bytes(text), lambda _: (literal,))
 
@@ -154,7 +154,7 @@ def _charged(run: Rendering, pieces: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def quote_meta(text: str) -> str:
-    """Escape what has a meaning in patterns."""
+    """Escape the metacharacters of regular expressions."""
     from gotemplate.golang.regex import quote_meta as quoted
 
     return quoted(text)

@@ -15,42 +15,42 @@ from gotemplate.types.signature import ANY, INT, STRING, Function
 
 
 def trim(text: str) -> str:
-    """Take space away from both ends."""
+    """Remove white space from both ends."""
     return text.strip(SPACE)
 
 
 def trim_all(characters: str, text: str) -> str:
-    """Take any of the characters away from both ends."""
+    """Remove any of the characters from both ends."""
     return text.strip(characters) if characters else text
 
 
 def trim_prefix(prefix: str, text: str) -> str:
-    """Take a text away from the beginning, once."""
+    """Remove a prefix, once."""
     return text.removeprefix(prefix)
 
 
 def trim_suffix(suffix: str, text: str) -> str:
-    """Take a text away from the end, once."""
+    """Remove a suffix, once."""
     return text.removesuffix(suffix)
 
 
 def contains(part: str, text: str) -> bool:
-    """Tell whether a text has a part."""
+    """Return whether a text contains another."""
     return part in text
 
 
 def has_prefix(prefix: str, text: str) -> bool:
-    """Tell whether a text begins with another."""
+    """Return whether a text begins with another."""
     return text.startswith(prefix)
 
 
 def has_suffix(suffix: str, text: str) -> bool:
-    """Tell whether a text ends with another."""
+    """Return whether a text ends with another."""
     return text.endswith(suffix)
 
 
 def repeat(run: Rendering, count: int, text: str) -> str:
-    """Put a text side by side with itself.
+    """Repeat a text.
 
     Raises:
         FunctionError: the number is negative.
@@ -62,13 +62,13 @@ def repeat(run: Rendering, count: int, text: str) -> str:
 
 
 def replace(run: Rendering, old: str, new: str, text: str) -> str:
-    """Put a new part in the place of every old one; an empty one is between all characters."""
+    """Replace every occurrence of a text; an empty text matches between all characters."""
     run.check("string", len(text) + text.count(old) * (len(new) - len(old)))
     return text.replace(old, new)
 
 
 def trunc(length: int, text: str) -> str:
-    """Keep the first bytes of a text, or the last ones when the number is negative."""
+    """Return the first bytes of a text, or the last ones if the number is negative."""
     data = to_bytes(text)
     if length < 0:
         return from_bytes(data[length:])
@@ -76,7 +76,7 @@ def trunc(length: int, text: str) -> str:
 
 
 def substr(start: int, end: int, text: str) -> str:
-    """Give the bytes from `start` up to `end`, which is left out.
+    """Return the bytes from `start` up to, but not including, `end`.
 
     A negative start is the beginning; a negative end, or one beyond the text, is its end.
 
@@ -97,7 +97,7 @@ def substr(start: int, end: int, text: str) -> str:
 
 
 def indent(run: Rendering, spaces: int, text: str) -> str:
-    """Put spaces before every line, the empty ones too.
+    """Indent every line, including empty ones.
 
     Raises:
         FunctionError: the number is negative.
@@ -111,7 +111,7 @@ def indent(run: Rendering, spaces: int, text: str) -> str:
 
 
 def nindent(run: Rendering, spaces: int, text: str) -> str:
-    """Begin a new line, then `indent`."""
+    """Return a line break, then the text indented as by `indent`."""
     return "\n" + indent(run, spaces, text)
 
 
@@ -130,19 +130,19 @@ def single_quoted(run: Rendering, *values: object) -> str:
 
 
 def cat(run: Rendering, *values: object) -> str:
-    """Put values side by side with spaces between; nil is left out."""
+    """Join values with spaces; nil is left out."""
     texts = [plain_text(run, value) for value in values if value is not None]
     run.check("string", sum(map(len, texts)))
     return " ".join(texts)
 
 
 def plural(one: str, many: str, count: int) -> str:
-    """Choose a word by a number."""
+    """Return the singular for 1, else the plural."""
     return one if count == 1 else many
 
 
 def hello() -> str:
-    """Greet."""
+    """Return Sprig's greeting."""
     return "Hello!"
 
 
@@ -180,7 +180,7 @@ def split(run: Rendering, separator: str, text: str) -> dict[str, str]:
 
 
 def splitn(run: Rendering, separator: str, most: int, text: str) -> dict[str, str]:
-    """Split a text into at most so many pieces, as `split` does."""
+    """Split a text into at most that many pieces, as `split` does."""
     run.check("items", _count(separator, text))
     found = enumerate(pieces(text, separator, most))
     return StringMap({f"_{number}": piece for number, piece in found})

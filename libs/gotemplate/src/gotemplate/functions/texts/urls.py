@@ -11,10 +11,10 @@ from gotemplate.types.signature import MAP, STRING, Function
 
 
 def url_parse(text: str) -> dict[str, object]:
-    """Give the parts of a URL.
+    """Return the parts of a URL.
 
     Raises:
-        FunctionError: it is no URL.
+        FunctionError: the text is not a URL.
     """
     try:
         url = gourl.parse(text)
@@ -33,7 +33,7 @@ def url_parse(text: str) -> dict[str, object]:
 
 
 def url_join(parts: Mapping[str, object] | None) -> str:
-    """Write a URL of its parts; `hostname` does not count.
+    """Build a URL from its parts; `hostname` is ignored.
 
     Raises:
         FunctionError: a part is no text, or the user and password may not be in a URL.
