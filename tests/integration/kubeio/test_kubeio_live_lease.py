@@ -360,6 +360,6 @@ async def test_a_missing_right_is_named(
         with caplog.at_level(logging.WARNING):
             async with running(Candidate(poor, namespace, "first")):
                 await until(lambda: caplog.messages)
-    [told] = [one for one in caplog.messages if "out of reach" in one]
+    [told] = [one for one in caplog.messages if "cannot read or write lease" in one]
     assert 'cannot get resource "leases" in API group "coordination.k8s.io"' in told
     assert "a candidate must be able to get, create and update leases there" in told

@@ -161,7 +161,7 @@ async def test_verbs_become_requests(
 
 
 async def test_an_object_without_namespace_is_not_written_anywhere(client: Client) -> None:
-    with pytest.raises(ValueError, match="must name its namespace"):
+    with pytest.raises(ValueError, match=r"is namespaced: set metadata.namespace"):
         await client.create(WIDGET, {"metadata": {"name": "a"}})
 
 
@@ -259,7 +259,7 @@ async def test_what_is_no_list_is_not_taken_for_an_empty_one(
         return web.json_response(body)
 
     api.handlers[PATH] = odd
-    with pytest.raises(ConnectionLost, match="not a list of the API"):
+    with pytest.raises(ConnectionLost, match="not a Kubernetes list"):
         await client.list(WIDGET)
 
 
@@ -268,7 +268,7 @@ async def test_what_is_no_object_is_not_listed(api: FakeApi, client: Client) -> 
         return web.json_response({"metadata": {}, "items": [{"metadata": {}}]})
 
     api.handlers[PATH] = odd
-    with pytest.raises(Malformed, match=r"not an object of the API: metadata.name is missing"):
+    with pytest.raises(Malformed, match=r"not a Kubernetes object: metadata.name is missing"):
         await client.list(WIDGET)
 
 
@@ -348,7 +348,7 @@ async def test_a_watch_that_stands_still_is_a_lost_connection(api: FakeApi, clie
 
 async def test_an_event_without_metadata_is_malformed(api: FakeApi, client: Client) -> None:
     api.watch_faults.append(stream(b'{"type":"ADDED","object":{}}\n'))
-    with pytest.raises(Malformed, match="not an object of the API: it has no metadata"):
+    with pytest.raises(Malformed, match="not a Kubernetes object: metadata is missing"):
         await anext(client.watch(WIDGET, resource_version="1"))
 
 

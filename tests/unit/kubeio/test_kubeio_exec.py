@@ -106,11 +106,11 @@ async def test_an_exit_code_is_a_result(api: FakeApi, client: Client, code: int)
         (failure("InternalError", message="exec: not found"), ServerError, "exec: not found"),
         (failure("NonZeroExitCode"), ServerError, "it failed"),
         (failure("NonZeroExitCode", ("ExitCode", "many")), ServerError, "it failed"),
-        (b"\x03not json", ConnectionLost, "no status at its end"),
-        (b"\x03[]", ConnectionLost, "no status at its end"),
-        (b"\x09what", ConnectionLost, "a frame of no known channel"),
-        (b"", ConnectionLost, "a frame of no known channel"),
-        (b"\x01half of it", ConnectionLost, "ended before the command"),
+        (b"\x03not json", ConnectionLost, "the last frame is not a Status object"),
+        (b"\x03[]", ConnectionLost, "the last frame is not a Status object"),
+        (b"\x09what", ConnectionLost, "a frame on an unknown channel"),
+        (b"", ConnectionLost, "a frame on an unknown channel"),
+        (b"\x01half of it", ConnectionLost, "closed before the command ended"),
     ],
 )
 async def test_what_has_no_exit_code_is_an_error(

@@ -1,9 +1,8 @@
-"""How long to wait before trying again: exponential with full jitter.
+"""Exponential backoff with full jitter.
 
-Full jitter (a uniform draw between zero and the ceiling) spreads a herd of clients best; the
-ceiling grows by ``factor`` up to ``cap``. What the server asks for in Retry-After
-(``errors.LONGEST_RETRY_AFTER`` at most) is a lower bound, with jitter on top, so that those told
-the same number do not return together.
+A delay is drawn uniformly between zero and a ceiling, which grows by ``factor`` up to ``cap``. A
+Retry-After of the server is a lower bound (``errors.LONGEST_RETRY_AFTER`` at most). Jitter is added
+to it, since otherwise all clients that were sent the same value would return together.
 """
 
 import random
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Backoff:
-    """The delays of one thing being retried; all values in seconds."""
+    """The delays between the attempts of one retry loop, in seconds."""
 
     base: float = 0.5
     cap: float = 60.0
@@ -33,5 +32,5 @@ class Backoff:
         return min(self.cap, self.base * self.factor ** min(self.attempts, 64))
 
     def reset(self) -> None:
-        """Start over: the thing worked."""
+        """Start over at ``base``, after a success."""
         self.attempts = 0

@@ -1,10 +1,9 @@
 """The verbs of the Kubernetes API over plain dictionaries.
 
-A call either returns the decoded answer or raises one of ``kubeio.errors``; none of them waits
-longer than the client's timeout. Nothing is cached and nothing is retried here, but for what
-``connection.transport`` says: reading, caching and retrying are the informer's and the caller's
-business. Lists and watches fill in ``apiVersion`` and ``kind``, which the server leaves out of list
-items.
+A call returns the decoded answer or raises one of ``kubeio.errors``, within the client's timeout.
+The client caches nothing and retries nothing but what ``connection.transport`` says; informers
+cache, and callers retry. Lists and watches fill in ``apiVersion`` and ``kind``, which the API
+server leaves out of list items.
 """
 
 import copy
@@ -31,14 +30,14 @@ FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 PAGE_CHARACTERS = 8 * 2**20
-"""How long a page of a list should be: what the API server and we hold of it at once, and what is
-read anew when it breaks."""
-_FIRST_PAGE = 100  # objects of a size that is not known yet
+"""Target length of a page of a list. A page is in memory whole, here and in the API server, and is
+read again when its connection breaks."""
+_FIRST_PAGE = 100  # objects; their size is unknown before the first page
 _AS_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
 
 
 class ListResult(NamedTuple):
-    """Objects, and the resourceVersion that a watch can go on from."""
+    """Objects, and the resourceVersion from which a watch can continue."""
 
     items: list[JsonObject]
     resource_version: str
@@ -48,19 +47,19 @@ class Client:
     """Async access to one API server.
 
     Args:
-        config: where and as whom.
-        timeout: seconds that one call may take in all, waiting for a connection included.
+        config: address of the API server and credentials.
+        timeout: seconds for one call, including the wait for a connection.
         max_connections: concurrent calls; further ones wait. Watches are not counted.
-        finish_writes: await the answer to a write although the caller was cancelled: once the
-            call has ended, nothing of it is on the wire.
-        transport: what requests are sent through instead of HTTP; it has limits of its own.
+        finish_writes: await the answer to a write even if the caller is cancelled, so that the
+            write cannot take effect after the call has ended.
+        transport: replaces HTTP; applies its own limits.
 
     Attributes:
-        identity: whom its requests act as, None as the configuration says; see ``acting``.
+        identity: the user to impersonate, None for the configuration's; see ``acting``.
         on_warning: called with each new text of a Warning header.
-        before_write: called in the tick in which a write is sent; what it raises is raised by
-            the call, and nothing has been sent.
-        on_request: told of every request that went out and how it ended, for metrics.
+        before_write: called in the loop iteration in which a write is sent; an exception it raises
+            is raised by the call, and nothing is sent.
+        on_request: called after every request that was sent, with its outcome, for metrics.
     """
 
     def __init__(
@@ -118,10 +117,9 @@ class Client:
     def acting(self, identity: Identity | None) -> Self:
         """Return a view of this client whose every request acts as `identity`.
 
-        It shares connections, credential and hooks with this client, whichever of the two a hook
-        is set on. Only this client is opened and closed. An identity takes the place of the one
-        that the configuration has; None means that of the configuration. The client returns
-        itself where it acts so already.
+        Both share connections, credentials and hooks; a hook set on either applies to both. Open
+        and close only this client. `identity` replaces the impersonation of the configuration;
+        None restores it. Returns this client if `identity` is the current one.
         """
         if identity == self.identity:
             return self
@@ -137,7 +135,7 @@ class Client:
         namespace: str | None = None,
         subresource: str | None = None,
     ) -> JsonObject:
-        """Return one object, read consistently."""
+        """Return one object, by a consistent read (no resourceVersion)."""
         return await self._object("GET", resource.path(namespace, name, subresource))
 
     async def list(
@@ -150,9 +148,9 @@ class Client:
         limit: int = 500,
         metadata_only: bool = False,
     ) -> ListResult:
-        """Return all objects of a namespace, or of all, as of one moment.
+        """Return all objects of a namespace, or of all namespaces, as one snapshot.
 
-        Reads in pages of ``limit``; if the snapshot expires meanwhile, once more from the start.
+        Reads in pages of ``limit`` objects. If the snapshot expires, starts over once.
 
         Raises:
             Gone: the snapshot expired twice.
@@ -189,13 +187,13 @@ class Client:
         metadata_only: bool = False,
         transform: Transform | None = None,
     ) -> AsyncGenerator[ListResult, None]:
-        """Yield a list page by page, so that only one of them is in memory.
+        """Yield a list page by page; only one page is in memory at a time.
 
-        ``transform`` shrinks each object before the next one is decoded. A page asks for fewer
-        objects than ``limit`` where those of the page before were large (``PAGE_CHARACTERS``).
+        ``transform`` is applied to each object before the next one is decoded. After large objects
+        the next page asks for fewer than ``limit`` (``PAGE_CHARACTERS``).
 
         Raises:
-            Gone: the snapshot expired between two pages; start again.
+            Gone: the snapshot expired between two pages; list again.
             Malformed: an item has no name.
         """
         path = resource.path(namespace)
@@ -217,8 +215,8 @@ class Client:
                 page = await read_page(chunks, f"GET {path}", taken)
             metadata, items = page.metadata, page.items
             if items is None or not isinstance(metadata, dict):
-                # Taken for an empty list, it would empty every cache that reads it.
-                raise ConnectionLost(f"GET {path}: not a list of the API: it lacks its metadata")
+                # Treated as an empty list, this answer would delete everything from a cache.
+                raise ConnectionLost(f"GET {path}: not a Kubernetes list: metadata is missing")
             if items:
                 wanted = min(limit, max(1, PAGE_CHARACTERS * len(items) // page.characters))
             yield ListResult(items, str(metadata.get("resourceVersion") or ""))
@@ -241,18 +239,17 @@ class Client:
     ) -> AsyncGenerator[WatchEvent, None]:
         """Yield changes after ``resource_version`` until the server ends the watch.
 
-        Ends normally after about ``timeout_seconds``. Wrap it in ``contextlib.aclosing`` where
-        it may be left early, so that the connection is closed at once.
+        Ends normally after about ``timeout_seconds``. Wrap it in ``contextlib.aclosing`` if the
+        loop may be left early; otherwise the connection stays open until garbage collection.
 
-        After ``idle_timeout`` seconds without a byte the connection counts as dead; by default
-        that is 30 s longer than the server would keep it. ``on_open`` is called once the server has
-        accepted the watch.
+        A connection without data for ``idle_timeout`` seconds counts as lost; the default is
+        ``timeout_seconds`` plus 30 s. ``on_open`` is called once the server has accepted the watch.
 
         Raises:
             Gone: the version is too old (as HTTP status or in the stream); list again.
-            Malformed: an event cannot be read; the same would come again, so list again.
-            ApiError: the server refused, or reported an error in the stream.
-            ConnectionLost: the stream broke, or stood still.
+            Malformed: an event cannot be read. A new watch would receive it again, so list again.
+            ApiError: the server rejected the watch, or sent an ERROR event.
+            ConnectionLost: the connection broke, or was idle for too long.
         """
         query = _query(labelSelector=label_selector, fieldSelector=field_selector)
         query |= {
@@ -289,7 +286,7 @@ class Client:
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> JsonObject:
-        """Create an object; ``namespace`` is needed only where the object does not name it.
+        """Create an object; ``namespace`` is needed only if the object has none.
 
         Raises:
             AlreadyExists: the name is taken.
@@ -310,13 +307,14 @@ class Client:
         dry_run: bool = False,
         field_validation: FieldValidation | None = None,
     ) -> JsonObject:
-        """Apply an object on the server side; creates it if it does not exist.
+        """Server-side apply: create the object or update the fields that it sets.
 
-        The object must name apiVersion, kind and name, and must not hold managedFields. One
-        that carries a resourceVersion is applied to exactly that version.
+        The object needs apiVersion, kind and name, and no managedFields. With a resourceVersion it
+        is applied only to that version.
 
         Raises:
-            Conflict: ``field_managers`` names who owns what; or the resourceVersion differs.
+            Conflict: another manager owns a field (``field_managers``), or the resourceVersion
+                differs.
         """
         path = resource.path(namespace or _namespace(resource, obj), name_of(obj), subresource)
         query = _write_options(dry_run, field_manager, field_validation)
@@ -343,9 +341,9 @@ class Client:
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> JsonObject:
-        """Apply an RFC 7386 patch; null removes a field.
+        """Send a JSON merge patch (RFC 7386); null removes a field.
 
-        A ``metadata.resourceVersion`` in the patch makes it conditional (Conflict).
+        With a ``metadata.resourceVersion`` in the patch, another version is a Conflict.
         """
         return await self._object(
             "PATCH",
@@ -367,7 +365,7 @@ class Client:
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> JsonObject:
-        """Apply RFC 6902 operations, all or none.
+        """Send a JSON patch (RFC 6902); all its operations are applied, or none.
 
         Raises:
             Invalid: a ``test`` failed, or a path does not exist.
@@ -391,10 +389,11 @@ class Client:
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> JsonObject:
-        """Put the whole object; the resourceVersion that it carries must be the current one.
+        """Replace the whole object (PUT).
 
         Raises:
-            Conflict: it is not. Without a resourceVersion the last writer wins.
+            Conflict: the object's resourceVersion is not the current one. An object without one
+                overwrites whatever is stored.
         """
         return await self._object(
             "PUT",
@@ -415,14 +414,14 @@ class Client:
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> JsonObject:
-        """Delete an object, and only that very one if ``uid`` or ``resource_version`` is given.
+        """Delete an object; ``uid`` and ``resource_version`` are preconditions.
 
         Returns:
-            The object, with deletionTimestamp, where it stays for finalizers or grace; else a
-            Status, or the last state.
+            The object with its deletionTimestamp if finalizers or a grace period keep it; else a
+            Status, or the last state of the object.
 
         Raises:
-            NotFound: it is gone already.
+            NotFound: the object does not exist.
             Conflict: a precondition does not hold.
         """
         conditions = _query(uid=uid, resourceVersion=resource_version)
@@ -444,23 +443,23 @@ class Client:
         limit: int,
         timeout: float | None = None,
     ) -> ExecResult:
-        """Run a command in a container and return what it wrote.
+        """Run a command in a container and return its output and exit code.
 
-        It counts as a write. It names no uid: whether the pod is the right one is to be checked
-        before.
+        Counts as a write: ``before_write`` is called. The API takes no uid for an exec, so check
+        first that the pod is the one you mean.
 
         Args:
             pod: Name of the pod.
             container: Name of the container in it.
             command: Program and arguments; no shell reads them.
             namespace: Namespace of the pod.
-            limit: Bytes of output and errors that are taken.
-            timeout: Seconds for all of it, by default those of any call.
+            limit: Largest number of bytes on stdout and stderr together.
+            timeout: Seconds until the command has to end, by default the client's timeout.
 
         Raises:
-            ApiError: the API server refused, or the container could not run the command.
-            ConnectionLost: the connection broke, or time ran out, before the exit code was known.
-            OutputTooLarge: there was more than `limit` bytes.
+            ApiError: the API server rejected the exec, or the container cannot run the command.
+            ConnectionLost: the connection broke, or the timeout passed, before the exit code came.
+            OutputTooLarge: the command wrote more than `limit` bytes.
         """
         frames = self._http.websocket(
             PODS.path(namespace, pod, "exec"),
@@ -483,7 +482,7 @@ class Client:
         content_type: str = "application/json",
         accept: str = "application/json",
     ) -> Json:
-        """Send any request; ``path`` is an already quoted URL path.
+        """Send any request; ``path`` is a URL path, quoted.
 
         Returns:
             The decoded answer, None if it is empty.
@@ -527,12 +526,12 @@ class Client:
             verb=verb,
             headers=self._headers,
         )
-        # A dry run changes nothing: whether it arrived does not matter.
+        # A dry run changes nothing, so a cancelled one need not be awaited.
         changes = method != "GET" and "dryRun" not in (query or {})
         answer = await (finished(call) if changes and self._finish_writes else call)
         if isinstance(answer, dict):
             return answer
-        raise ConnectionLost(f"{method} {path}: the answer is no JSON object")
+        raise ConnectionLost(f"{method} {path}: the answer is not a JSON object")
 
 
 def _query(**parameters: str | None) -> dict[str, str]:
@@ -552,13 +551,13 @@ def _write_options(
 def _namespace(resource: Resource, obj: JsonObject) -> str | None:
     found = namespace_of(obj)
     if found is None and resource.namespaced:
-        raise ValueError(f"{resource.kind} is namespaced: the object must name its namespace")
+        raise ValueError(f"{resource.kind} is namespaced: set metadata.namespace")
     return found
 
 
 def _identify(obj: Json, resource: Resource, path: str, fault: str) -> None:
     if fault:
-        raise Malformed(f"GET {path}: not an object of the API: {fault}")
+        raise Malformed(f"GET {path}: not a Kubernetes object: {fault}")
     _name_kind(obj, resource)
 
 

@@ -1,12 +1,11 @@
-"""Which kinds the API server serves, and under which paths.
+"""API discovery: which kinds the API server serves, and under which paths.
 
-``resolve`` asks for one group version at a time, when it is first needed: one small request,
-answered by the CRD's own handler (so a CRD that was established a moment ago is found), and a
-broken aggregated API elsewhere cannot hurt. ``all_resources`` reads everything at once through
-aggregated discovery, or per group from servers without it.
+``resolve`` reads one group version when it is first needed. The handler of a CRD answers it, so a
+CRD that has just been established is found, and a broken aggregated API server elsewhere has no
+effect. ``all_resources`` uses aggregated discovery, or reads each group if the server has none.
 
-Invariant: a kind that was found stays cached until ``invalidate``; one that was not found is
-asked for again, but no more often than every ``min_interval`` seconds per group version.
+Invariant: a kind that was found stays cached until ``invalidate``; for one that was not found, a
+group version is read again, at most once in ``min_interval`` seconds.
 """
 
 import asyncio
@@ -44,7 +43,7 @@ class Discovery:
 
     Args:
         client: used for every request.
-        min_interval: seconds between two reads of one group version for a kind it lacks.
+        min_interval: seconds between two reads of a group version that lacks a kind.
         clock: monotonic seconds.
     """
 
@@ -62,16 +61,16 @@ class Discovery:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def resolve(self, api_version: str, kind: str) -> Resource:
-        """Return where a kind is served.
+        """Return the resource of a kind.
 
         Raises:
-            UnknownKind: not served, as of at most ``min_interval`` seconds ago.
-            ApiError, ConnectionLost: the server could not say.
+            UnknownKind: the server does not serve it (read at most ``min_interval`` seconds ago).
+            ApiError, ConnectionLost: discovery failed.
         """
         found = self._cached(api_version, kind)
         if found is not None:
             return found
-        # One request for all who miss the same group version at the same time.
+        # Callers that miss the same group version at the same time share one request.
         async with self._locks.setdefault(api_version, asyncio.Lock()):
             found = self._cached(api_version, kind)
             if found is None and self._may_read(api_version):
@@ -82,11 +81,11 @@ class Discovery:
         return found
 
     async def for_object(self, obj: JsonObject) -> Resource:
-        """Return where an object's kind is served; see ``resolve``."""
+        """Return the resource of an object's kind; see ``resolve``."""
         return await self.resolve(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
 
     async def resources(self, api_version: str) -> tuple[Resource, ...]:
-        """Return everything served in one group version, empty if there is no such one."""
+        """Return the resources of a group version, none if it is not served."""
         known = self._cache.get(api_version)
         if known is None or (not known.kinds and self._may_read(api_version)):
             known = await self._read(api_version)
@@ -98,10 +97,10 @@ class Discovery:
         return tuple(one for one in everything if one.group == group and one.kind == kind)
 
     async def all_resources(self) -> tuple[Resource, ...]:
-        """Read everything that is served, preferred versions first within a group.
+        """Read all resources, in each group those of the preferred version first.
 
-        Group versions that fail (an aggregated API server that is down) are left out, with a
-        log entry.
+        Group versions that cannot be read (an aggregated API server that is down) are skipped and
+        logged.
         """
         beside = asyncio.ensure_future(self._client.raw("GET", "/api", accept=_ACCEPT))
         try:
@@ -118,7 +117,7 @@ class Discovery:
         return tuple(found)
 
     async def cluster_scoped(self, *verbs: str) -> tuple[Resource, ...]:
-        """Return the cluster-scoped kinds that take these verbs, each in its preferred version."""
+        """Return the cluster-scoped kinds with these verbs, each in its preferred version."""
         found: dict[tuple[str, str], Resource] = {}
         for resource in await self.all_resources():
             if not resource.namespaced and resource.verbs.issuperset(verbs):
@@ -126,7 +125,7 @@ class Discovery:
         return tuple(found.values())
 
     def invalidate(self, api_version: str | None = None) -> None:
-        """Forget one group version, or everything: a CRD changed, or a path answered 404."""
+        """Forget one group version, or all: a CRD changed, or a path returned 404."""
         if api_version is None:
             self._cache.clear()
         else:
@@ -153,7 +152,7 @@ class Discovery:
         return found
 
     def _forget_unknown(self) -> None:
-        # API versions come out of tenants' templates; what is not served must not pile up.
+        # API versions come from templates of tenants: unknown ones must not fill the memory.
         if len(self._cache) >= _REMEMBERED:
             self._cache = {name: known for name, known in self._cache.items() if known.kinds}
             self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}
@@ -171,7 +170,7 @@ class Discovery:
 
 
 def _understood(parsing: Iterator[T]) -> list[T]:
-    # Anyone may run an aggregated API server, and some answer with anything at all.
+    # An aggregated API server may answer with any JSON.
     try:
         return list(parsing)
     except (AttributeError, KeyError, TypeError) as error:

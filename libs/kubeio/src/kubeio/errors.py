@@ -1,11 +1,11 @@
-"""What can go wrong between us and a Kubernetes API server, as one tree.
+"""The errors of this package, as one tree.
 
 KubeError
 ├── ConfigError                  the kubeconfig or the service account cannot be used
-├── ConnectionLost               no answer: network failure, timeout, unreadable answer
-│   └── Malformed                an object or event that is not what the API promises
+├── ConnectionLost               no usable answer: network failure, timeout, unreadable answer
+│   └── Malformed                an object or event that breaks the API's contract
 ├── UnknownKind                  the API server serves no such kind
-└── ApiError                     the API server answered, and refused
+└── ApiError                     the API server answered with an error
     ├── BadRequest            400
     ├── Unauthorized          401
     ├── Forbidden             403
@@ -21,9 +21,8 @@ KubeError
     └── ServerError           5xx
         └── ServerTimeout     504
 
-Errors carry data (status, reason, causes); nobody needs to parse their text. Exceptions of
-aiohttp never leave this package: they are chained as ``__cause__``. Cancellation is not an
-error and passes through untouched.
+Errors carry status, reason and causes as attributes. Exceptions of aiohttp do not leave this
+package; they are chained as ``__cause__``. CancelledError passes through.
 """
 
 import email.utils
@@ -40,8 +39,8 @@ import orjson
 from kubeio.types import Json, JsonObject
 
 LONGEST_RETRY_AFTER: Final = 60.0
-"""Seconds. What a server, or a proxy before it, asks for beyond that is not waited: who comes back
-sooner costs it one request a minute, who does as told may have stopped working for a day."""
+"""Seconds. Longer waits asked for by the server, or by a proxy, are cut to this: a client that
+returns too early costs one request a minute, one that obeys may stand still for a day."""
 
 _MAX_TEXT = 500
 _LONGEST_HEADER = 64
@@ -50,14 +49,14 @@ _MANAGER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
 
 class KubeError(Exception):
-    """Root of everything that kubeio raises on purpose."""
+    """The base class of the errors of kubeio."""
 
 
 class ConfigError(KubeError):
-    """Access to the cluster is not described well enough to try it.
+    """The kubeconfig, or the service account, cannot be used.
 
     Attributes:
-        source: the file (or environment) that is at fault, None if there is none.
+        source: the file that is wrong, or ``environment``; None if neither.
         field: path inside the file, such as ``users[admin].user.client-key-data``.
     """
 
@@ -69,12 +68,12 @@ class ConfigError(KubeError):
 
 
 class ConnectionLost(KubeError):
-    """No usable answer arrived: the network failed, time ran out, the answer was unreadable.
+    """No usable answer: a network failure, a timeout, or an answer that cannot be read.
 
     Attributes:
-        timeout: True if time ran out.
-        maybe_sent: False only if the request certainly never left this process, so that a
-            write can be repeated without asking what it did the first time.
+        timeout: True after a timeout.
+        maybe_sent: False only if the request was certainly not sent, so that a write can be
+            repeated safely.
     """
 
     def __init__(self, message: str, *, timeout: bool = False, maybe_sent: bool = True) -> None:
@@ -84,14 +83,14 @@ class ConnectionLost(KubeError):
 
 
 class Malformed(ConnectionLost):
-    """An object or a watch event is not what the API promises; asking again may bring the same.
+    """An object or a watch event breaks the contract of the API; a retry may return the same.
 
-    The text says what is wrong and quotes no value, which may be one of a Secret.
+    The message quotes no value, since the object may be a Secret.
     """
 
 
 class UnknownKind(KubeError):
-    """Discovery knows no such kind in that API version."""
+    """The API server does not serve this kind in this API version."""
 
     def __init__(self, api_version: str, kind: str) -> None:
         self.api_version = api_version
@@ -101,7 +100,7 @@ class UnknownKind(KubeError):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One entry of a Status's ``details.causes``: which field, what, and why (CamelCase)."""
+    """One entry of ``details.causes`` of a Status; `reason` is CamelCase."""
 
     field: str
     message: str
@@ -113,12 +112,11 @@ class ApiError(KubeError):
 
     Attributes:
         status: HTTP status code.
-        reason: the CamelCase reason of the Status object, or one made from the code.
-        message: the server's own words.
-        details: the Status object's ``details``, empty if there were none.
+        reason: the CamelCase reason of the Status object, or one derived from the code.
+        message: the message of the server.
+        details: ``details`` of the Status object, empty if it has none.
         causes: the parsed ``details.causes``.
-        retry_after: seconds the server asks us to wait, at most ``LONGEST_RETRY_AFTER``; None if
-            it does not say.
+        retry_after: seconds to wait, at most ``LONGEST_RETRY_AFTER``; None if the server sent none.
     """
 
     def __init__(
@@ -135,35 +133,34 @@ class ApiError(KubeError):
         self.message = message
         self.details = details or {}
         self.causes = _causes(self.details)
-        # Here, so that no error carries a longer wait, wherever it was made.
+        # Bounded here, so that no error carries a longer wait, whoever creates it.
         self.retry_after = None if retry_after is None else _bounded(retry_after)
         super().__init__(f"{message or 'refused'} ({status} {self.reason})")
 
     @property
     def version_too_large(self) -> bool:
-        """True if the server does not know the resourceVersion yet, or never will: 504 Timeout.
+        """Whether the resourceVersion is higher than the server's latest one: a 504 Timeout.
 
-        API servers that name no cause for it say it in the message (``IsTooLargeResourceVersion``
-        of client-go).
+        Some API servers say so only in the message (client-go: ``IsTooLargeResourceVersion``).
         """
         named = any(cause.reason == "ResourceVersionTooLarge" for cause in self.causes)
         return named or (self.status == 504 and self.message.startswith(_TOO_LARGE))
 
 
 class BadRequest(ApiError):
-    """400: the request cannot be understood."""
+    """400: the server cannot understand the request."""
 
 
 class Unauthorized(ApiError):
-    """401: who we are is not known, also after fresh credentials were tried."""
+    """401: the credentials are not accepted, also after they were refreshed."""
 
 
 class Forbidden(ApiError):
-    """403: not allowed by RBAC, by an admission rule, or in a terminating namespace."""
+    """403: denied by RBAC, by admission, or since the namespace is being deleted."""
 
     @property
     def namespace_terminating(self) -> bool:
-        """True if the refusal is only that the namespace is being deleted."""
+        """Whether the request was denied because the namespace is being deleted."""
         return any(cause.reason == "NamespaceTerminating" for cause in self.causes)
 
 
@@ -180,9 +177,9 @@ class Conflict(ApiError):
 
     @property
     def field_managers(self) -> dict[str, tuple[str, ...]]:
-        """Return what other managers own, as manager → fields, of a server-side apply conflict.
+        """Return the fields that other managers own, by manager, after a server-side apply.
 
-        Empty for every other conflict.
+        Empty for other conflicts.
         """
         found: dict[str, tuple[str, ...]] = {}
         for cause in self.causes:
@@ -214,15 +211,15 @@ class Invalid(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """429: slow down, see ``retry_after``."""
+    """429: too many requests; wait for ``retry_after`` seconds."""
 
 
 class ServerError(ApiError):
-    """5xx: the server failed; server-side apply also reports schema errors this way."""
+    """5xx: the server failed. Server-side apply reports schema errors as 500, too."""
 
 
 class ServerTimeout(ServerError):
-    """504: the server gave up waiting."""
+    """504: the server ran into a timeout."""
 
 
 class _Classes:
@@ -266,14 +263,14 @@ _REASONS = {
 def error_from_response(
     status: int, body: bytes, *, retry_after: str | None = None, subject: str = ""
 ) -> ApiError:
-    """Return the error that fits an HTTP answer; never fails, whatever the body holds.
+    """Return the error for an HTTP answer, whatever its body is.
 
     Args:
         status: HTTP status code.
         body: the raw body: a Status object, or text, or a proxy's HTML page.
-        retry_after: the Retry-After header, in seconds or as an HTTP date; what cannot be read
-            counts as missing.
-        subject: method and path, used where the body says nothing readable.
+        retry_after: the Retry-After header, in seconds or as an HTTP date; ignored if it cannot
+            be read.
+        subject: method and path, put before the text of a body that is no Status object.
     """
     parsed = _status_object(body)
     if parsed is not None:
@@ -286,7 +283,7 @@ def error_from_response(
 def error_from_status(
     obj: JsonObject, *, status: int | None = None, retry_after: str | None = None
 ) -> ApiError:
-    """Return the error that fits a Status object, such as the one of a watch's ERROR event."""
+    """Return the error for a Status object, such as the one of an ERROR event of a watch."""
     code = obj.get("code")
     number = status or (code if isinstance(code, int) and code else 500)
     reason = str(obj.get("reason") or "")
@@ -351,7 +348,7 @@ def _seconds(value: Json) -> float | None:
 
 
 def _bounded(seconds: float) -> float | None:
-    # float() reads "inf" and "nan", too, and 1e400 is inf.
+    # float() accepts "inf" and "nan", and reads 1e400 as inf.
     return min(max(0.0, seconds), LONGEST_RETRY_AFTER) if math.isfinite(seconds) else None
 
 

@@ -2,10 +2,10 @@
 
     GET .../pods/NAME/exec  ->  101  ->  frames: one byte of channel, then bytes  ->  exit code
 
-Invariants: bytes arrive as the command wrote them, output and errors apart; what comes is bounded
-in size and time; a connection that ends before the exit code is known is lost, never a success.
-There is neither a terminal nor an input. The command may have begun whenever an error is raised
-but ``ConnectionLost`` with ``maybe_sent`` False and refusals by the API server.
+Invariants: stdout and stderr arrive separately and unchanged; their size and the duration are
+bounded; a connection that closes before the exit code arrives is ConnectionLost, never a success.
+There is no terminal and no stdin. After an error the command may have run, except after a
+``ConnectionLost`` with ``maybe_sent`` False or a rejection by the API server.
 """
 
 from collections.abc import AsyncIterable, Sequence
@@ -18,15 +18,15 @@ from kubeio.errors import ConnectionLost, KubeError, error_from_status
 from kubeio.types import JsonObject
 
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
-"""They differ only in the input, which we never send."""
+"""Subprotocols of the websocket; they differ only for stdin, which is never sent."""
 _STDOUT, _STDERR, _STATUS = 1, 2, 3
 
 
 class OutputTooLarge(KubeError):
-    """A command wrote more than its caller takes; it was left alone from then on.
+    """A command wrote more than the limit; the connection was closed, the command may go on.
 
     Attributes:
-        limit: Bytes of output and errors together.
+        limit: Bytes of stdout and stderr together.
     """
 
     def __init__(self, command: Sequence[str], limit: int) -> None:
@@ -36,7 +36,7 @@ class OutputTooLarge(KubeError):
 
 @dataclass(frozen=True, slots=True)
 class ExecResult:
-    """How a command ended; an exit code other than 0 is a result, too."""
+    """Exit code and output of a command; an exit code other than 0 is no error."""
 
     exit_code: int
     stdout: bytes
@@ -44,7 +44,7 @@ class ExecResult:
 
 
 def exec_query(container: str, command: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the query of an exec; the arguments of the command repeat their key."""
+    """Return the query parameters of an exec, with one ``command`` for each argument."""
     options = [("container", container), ("stdout", "true"), ("stderr", "true")]
     return [*options, *(("command", argument) for argument in command)]
 
@@ -52,12 +52,12 @@ def exec_query(container: str, command: Sequence[str]) -> list[tuple[str, str]]:
 async def read_result(
     frames: AsyncIterable[bytes], command: Sequence[str], limit: int
 ) -> ExecResult:
-    """Collect what a command writes until it has ended.
+    """Collect the output of a command until its exit code arrives.
 
     Raises:
-        ApiError: it could not be run, such as a program that the container does not have.
-        ConnectionLost: the frames end before the exit code, or are no frames of an exec.
-        OutputTooLarge: it wrote more than `limit` bytes.
+        ApiError: the command cannot be run, such as a program that the container lacks.
+        ConnectionLost: the connection closed before the exit code, or a frame cannot be read.
+        OutputTooLarge: the command wrote more than `limit` bytes.
     """
     written = {_STDOUT: bytearray(), _STDERR: bytearray()}
     async for frame in frames:
@@ -66,11 +66,11 @@ async def read_result(
             code = _exit_code(content, command)
             return ExecResult(code, bytes(written[_STDOUT]), bytes(written[_STDERR]))
         if not channel or channel[0] not in written:
-            raise ConnectionLost(f"exec {command[0]}: a frame of no known channel")
+            raise ConnectionLost(f"exec {command[0]}: a frame on an unknown channel")
         written[channel[0]] += content
         if sum(map(len, written.values())) > limit:
             raise OutputTooLarge(command, limit)
-    raise ConnectionLost(f"exec {command[0]}: the connection ended before the command")
+    raise ConnectionLost(f"exec {command[0]}: the connection closed before the command ended")
 
 
 def _exit_code(content: bytes, command: Sequence[str]) -> int:
@@ -92,5 +92,5 @@ def _status(content: bytes, command: Sequence[str]) -> JsonObject:
     except orjson.JSONDecodeError:
         status = None
     if not isinstance(status, dict):
-        raise ConnectionLost(f"exec {command[0]}: no status at its end")
+        raise ConnectionLost(f"exec {command[0]}: the last frame is not a Status object")
     return status

@@ -1,6 +1,6 @@
-"""RFC 6902 operations as plain dictionaries, for writes that must test what they replace.
+"""Operations of a JSON patch (RFC 6902) as dictionaries; the API server applies them.
 
-Only construction lives here: the API server applies patches, we never do.
+A patch whose first operations are tests writes only over what its author has read.
 """
 
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ def escape_pointer(segment: str) -> str:
 
 
 def pointer(segments: Iterable[str | int]) -> str:
-    """Return the JSON pointer made of these segments; no segments is the whole document."""
+    """Return the JSON pointer of these segments; without segments, of the whole document."""
     return "".join(f"/{escape_pointer(str(segment))}" for segment in segments)
 
 
 def test(path: str, value: Json) -> JsonObject:
-    """Return an operation that fails the whole patch (HTTP 422) unless the value is equal."""
+    """Return an operation that fails the whole patch (422) unless the value is equal."""
     return {"op": "test", "path": path, "value": value}
 
 
 def add(path: str, value: Json) -> JsonObject:
-    """Return an operation that adds, or replaces an existing member."""
+    """Return an operation that adds a member, or replaces an existing one."""
     return {"op": "add", "path": path, "value": value}
 
 
@@ -38,5 +38,5 @@ def remove(path: str) -> JsonObject:
     return {"op": "remove", "path": path}
 
 
-# pytest would collect an imported function of this name.
+# pytest would collect a function of this name in a module that imports it.
 test.__test__ = False  # type: ignore[attr-defined]

@@ -1,9 +1,8 @@
-"""Where a kind lives in the API: the value that every call is made with.
+"""Resource: group, version, plural name and scope of a kind, and its URL paths.
 
-A Resource comes from discovery, or is written down as a constant for the kinds that a program
-always needs (which saves a discovery request). Invariant: a path never holds an empty segment,
-``.`` or ``..``, and every segment is quoted, so that a name taken from user data cannot reach
-another object than the one it names.
+A Resource comes from discovery, or is a constant for a kind that a program always needs, which
+saves a request. Invariant: a path has no segment that is empty, ``.`` or ``..``, and every segment
+is quoted, so a name from user data cannot address another object.
 """
 
 import re
@@ -19,9 +18,9 @@ _UNRESERVED: Final = re.compile(r"[-._~:0-9A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One served resource: group, version, kind, plural name, scope.
+    """One resource of the API.
 
-    ``verbs`` and ``subresources`` are what discovery said, empty for hand-written constants.
+    ``verbs`` and ``subresources`` come from discovery; they are empty in constants.
     """
 
     group: str
@@ -50,8 +49,8 @@ class Resource:
     ) -> str:
         """Return the URL path of the collection, an object, or a subresource of it.
 
-        The namespace of a cluster-scoped resource is ignored. A namespaced object needs one;
-        the collection without one means all namespaces.
+        The namespace is ignored for a cluster-scoped resource, required for a namespaced object,
+        and selects the collection of all namespaces if None.
 
         Raises:
             ValueError: a segment is empty, ``.`` or ``..``, or a namespace is missing.
@@ -62,7 +61,7 @@ class Resource:
         segments.append(self.plural)
         if name is not None:
             if self.namespaced and namespace is None:
-                raise ValueError(f"{self.kind} {name!r} is namespaced: give its namespace")
+                raise ValueError(f"{self.kind} {name!r} is namespaced: pass its namespace")
             segments.append(name)
         if subresource is not None:
             if name is None:

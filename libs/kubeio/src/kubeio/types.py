@@ -1,8 +1,7 @@
-"""Names for values that come from, or go to, the Kubernetes API as JSON.
+"""Types of the JSON that the Kubernetes API sends and receives.
 
-Objects stay plain dictionaries: typed models cost ten times the CPU and lose fields
-that they do not know. Invariant: whoever receives an object from a cache treats it as
-read-only; ``copy_json`` is the cheap way to get one to change.
+Objects are plain dictionaries: typed models cost ten times the CPU and drop unknown fields.
+Invariant: objects from a cache are read-only; ``copy_json`` makes a copy that may be changed.
 """
 
 from collections.abc import Callable
@@ -23,10 +22,10 @@ def copy_json(value: Json) -> Json:
 
 
 def resource_version(obj: JsonObject) -> int | None:
-    """Return the object's resourceVersion as a number, None where it is missing or opaque.
+    """Return the object's resourceVersion as a number, None if it is missing or not decimal.
 
-    Kubernetes documents resourceVersions of one resource as comparable integers; an
-    aggregated API server may still use something else.
+    Kubernetes documents resourceVersions of one resource as comparable integers; an aggregated
+    API server may use another format.
     """
     return parse_version(obj.get("metadata", {}).get("resourceVersion"))
 

@@ -352,7 +352,7 @@ async def test_a_refused_list_is_raised_at_once_to_who_wants_it(
 
 async def test_waiting_without_any_answer_ends_in_a_timeout(api: FakeApi, client: Client) -> None:
     informer = Informer(client, WIDGET)
-    with pytest.raises(ConnectionLost, match="did not fill") as lost:
+    with pytest.raises(ConnectionLost, match="did not sync") as lost:
         await informer.wait_synced(0.01)
     assert lost.value.timeout
 
@@ -439,8 +439,8 @@ async def test_a_restore_is_logged(
         api.end_watches()
         await until(lambda: seen.versions() == truth(api))
     assert (
-        "widgets.example.dev is listed anew: the API server is at resource version 11, but 33 was "
-        "seen before, as after a restore of its storage" in caplog.messages
+        "listing widgets.example.dev again: the API server is at resourceVersion 11, but 33 was "
+        "seen before; etcd may have been restored from a backup" in caplog.messages
     )
 
 

@@ -147,8 +147,8 @@ async def test_what_is_unreadable_is_logged_without_what_it_holds(
         await until(lambda: api.watchers)
     [record] = [one for one in caplog.records if one.name == "kubeio.cache.reflector"]
     assert record.getMessage() == (
-        f"widgets.example.dev is listed anew: GET {PATH}: "
-        "not an object of the API: metadata.name is missing"
+        f"listing widgets.example.dev again: GET {PATH}: "
+        "not a Kubernetes object: metadata.name is missing"
     )
     assert seen.errors == [Malformed]
 

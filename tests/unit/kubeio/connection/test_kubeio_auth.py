@@ -164,7 +164,7 @@ async def test_a_plugin_may_give_a_client_certificate(tmp_path: Path) -> None:
 async def test_a_plugin_that_fails_is_named(tmp_path: Path, script: str) -> None:
     path = exec_config(tmp_path, script)
     auth = PluginAuth(str(path), "main", None)
-    with pytest.raises(ConfigError, match="context 'main': no credential") as problem:
+    with pytest.raises(ConfigError, match="context 'main': cannot obtain a credential") as problem:
         await auth.header()
     assert problem.value.source == str(path)
 

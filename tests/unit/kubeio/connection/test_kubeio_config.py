@@ -219,18 +219,20 @@ BAD = {
     "binary": Bad("\x00s3cret", "", "not valid YAML"),
     "no context": Bad(without("current-context"), "current-context", "choose one of: main"),
     "unknown context": Bad(
-        kubeconfig() | {"current-context": "x"}, "current-context", "'x'", "there are: main"
+        kubeconfig() | {"current-context": "x"}, "current-context", "'x'", "choose one of: main"
     ),
-    "no contexts": Bad(without("contexts"), "current-context", "there are: none"),
+    "no contexts": Bad(without("contexts"), "current-context", "choose one of: none"),
     "unknown cluster": Bad(without("clusters"), "contexts[main].context.cluster", "'c'"),
     "unknown user": Bad(without("users"), "contexts[main].context.user", "'u'"),
     "no cluster": Bad(
         kubeconfig() | {"contexts": [{"name": "main", "context": None}]},
         "contexts[main].context.cluster",
-        "names no cluster",
+        "the context has no cluster",
     ),
     "no server": Bad(
-        kubeconfig(cluster={"proxy-url": "x"}), "clusters[c].cluster.server", "no server"
+        kubeconfig(cluster={"proxy-url": "x"}),
+        "clusters[c].cluster.server",
+        "the server URL is missing",
     ),
     "odd server": Bad(
         kubeconfig(cluster={"server": "ftp://x"}), "clusters[c].cluster.server", "ftp://x"
@@ -270,12 +272,12 @@ BAD = {
     "key without certificate": Bad(
         kubeconfig(user={"client-key-data": b64(b"x")}),
         "users[u].user.client-certificate",
-        "belong together",
+        "set both the client certificate and its key",
     ),
     "certificate without key": Bad(
         kubeconfig(user={"client-certificate-data": b64(b"x")}),
         "users[u].user.client-key",
-        "belong together",
+        "set both the client certificate and its key",
     ),
     "certificate no pem": Bad(
         kubeconfig(

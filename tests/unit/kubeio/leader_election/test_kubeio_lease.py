@@ -234,7 +234,7 @@ def test_a_missing_right_is_named(caplog: pytest.LogCaptureFixture) -> None:
         world.server.refusing = refusal(403, "Forbidden", "cannot get resource leases")
         world.start("a")
         world.run(1.0)
-        text = "cannot get resource leases (403 Forbidden); a candidate must be able to get, create"
+        text = "cannot get resource leases (403 Forbidden); grant get, create"
         assert text in caplog.text
 
 

@@ -31,7 +31,7 @@ def test_a_loop_that_stands_still_loses_the_lease_to_a_standby(
         assert max(renewals) < stands + 10.0
         # The last heartbeat is at most half a second old.
         assert stands + 9.5 + 15.0 - LOOK <= world.now < stands + 10.0 + 15.0 + LOOK
-        assert "the event loop has stood still for longer than the renew deadline (10 s)" in (
+        assert "the event loop was blocked for longer than the renew deadline (10 s)" in (
             caplog.text
         )
 

@@ -70,7 +70,7 @@ def test_a_release_that_fails_leaves_the_lease_to_run_out(
         first.stop()
         world.run(6.0)
         assert first.run.cancelled()
-        assert "could not be released: no answer in time" in caplog.text
+        assert "could not release the lease: no answer in time" in caplog.text
 
 
 async def _waits(_: Candidate) -> None:
@@ -162,7 +162,7 @@ def test_what_the_work_raises_with_the_loss_of_the_lease_is_logged_and_not_the_e
         first.frozen = False
         world.run(5.0)
         assert first.works == 2
-        assert "the work failed while its lease ended" in caplog.text
+        assert "the work failed while its term ended" in caplog.text
 
 
 def test_a_second_cancellation_does_not_leave_the_work_behind() -> None:

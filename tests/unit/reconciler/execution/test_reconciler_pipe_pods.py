@@ -120,7 +120,10 @@ async def test_empty_files_are_files() -> None:
             [TWO_AND_THREE],
             [],
             TransientTaskError,
-            "stat cannot be run in pod ns/p: exec stat: the connection ended before the command",
+            (
+                "stat cannot be run in pod ns/p: exec stat: "
+                "the connection closed before the command ended"
+            ),
         ),
     ],
 )

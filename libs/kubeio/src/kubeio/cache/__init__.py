@@ -1,1 +1,1 @@
-"""Local copies of the objects of a kind: reflector, store, informers."""
+"""Local caches of the objects of a kind: informers, and the reflector and store they consist of."""

@@ -1,8 +1,8 @@
-"""A local, always current copy of the objects of one kind, with indexes and change handlers.
+"""Informer: a cache of the objects of one kind, kept current by a watch, with indexes and handlers.
 
-Readers never wait: ``get``, ``list`` and ``by_index`` answer from memory. ``observe`` puts the
-answers to own writes in, so that a reconciler never acts on a state older than its own last
-write. Objects are shared by all readers and must not be changed (``types.copy_json``).
+Reads (``get``, ``list``, ``by_index``) are served from memory. ``observe`` adds the answers to the
+caller's own writes, so a reconciler never acts on a state older than its last write. All readers
+share the objects and must not change them (``types.copy_json``).
 """
 
 import asyncio
@@ -27,24 +27,24 @@ from kubeio.types import JsonObject, Transform
 Handler = Callable[[Delta], None]
 
 REFUSALS = (Forbidden, NotFound, MethodNotAllowed)
-"""Errors of a list that will not go away by waiting a little."""
+"""Errors of a list that a retry in a moment will not cure."""
 
 
 class Informer:
     """Watches one kind in one namespace, or in all.
 
     Args:
-        client: used for lists and watches.
+        client: sends the lists and watches.
         resource: the kind.
-        namespace: None for all.
-        label_selector: what the API server selects by.
-        indexers: name → function giving the keys under which ``by_index`` finds an object.
-        metadata_only: ask for, and keep, no more than the metadata.
-        transform: shrinks objects before they are stored.
-        page_size: objects per page of a list.
-        on_status: told of every change of phase, for metrics and logs.
-        timing: of lists and watches, such as the silence after which a watch counts as dead.
-        clock, rng, sleep: for tests.
+        namespace: None for all namespaces.
+        label_selector: applied by the API server.
+        indexers: name → function that returns the keys of an object for ``by_index``.
+        metadata_only: request and store only the metadata.
+        transform: applied to objects before they are stored, to make them smaller.
+        page_size: objects in a page of a list.
+        on_status: called at every change of phase, for metrics and logs.
+        timing: of lists and watches, such as the idle timeout of a watch.
+        clock, rng, sleep: replaced in tests.
     """
 
     def __init__(
@@ -90,23 +90,23 @@ class Informer:
         )
 
     async def run(self) -> None:
-        """Keep the copy current until cancelled.
+        """List and watch until cancelled.
 
-        Errors of the API never end it; what a handler or an indexer raises does, since the copy
-        could no longer be trusted.
+        Errors of the API do not end it. An exception of a handler or an indexer does, since the
+        cache may then be inconsistent.
         """
         await self._reflector.run()
 
     async def wait_synced(self, timeout: float | None = None, *, fail_fast: bool = False) -> None:
-        """Wait until the first list is in, and the API server has accepted the watch after it.
+        """Wait until the first list is stored and the API server has accepted the watch after it.
 
         Args:
             timeout: seconds, None for no limit.
             fail_fast: raise the first Forbidden, NotFound or MethodNotAllowed at once.
 
         Raises:
-            KubeError: the last error, if it did not sync in time; ConnectionLost if there was
-                none.
+            KubeError: the last error if the cache did not sync in time, ConnectionLost if there
+                was none.
         """
         try:
             async with asyncio.timeout(timeout):
@@ -115,30 +115,30 @@ class Informer:
                         raise self.error
                     await self._changed.wait()
         except TimeoutError:
-            text = f"the cache of {self.resource.name} did not fill within {timeout} s"
+            text = f"the cache of {self.resource.name} did not sync within {timeout} s"
             raise self.error or ConnectionLost(text, timeout=True) from None
 
     @property
     def last_contact(self) -> float | None:
-        """Clock time of the last event, bookmark or list page, None before the first.
+        """Clock time of the last event, bookmark or list page, None before the first one.
 
-        The API server sends a bookmark about every minute, so minutes of silence mean that
-        the copy may be behind.
+        The API server sends a bookmark about every minute: after several minutes without one the
+        cache may be stale.
         """
         return self._reflector.last_contact
 
     def add_handler(self, handler: Handler) -> None:
-        """Call ``handler`` with every change from now on, and at once with what is there.
+        """Call ``handler`` with every object in the cache now, and with every later change.
 
-        Handlers run in the order in which they were added, inside the loop that reads the
-        stream: they put a key into a queue, and no more. They must not raise.
+        Handlers run in the order in which they were added, in the task that reads the watch: they
+        should only put a key into a queue. They must not raise.
         """
         self._handlers.append(handler)
         for obj in tuple(self._store.objects.values()):
             handler(Delta("added", obj, None))
 
     def get(self, namespace: str | None, name: str) -> JsonObject | None:
-        """Return an object, None if there is none; the namespace is None for cluster scope."""
+        """Return an object or None; the namespace is None for a cluster-scoped kind."""
         return self._store.objects.get((namespace or "", name))
 
     def list(self) -> Objects:
@@ -146,10 +146,10 @@ class Informer:
         return [*self._store.objects.values()]
 
     def by_index(self, index: str, key: str) -> Objects:
-        """Return the objects for which the indexer gave this key.
+        """Return the objects for which the indexer returned this key.
 
         Raises:
-            KeyError: there is no such index.
+            KeyError: the index does not exist.
         """
         return self._store.by_index(index, key)
 
@@ -157,14 +157,14 @@ class Informer:
         return len(self._store.objects)
 
     def observe(self, obj: JsonObject) -> bool:
-        """Take the answer to an own write, if it is ahead of the stream; True if it was.
+        """Store the answer to an own write if it is newer than the cache; return whether it was.
 
-        Objects outside this informer's namespace or selector are left alone.
+        Ignores objects outside the informer's namespace or selector.
         """
         return self._in_scope(obj) and self._store.observe(obj)
 
     def observe_gone(self, namespace: str | None, name: str) -> bool:
-        """Take note that a consistent read found no such object. True if that was news."""
+        """Remove an object that a consistent read did not find; return whether it was cached."""
         known = self.get(namespace, name)
         return known is not None and self._store.observe_deleted(known)
 
@@ -191,7 +191,7 @@ class Informer:
 
 
 def _metadata_and(transform: Transform | None) -> Transform:
-    # A server without this representation sends whole objects.
+    # A server without PartialObjectMetadata sends whole objects.
     def shrink(obj: JsonObject) -> JsonObject:
         small = {key: obj[key] for key in ("apiVersion", "kind", "metadata")}
         return small if transform is None else transform(small)

@@ -1,9 +1,9 @@
-"""Informers for kinds that become known at run time, started when first asked for.
+"""Informers of kinds that become known at run time; each is started at its first use.
 
-Invariants: one informer per (resource, namespace, selector, metadata only), running in the task
-group that was passed in. A kind whose list is refused has no informer; asking again within
-``refusal_ttl`` seconds gives the same refusal without a request, later it is tried anew. A list
-that is slow, or fails in another way, holds nobody: its informer goes on trying with backoff.
+Invariants: one informer for each (resource, namespace, selector, metadata only), in the task group
+that was passed in. A kind that may not be listed has no informer; for ``refusal_ttl`` seconds
+``get`` raises the same error without a request, then it tries again. After a slow list, or another
+error, ``get`` returns and the informer retries with backoff.
 """
 
 import asyncio
@@ -31,17 +31,17 @@ class _Running:
 
 
 class Informers:
-    """Gets or starts informers.
+    """Starts informers on demand, and stops them.
 
     Args:
-        client: used by all of them.
-        task_group: where they run; leaving it ends them.
-        on_change: told of every change of every informer, with its resource.
-        on_status: told of every change of phase, with the resource.
-        sync_timeout: seconds after the start of an informer in which ``get`` waits for its first
-            list.
-        refusal_ttl: seconds for which a refusal is remembered.
-        timing: of the lists and watches of all of them.
+        client: sends their lists and watches.
+        task_group: runs them, and ends them when it is left.
+        on_change: called at every change of every informer, with its resource.
+        on_status: called at every change of phase, with the resource.
+        sync_timeout: seconds from the start of an informer for which ``get`` waits until it has
+            synced.
+        refusal_ttl: seconds for which the error of a kind that may not be listed is cached.
+        timing: of all lists and watches.
         clock: monotonic seconds.
         rng: source of jitter.
     """
@@ -81,12 +81,12 @@ class Informers:
         indexers: Mapping[str, Indexer] | None = None,
         transform: Transform | None = None,
     ) -> Informer:
-        """Return the informer of a kind, synced or not yet (``has_synced``), started if need be.
+        """Return the informer of a kind, started if necessary; ``has_synced`` may still be False.
 
-        The first caller's indexers and transform count.
+        Indexers and transform are those of the first caller.
 
         Raises:
-            Forbidden, NotFound, MethodNotAllowed: the kind cannot be listed.
+            Forbidden, NotFound, MethodNotAllowed: the kind may not be listed or is not served.
         """
         key = _key(resource, namespace, label_selector, metadata_only)
         self._raise_remembered(key)
@@ -106,8 +106,8 @@ class Informers:
                 rng=self._rng,
             )
             running = self._start(key, informer)
-        # Counted from the start: of many who ask for a kind that does not answer, and of one who
-        # asks again and again, none waits once this time is over.
+        # Counted from the start of the informer: once the time is over, no caller waits for a kind
+        # that does not answer, however many there are and however often they ask.
         left = max(0.0, running.deadline - self._clock())
         try:
             await running.informer.wait_synced(left, fail_fast=True)
@@ -115,7 +115,7 @@ class Informers:
             self._refuse(key, running, refusal)
             raise
         except KubeError:
-            # The informer keeps the error, and goes on trying beside its callers.
+            # The informer keeps the error and retries in its own task.
             return running.informer
         return running.informer
 
@@ -127,9 +127,9 @@ class Informers:
         label_selector: str | None = None,
         metadata_only: bool = False,
     ) -> Informer | None:
-        """Return an informer that was started, synced or not; None if there is none.
+        """Return a running informer, synced or not; None without one.
 
-        One that is refused by now, since a right or a CRD was taken away, is stopped.
+        Stops one whose kind may no longer be listed, since a right or its CRD was removed.
         """
         key = _key(resource, namespace, label_selector, metadata_only)
         running = self._running.get(key)
@@ -148,18 +148,18 @@ class Informers:
         label_selector: str | None = None,
         metadata_only: bool = False,
     ) -> KubeError | None:
-        """Return why a kind could not be listed or watched when it was asked for last."""
+        """Return the cached error of a kind that may not be listed or watched, None without one."""
         key = _key(resource, namespace, label_selector, metadata_only)
         _, refusal = self._refused.get(key, (0.0, None))
         return refusal
 
     def running(self) -> list[Informer]:
-        """Return the informers that were started, synced or not; from any thread."""
-        # One step of the interpreter makes the inner list, so nothing is started meanwhile.
+        """Return the running informers, synced or not; may be called from any thread."""
+        # list() of a dict view is atomic under the GIL, so no other thread changes it meanwhile.
         return [one.informer for one in list(self._running.values())]
 
     def stop(self, resource: Resource) -> None:
-        """End all informers of a resource, such as one whose CRD is gone."""
+        """Stop all informers of a resource, such as one whose CRD was deleted."""
         for key, running in tuple(self._running.items()):
             if key[:2] == (resource.api_version, resource.plural):
                 self._stop(key, running)
@@ -188,7 +188,7 @@ class Informers:
         if refusal is None:
             return
         if self._clock() < until:
-            # Each raise would otherwise add its frames to an error that is raised many times.
+            # Otherwise each raise would add its frames to the traceback of the cached error.
             raise refusal.with_traceback(None)
         del self._refused[key]
 

@@ -1,24 +1,24 @@
-"""List, then watch, for ever: the process that keeps a store equal to the API server.
+"""Reflector: lists and then watches without end, to keep a store in sync with the API server.
 
-How each way of ending goes on:
+What follows each way in which a list or watch ends:
 
-* the server ends the watch after its time: watch again from the last version;
-* the connection breaks or stands still: the same, after a moment;
-* 410, as HTTP status or in the stream: list again; so where the version is too large for the
-  server, or it cannot read the version;
-* an event that cannot be read: list again, since whoever goes on from the version before is sent
-  the same event;
-* a watch ends before its time, breaks, stands still, or the server fails: ask for the version of
-  the server first, and list again if it is lower than what was seen before;
-* any other refusal: watch again after a growing delay. Lists would be the last thing that a
-  server in trouble needs;
-* a list fails: list again after a growing delay, for ever; ``on_status`` carries the error.
+* the server ends the watch after its timeout: watch again from the last version;
+* the connection breaks or is idle: the same, after a delay;
+* 410, as HTTP status or in the stream, or the server cannot read the version, or it is too large:
+  list again;
+* an event cannot be read: list again, since a watch from the version before would deliver the same
+  event again;
+* a watch ends early, breaks or is idle, or the server fails: read the current version of the server
+  first, and list again if it is lower than the highest version seen;
+* any other error of a watch: watch again after a growing delay, since lists would add load to a
+  server in trouble;
+* a list fails: list again after a growing delay, without end; ``on_status`` reports the error.
 
-Every delay has full jitter and honours Retry-After, up to a minute. A list is a consistent read (no
-resourceVersion), so what it shows is never older than what was seen before. Should its version
-be lower all the same, three times in a row, then the server's storage was restored from a
-backup and is taken as it is. A watch that goes on from before that is accepted, and silent for as
-long as its version is in the future; hence the question before it.
+Delays have full jitter and honour Retry-After, up to a minute. A list is a consistent read (no
+resourceVersion), so it is never older than what was seen before. If its version is lower three
+times in a row, etcd was restored from a backup, and the list replaces the store. After a restore
+the server accepts a watch from a version in its future and sends nothing until it reaches that
+version; this is why the version is read first.
 """
 
 import asyncio
@@ -51,13 +51,13 @@ from kubeio.types import JsonObject, parse_version
 
 log = logging.getLogger(__name__)
 
-_TRIES = 3  # lists older than what was seen before one is taken as it is
-_EARLY = 5.0  # seconds before its time at which the end of a watch is none of the usual
-_YIELD_EVERY = 100  # objects taken from a list before other tasks get a turn
+_TRIES = 3  # lists in a row with a lower version before one replaces the store
+_EARLY = 5.0  # seconds; a watch that ends earlier than this before its timeout ended early
+_YIELD_EVERY = 100  # listed objects stored before other tasks run
 
 
 class Phase(enum.StrEnum):
-    """What a reflector is doing; WATCHING only once the server has accepted the watch."""
+    """What a reflector does; WATCHING begins when the server has accepted the watch."""
 
     LISTING = "listing"
     OPENING = "opening"
@@ -67,7 +67,7 @@ class Phase(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Reported at each change of phase; ``error`` is why it waits, ``delay`` how long (s)."""
+    """A change of phase; ``error`` and ``delay`` (seconds) are those of WAITING."""
 
     phase: Phase
     error: KubeError | None = None
@@ -79,12 +79,13 @@ class Timing:
     """All in seconds.
 
     Attributes:
-        watch: range from which the length of each watch is drawn, so that the watches of many
-            clients do not end together.
-        idle: silence after which a watch counts as dead: the server sends a bookmark about every
-            minute. If it never sent one, the watch is merely opened anew.
+        watch: range of the timeout of a watch, drawn at random so that the watches of many clients
+            do not end together.
+        idle: time without data after which a watch counts as lost; the server sends a bookmark
+            about every minute. Of a server that never sent one, the watch is reopened without
+            an error.
         backoff: base and cap of the delays after errors.
-        steady: a watch that lasted this long starts the delays over.
+        steady: a watch that lasted this long resets the backoff.
     """
 
     watch: tuple[int, int] = (240, 480)
@@ -95,7 +96,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a reflector looks at."""
+    """The objects that a reflector lists and watches."""
 
     resource: Resource
     namespace: str | None = None
@@ -105,16 +106,16 @@ class Scope:
 
 
 class StaleList(KubeError):
-    """A consistent list came back older than what was seen before."""
+    """A consistent list has a lower version than was seen before."""
 
 
 @dataclass(slots=True)
 class Reflector:
-    """Feeds one store; see the module's text.
+    """Keeps one store in sync; the module docstring has the rules.
 
     Attributes:
-        version: where the next watch goes on, None if a list is due.
-        last_contact: clock time at which the server last said something, None before that.
+        version: from which the next watch starts, None if a list is due.
+        last_contact: clock time of the last data from the server, None before the first.
     """
 
     client: Client
@@ -128,12 +129,12 @@ class Reflector:
     version: str | None = None
     last_contact: float | None = None
     _bookmarks: bool = False
-    _doubtful: bool = False
-    """Whether the server may have been restored since the version was seen."""
+    _maybe_restored: bool = False
+    """Whether etcd may have been restored since `version` was seen."""
     _stale_lists: int = 0
     _backoff: Backoff = field(init=False)
     _relists: Backoff = field(init=False)
-    """Of lists after unreadable events; what comes before such an event does not reset it."""
+    """Of lists after events that cannot be read; readable events before those do not reset it."""
 
     def __post_init__(self) -> None:
         base, cap = self.timing.backoff
@@ -141,11 +142,11 @@ class Reflector:
         self._relists = Backoff(base=base, cap=cap, rng=self.rng)
 
     async def run(self) -> NoReturn:
-        """List and watch until cancelled; raises only what a handler or indexer raises."""
+        """List and watch until cancelled; raises only exceptions of handlers and indexers."""
         while True:
             try:
-                if self.version is not None and self._doubtful:
-                    await self._compare()
+                if self.version is not None and self._maybe_restored:
+                    await self._compare_versions()
                 if self.version is None:
                     await self._list()
                 await self._watch()
@@ -176,15 +177,15 @@ class Reflector:
                     await asyncio.sleep(0)
         self.store.end_list(parse_version(version), force=force)
         self.version = version
-        self._doubtful = False
+        self._maybe_restored = False
         self._stale_lists = 0
 
     def _prepared(self, item: JsonObject) -> JsonObject:
         resource = self.scope.resource
         fault = fault_in(item, namespaced=resource.namespaced, versioned=False)
         if fault:
-            # Left out, it would be taken for deleted.
-            raise Malformed(f"an item of the list is no object of the API: {fault}")
+            # Skipped, it would be treated as deleted.
+            raise Malformed(f"a list item is not a Kubernetes object: {fault}")
         return self.store.prepared(item)
 
     def _must_force(self, version: str) -> bool:
@@ -194,37 +195,37 @@ class Reflector:
         self._stale_lists += 1
         if self._stale_lists < _TRIES:
             raise StaleList(
-                f"list of {self.scope.resource.name} is at version {number}, "
+                f"the list of {self.scope.resource.name} is at resourceVersion {number}, "
                 f"but {self.store.highest} was seen before"
             )
         return True
 
-    async def _compare(self) -> None:
-        """Have everything listed anew if the server is at an earlier version than was seen."""
+    async def _compare_versions(self) -> None:
+        """Schedule a list if the server is at a lower version than was seen."""
         scope = self.scope
-        # Of one object, whichever that is, the metadata: the version of the list is what counts.
+        # Only the version of the list is needed, so it is limited to the metadata of one object.
         pages = self.client.pages(
             scope.resource, namespace=scope.namespace, limit=1, metadata_only=True
         )
         async with aclosing(pages):
             version = (await anext(pages)).resource_version
         self.last_contact = self.clock()
-        self._doubtful = False
-        self._must_not_be_earlier(version)
+        self._maybe_restored = False
+        self._relist_if_earlier(version)
 
-    def _must_not_be_earlier(self, version: str) -> None:
+    def _relist_if_earlier(self, version: str) -> None:
         number = parse_version(version)
         if number is None or number >= self.store.highest:
             return
         log.warning(
-            "%s is listed anew: the API server is at resource version %s, but %s was seen before, "
-            "as after a restore of its storage",
+            "listing %s again: the API server is at resourceVersion %s, but %s was seen before; "
+            "etcd may have been restored from a backup",
             self.scope.resource.name,
             number,
             self.store.highest,
         )
         self.version = None
-        # How long it could not be reached says nothing of how long it takes from here on.
+        # The delay grew while the server was down; the list should not wait for it.
         self._backoff.reset()
 
     async def _watch(self) -> None:
@@ -243,14 +244,14 @@ class Reflector:
                         self._backoff.reset()
         except ConnectionLost as lost:
             idled = lost.timeout and self.clock() - started >= self.timing.idle
-            self._doubtful = True
+            self._maybe_restored = True
             if self._bookmarks or not idled:
                 self._steady_after(started)
                 raise
         else:
-            self._doubtful = self.clock() - started < seconds - _EARLY
+            self._maybe_restored = self.clock() - started < seconds - _EARLY
         if not self._steady_after(started) and silent:
-            # A server that accepts watches only to end them at once must not be hammered.
+            # The server accepts watches and ends them at once: back off.
             await self.sleep(self._backoff.next())
 
     def _stream(self, seconds: int) -> AsyncGenerator[WatchEvent, None]:
@@ -285,11 +286,11 @@ class Reflector:
 
     def _take_bookmark(self, version: str) -> None:
         self.version = version
-        self._must_not_be_earlier(version)
+        self._relist_if_earlier(version)
         self.store.reach(parse_version(version))
 
     def _steady_after(self, started: float) -> bool:
-        """Start the delays over if a watch lasted long enough; return whether it did."""
+        """Reset the backoff if a watch lasted long enough; return whether it did."""
         lasted = self.clock() - started >= self.timing.steady
         if lasted:
             self._backoff.reset()
@@ -300,27 +301,30 @@ class Reflector:
         if isinstance(error, Malformed):
             await self._wait_to_list(error)
             return
-        if isinstance(error, ApiError) and _speaks_of_version(error):
+        if isinstance(error, ApiError) and _is_about_version(error):
             self.version = None
         elif isinstance(error, ServerError):
-            # Such as from a load balancer while no API server is there.
-            self._doubtful = True
+            # Also what a load balancer answers while no API server is up.
+            self._maybe_restored = True
         retry_after = error.retry_after if isinstance(error, ApiError) else None
         delay = self._backoff.next(retry_after)
         self.on_status(Status(Phase.WAITING, error, delay))
         await self.sleep(delay)
 
     async def _wait_to_list(self, error: Malformed) -> None:
-        log.warning("%s is listed anew: %s", self.scope.resource.name, error)
+        log.warning("listing %s again: %s", self.scope.resource.name, error)
         self.version = None
         delay = self._relists.next()
         self.on_status(Status(Phase.WAITING, error, delay))
         await self.sleep(delay)
 
 
-def _speaks_of_version(error: ApiError) -> bool:
-    """Return whether a watch was refused for where it was to begin; nothing else of it varies."""
+def _is_about_version(error: ApiError) -> bool:
+    """Return whether a watch was rejected because of its resourceVersion.
+
+    Of the parameters of a watch only that one varies, so a 400 or 422 counts, too.
+    """
     if isinstance(error, Gone | BadRequest | Invalid) or error.version_too_large:
         return True
-    # Kubernetes 1.36 answers so, with 500, where it cannot read the version.
+    # Kubernetes 1.36 answers 500 with this text to a version that it cannot read.
     return error.message.startswith("resourceVersion: Invalid value")

@@ -1,7 +1,7 @@
-"""Label selectors, so far as a cache must judge by itself whether an object belongs to it.
+"""Label selectors, evaluated locally.
 
-The API server does the selecting for lists and watches; only the answer to an own write reaches
-a cache without having passed through its selector.
+For lists and watches the API server applies the selector. The answer to an own write comes
+unselected, so the cache has to check whether the object belongs to it.
 """
 
 import re
@@ -14,10 +14,10 @@ _COMMA = re.compile(r",(?![^(]*\))")
 
 
 def label_matcher(selector: str | None) -> Callable[[_Labels], bool]:
-    """Return a predicate over labels for a selector in the API's syntax; None selects all.
+    """Return a predicate over labels for a selector in the syntax of the API; None matches all.
 
     Raises:
-        ValueError: a requirement is not understood.
+        ValueError: a requirement cannot be parsed.
     """
     parts = [part.strip() for part in _COMMA.split(selector or "") if part.strip()]
     requirements = [_requirement(part) for part in parts]
@@ -31,7 +31,7 @@ def _requirement(text: str) -> Callable[[_Labels], bool]:
         return _in_set(match[1], match[3], negated=match[2] == "!=")
     key = text.removeprefix("!").strip()
     if not key or re.search(r"[\s=!()]", key):
-        raise ValueError(f"label selector requirement not understood: {text!r}")
+        raise ValueError(f"cannot parse the label selector requirement {text!r}")
     negated = text.startswith("!")
     return lambda labels: (key in labels) is not negated
 

@@ -1,16 +1,16 @@
-"""The objects of one informer: by key, by index, and in the right order of versions.
+"""The store of an informer: objects by key and by index, never replaced by older versions.
 
 Invariants:
 
-* An object is never replaced by an older state of itself, whichever way the two arrive (list,
-  watch, own write).
-* ``highest`` is what the stream from the server has reached. An object that is not stored and is
-  observed at or below it is gone again by now, so it is ignored. Every other one goes in if it is
-  newer than what is stored: it is ahead of the stream, or its event was lost on the way. The
-  stream's older events for it are ignored.
-* A deletion that happened unseen (between two lists) is reported like any other, and an object
-  that was deleted and made again under the same name is reported as deleted and added.
-* Objects are read-only from the moment they are stored.
+* An object is never replaced by an older version of itself, in whatever order lists, events and
+  answers to own writes arrive.
+* ``highest`` is the resourceVersion that the watch has reached. An object that is observed at or
+  below it and is not stored has been deleted since, so it is ignored. Any other is stored if it is
+  newer than the stored one: it is ahead of the watch, or its event was lost. Older events that the
+  watch still delivers for it are ignored.
+* A deletion between two lists is reported like any other. An object that was deleted and created
+  again under the same name is reported as deleted and added.
+* Objects are read-only once they are stored.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,9 +27,9 @@ Indexer = Callable[[JsonObject], Iterable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What happened to one object.
+    """A change of one object.
 
-    ``object`` is the new state, of a deletion the last one; ``old`` is what was stored before.
+    ``object`` is the new state, after a deletion the last known one; ``old`` was stored before.
     """
 
     kind: Literal["added", "updated", "deleted"]
@@ -49,14 +49,13 @@ def uid_of(obj: JsonObject) -> str:
 
 
 class Store:
-    """Keeps objects and indexes, and tells ``notify`` of every change, in order.
+    """Stores objects and indexes, and reports every change to ``notify``, in order.
 
     Args:
         notify: called synchronously, after the store has changed.
-        indexers: name → function giving the index keys of an object; must not raise.
-        transform: shrinks an object before it is stored; may change it in place, must keep
-            its metadata. What it raises says that the object is malformed. It is the last to see
-            managedFields.
+        indexers: name → function that returns the index keys of an object; must not raise.
+        transform: returns the object to store; may change it in place, must keep its metadata. An
+            exception means that the object is malformed. managedFields are removed after it.
     """
 
     def __init__(
@@ -71,22 +70,22 @@ class Store:
         self._notify = notify
         self._transform = transform
         self._indexes = {name: _Index(indexer) for name, indexer in (indexers or {}).items()}
-        # Of objects deleted by us whose DELETED event is still to come: uid, last version.
-        self._graves: dict[Key, tuple[str, int]] = {}
+        # uid and last version of objects that we know to be deleted before their DELETED event.
+        self._tombstones: dict[Key, tuple[str, int]] = {}
         self._listed: set[Key] = set()
 
     def by_index(self, index: str, key: str) -> Objects:
-        """Return the objects that an indexer gave this key; KeyError for an unknown index."""
+        """Return the objects with this index key; raises KeyError for an unknown index."""
         return [self.objects[one] for one in self._indexes[index].buckets.get(key, ())]
 
     def prepared(self, obj: JsonObject) -> JsonObject:
-        """Return an object as it is stored; the argument may be changed.
+        """Return an object in the form that is stored; the argument may be changed.
 
         Raises:
-            Malformed: the transform cannot read the object; nothing was changed.
+            Malformed: the transform cannot read the object; the store is unchanged.
         """
         prepared = obj if self._transform is None else self._transformed(obj, self._transform)
-        # A quarter of a typical pod. Who needs to know of it has a transform that takes it down.
+        # A quarter of the size of a typical pod; a transform can read it before.
         prepared["metadata"].pop("managedFields", None)
         return prepared
 
@@ -94,27 +93,27 @@ class Store:
         try:
             return transform(obj)
         except Exception as error:
-            # One object that is not as its schema says would otherwise end the watch of all.
+            # Otherwise one object that breaks its schema would end the watch of all objects.
             text = f"{'/'.join(key_of(obj))} cannot be read: {type(error).__name__}"
             raise Malformed(text) from error
 
     def begin_list(self) -> None:
-        """Start a consistent list: what it will show is newer than all deletions seen so far."""
+        """Start a consistent list, which is newer than every deletion seen before."""
         self._listed = set()
-        self._graves.clear()
+        self._tombstones.clear()
 
     def add_page(self, items: Iterable[JsonObject], *, force: bool = False) -> None:
-        """Take some listed objects, as ``prepared`` returned them.
+        """Store listed objects, as ``prepared`` returned them.
 
-        With ``force`` also if they are older than the stored ones.
+        ``force`` stores them even if they are older than the stored ones.
         """
         for item in items:
             self._listed.add(key_of(item))
-            if force or not self._is_buried(item):
+            if force or not self._is_deleted(item):
                 self._put(item, force=force, prepared=True)
 
     def end_list(self, version: int | None, *, force: bool = False) -> None:
-        """Drop what the list no longer showed, but for own writes that are newer than it."""
+        """Remove objects that were not listed, except own writes newer than the list."""
         missing = [key for key in self.objects if key not in self._listed]
         for key in missing:
             obj = self.objects[key]
@@ -124,58 +123,58 @@ class Store:
         self.highest = version or 0 if force else max(self.highest, version or 0)
 
     def put(self, obj: JsonObject) -> None:
-        """Take an ADDED or MODIFIED event."""
+        """Handle an ADDED or MODIFIED event."""
         self.reach(resource_version(obj))
-        if not self._is_buried(obj):
+        if not self._is_deleted(obj):
             self._put(obj)
 
     def remove(self, obj: JsonObject) -> None:
-        """Take a DELETED event."""
+        """Handle a DELETED event."""
         version = resource_version(obj)
         self.reach(version)
         key = key_of(obj)
-        if self._graves.get(key, ("", 0))[0] == uid_of(obj):
-            del self._graves[key]
+        if self._tombstones.get(key, ("", 0))[0] == uid_of(obj):
+            del self._tombstones[key]
         old = self.objects.get(key)
         if old is not None and not _is_older(version, old):
             self._drop(key, self.prepared(obj))
 
     def reach(self, version: int | None) -> None:
-        """Note how far the stream has come, with every event and bookmark."""
+        """Record the resourceVersion of an event or bookmark."""
         if version is not None and version > self.highest:
             self.highest = version
 
     def observe(self, obj: JsonObject) -> bool:
-        """Take the answer to an own write or a consistent read; True if it was news.
+        """Store the answer to an own write or a consistent read; return whether it was newer.
 
-        The argument is not changed and not kept.
+        The argument is neither changed nor kept.
         """
         version = resource_version(obj)
-        if version is None or self._is_buried(obj):
+        if version is None or self._is_deleted(obj):
             return False
         if version <= self.highest and key_of(obj) not in self.objects:
             return False
         return self._put(self._copied(obj))
 
     def observe_deleted(self, obj: JsonObject) -> bool:
-        """Drop an object of which the server said that it is gone; True if it was news.
+        """Remove an object that the server reported as deleted; return whether it was stored.
 
-        Older states under its name, and all of its uid, are ignored until its DELETED event or
-        the next list.
+        Until its DELETED event or the next list, older versions under its name, and all versions
+        of its uid, are ignored.
         """
         key = key_of(obj)
         old = self.objects.get(key)
         if old is None or not uid_of(obj) or uid_of(old) != uid_of(obj):
             return False
-        self._graves[key] = (uid_of(old), resource_version(old) or 0)
+        self._tombstones[key] = (uid_of(old), resource_version(old) or 0)
         self._drop(key, old)
         return True
 
-    def _is_buried(self, obj: JsonObject) -> bool:
-        grave = self._graves.get(key_of(obj))
-        if grave is None:
+    def _is_deleted(self, obj: JsonObject) -> bool:
+        tombstone = self._tombstones.get(key_of(obj))
+        if tombstone is None:
             return False
-        uid, version = grave
+        uid, version = tombstone
         return uid == uid_of(obj) or (resource_version(obj) or 0) <= version
 
     def _put(self, obj: JsonObject, *, force: bool = False, prepared: bool = False) -> bool:
@@ -212,7 +211,7 @@ class _Index:
     def __init__(self, indexer: Indexer) -> None:
         self._indexer = indexer
         self._keys: dict[Key, tuple[str, ...]] = {}
-        # Dicts as ordered sets: answers come in the order in which objects arrived.
+        # Dicts as ordered sets: results are in the order in which objects arrived.
         self.buckets: dict[str, dict[Key, None]] = {}
 
     def put(self, key: Key, obj: JsonObject) -> None:

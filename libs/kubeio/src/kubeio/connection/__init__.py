@@ -1,1 +1,1 @@
-"""HTTP to an API server: kubeconfig, credentials, TLS, transport, reports of requests."""
+"""Connections to an API server: kubeconfig, credentials, TLS, HTTP, reports of requests."""

@@ -1,8 +1,8 @@
-"""Who we are to the API server: the Authorization header, and how to get a fresh one.
+"""Credentials: the Authorization header, and its refresh after a 401.
 
-Invariants: no secret appears in a ``repr`` or in an error; a credential that the server refused
-is replaced at most once for however many calls were refused with it. Client certificates are
-no concern of this module, they live in the TLS context (only plugins put theirs there late).
+Invariants: no secret appears in a ``repr`` or in an error; calls that were rejected with the same
+credential refresh it once, together. Client certificates are part of the TLS context (`tls`), to
+which a plugin adds its own.
 """
 
 import asyncio
@@ -18,42 +18,42 @@ from kubeio.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-_REREAD_AFTER = 60.0  # the kubelet renews bound tokens long before they end
-_PLUGIN_TIMEOUT = 120.0  # a plugin may have to ask its user
+_REREAD_AFTER = 60.0  # the kubelet renews bound tokens long before they expire
+_PLUGIN_TIMEOUT = 120.0  # a plugin may wait for its user to log in
 
 
 class Auth(Protocol):
     """Supplies the Authorization header of each request."""
 
     async def header(self) -> str | None:
-        """Return the header's value, None for none (client certificates, anonymous).
+        """Return the value of the header, None to send none (client certificate, anonymous).
 
         Raises:
             ConfigError: the credential cannot be obtained.
         """
 
     async def refresh(self, rejected: str | None) -> bool:
-        """Look for a better credential than the one that was answered with 401.
+        """Get a new credential if ``rejected``, which was answered with 401, is the current one.
 
         Returns:
-            True if ``header`` now gives something else, so that one retry makes sense.
+            True if ``header`` now returns another value, so that one retry makes sense.
         """
 
 
 class StaticAuth:
-    """A header that never changes; without one, only a client certificate or nobody."""
+    """A fixed header; None for a client certificate or for anonymous access."""
 
     def __init__(self, value: str | None = None) -> None:
         self._value = value
 
     @classmethod
     def bearer(cls, token: str) -> "StaticAuth":
-        """Return the auth of a fixed bearer token."""
+        """Return credentials of a fixed bearer token."""
         return cls(f"Bearer {token.strip()}")
 
     @classmethod
     def basic(cls, username: str, password: str) -> "StaticAuth":
-        """Return the auth of a user name and a password."""
+        """Return credentials of a user name and a password (basic auth)."""
         pair = f"{username}:{password}".encode()
         return cls("Basic " + base64.b64encode(pair).decode())
 
@@ -69,10 +69,10 @@ class StaticAuth:
 
 
 class TokenFileAuth:
-    """A bearer token kept in a file that somebody rotates, such as a service account's.
+    """A bearer token in a file that is rotated, such as the token of a service account.
 
-    The file is read again every minute and after a 401, in a thread. A read that fails later
-    on keeps the last token: the projected volume is swapped while we look.
+    The file is read again every minute and after a 401, in a thread. If a later read fails, the
+    last token stays in use: the kubelet may be replacing the projected volume at that moment.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -92,7 +92,7 @@ class TokenFileAuth:
         return self._value != rejected
 
     async def _read(self) -> None:
-        # Noted first, so that the other calls of this moment go on with the token they have.
+        # Set before the read, so that concurrent calls go on with the current token.
         self._read_at = self._clock()
         try:
             token = (await asyncio.to_thread(self._path.read_text)).strip()
@@ -114,11 +114,11 @@ class TokenFileAuth:
 class PluginAuth:
     """Credentials from an exec plugin, OIDC or gcloud, obtained through kubernetes_asyncio.
 
-    That library takes a third of a second to import, so it is imported with the first use. It comes
-    with the extra `plugins` of this package; without it, asking is a ConfigError that says so.
-    Tokens are asked for once a minute (the library keeps them until shortly before they
-    expire) and obtained anew after a 401. A plugin that answers with a client certificate has
-    it loaded into ``context``, which counts for connections made from then on.
+    That library takes a third of a second to import, so it is imported at the first use. The extra
+    `plugins` of this package installs it; without it the first use is a ConfigError that says so.
+    The library is asked for the token once a minute (it caches a token until shortly before it
+    expires), and for a new one after a 401. A client certificate of a plugin is loaded into
+    ``context`` and used by connections that are opened later.
     """
 
     def __init__(
@@ -169,8 +169,8 @@ class PluginAuth:
             problem = "this kubeconfig obtains its credentials through a plugin"
             raise self._problem(f"{problem}: install kudo-kubeio[plugins]") from error
         except Exception as error:
-            # Whatever a plugin, an identity provider or the library does wrong ends here.
-            raise self._problem(f"no credential: {error}") from error
+            # A plugin, an identity provider or the library may raise anything.
+            raise self._problem(f"cannot obtain a credential: {error}") from error
         self._asked_at = self._clock()
 
     async def _load(self) -> None:

@@ -1,4 +1,4 @@
-"""Calls that run to their end although nobody waits for them any more."""
+"""Calls that run to completion even if their caller is cancelled."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 async def finished(call: Coroutine[Any, Any, T]) -> T:
-    """Await a call to its end, also if the caller is cancelled meanwhile; a second time ends it."""
+    """Await a call, and its end if the caller is cancelled; a second cancellation cancels it."""
     task = asyncio.ensure_future(call)
     try:
         return await asyncio.shield(task)

@@ -1,9 +1,9 @@
-"""Which cluster to talk to, as whom: kubeconfig files and in-cluster service accounts.
+"""Configuration of the client: kubeconfig files and in-cluster service accounts.
 
-Order: an explicit path, $KUBECONFIG, ``~/.kube/config``, the service account of the pod. Tokens,
-token files, client certificates and basic auth are read here; only exec plugins, OIDC and
-gcloud need kubernetes_asyncio, and only when the first request is made.
-Invariant: the ``repr`` of a configuration shows no secret.
+The first that exists is used: an explicit path, $KUBECONFIG, ``~/.kube/config``, the service
+account of the pod. Exec plugins, OIDC and gcloud need kubernetes_asyncio, at the first request;
+tokens, token files, client certificates and basic auth do not. Invariant: the ``repr`` of a
+configuration shows no secret.
 """
 
 import contextlib
@@ -16,7 +16,12 @@ from urllib.parse import urlsplit
 
 from kubeio.connection.auth import Auth, PluginAuth, StaticAuth, TokenFileAuth
 from kubeio.connection.kubeconfig import Entry, Kubeconfig, read_kubeconfig
-from kubeio.connection.tls import Pem, client_context, proxy_from_environment, show_certificate
+from kubeio.connection.tls import (
+    Pem,
+    client_context,
+    load_client_certificate,
+    proxy_from_environment,
+)
 from kubeio.errors import ConfigError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -24,18 +29,18 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True)
 class ClusterConfig:
-    """How to reach one API server.
+    """The address of an API server, and how to authenticate.
 
     Attributes:
         server: base URL without a trailing slash; may have a path prefix.
         ssl: TLS context, None for plain HTTP.
         auth: source of the Authorization header.
-        namespace: the context's namespace; calls never fall back to it by themselves.
-        proxy: proxy URL, resolved once, None for a direct connection.
-        user_agent: what the audit log shows.
-        tls_server_name: name to verify instead of the URL's host.
+        namespace: the namespace of the context; calls do not default to it.
+        proxy: proxy URL, None for a direct connection.
+        user_agent: sent with every request; the audit log shows it.
+        tls_server_name: name to verify instead of the host of the URL.
         headers: sent with every request (impersonation, which ``Client.acting`` replaces).
-        compression: accept gzip; off inside the cluster, where CPU is dearer than bandwidth.
+        compression: accept gzip; off inside the cluster, where CPU costs more than bandwidth.
     """
 
     server: str
@@ -56,16 +61,16 @@ def load_config(
     user_agent: str = "kubeio",
     environ: Mapping[str, str] | None = None,
 ) -> ClusterConfig:
-    """Find and read the configuration, as kubectl would.
+    """Find and read the configuration, as kubectl does.
 
     Args:
-        kubeconfig: one file that must exist; wins over everything else.
+        kubeconfig: path of a file, which must exist; takes precedence over the rest.
         context: name of the context to use instead of the current one.
         user_agent: sent with every request.
         environ: the environment, ``os.environ`` if None.
 
     Raises:
-        ConfigError: nothing was found, or what was found is unusable.
+        ConfigError: no configuration was found, or it cannot be used.
     """
     env = os.environ if environ is None else environ
     paths = _paths(kubeconfig, env)
@@ -87,7 +92,7 @@ def in_cluster_config(
     """Return the configuration of the pod's service account.
 
     Raises:
-        ConfigError: this is no pod, or its service account token is not mounted.
+        ConfigError: not in a pod, or the token of the service account is not mounted.
     """
     env = os.environ if environ is None else environ
     host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
@@ -155,7 +160,7 @@ def _from_kubeconfig(
 def _server(cluster: Entry, user: Entry) -> str:
     server = cluster.text("server").rstrip("/")
     if not server:
-        raise cluster.problem("server", "no server is named")
+        raise cluster.problem("server", "the server URL is missing")
     if "://" not in server:
         tls_keys = ("certificate-authority", "certificate-authority-data")
         tls = any(map(cluster.text, tls_keys)) or cluster.flag("insecure-skip-tls-verify")
@@ -167,7 +172,7 @@ def _server(cluster: Entry, user: Entry) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise cluster.problem("server", f"{server!r} is no http or https URL")
+        raise cluster.problem("server", f"{server!r} is not an http or https URL")
     return server
 
 
@@ -179,10 +184,10 @@ def _context(cluster: Entry, user: Entry) -> SSLContext:
     cert, key = user.pem("client-certificate"), user.pem("client-key")
     if bool(cert) != bool(key):
         missing = "client-key" if cert else "client-certificate"
-        raise user.problem(missing, "a client certificate and its key belong together")
+        raise user.problem(missing, "set both the client certificate and its key")
     if cert:
         with _unusable(user.source, f"{user.path}.client-certificate"):
-            show_certificate(context, cert, key)
+            load_client_certificate(context, cert, key)
     return context
 
 

@@ -1,7 +1,7 @@
-"""Whom a request acts as: users and service accounts that a client impersonates.
+"""Impersonation of users and service accounts.
 
-Invariants: an identity is checked when it is made, so that no text of a tenant can add a header,
-or name another account than the one that it seems to name.
+Invariant: an identity is validated when it is created, so text of a tenant can neither add a header
+nor name another account.
 """
 
 import re
@@ -19,17 +19,17 @@ _NAME: Final = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A user and its groups, as the API server's authorization sees them.
+    """A user and its groups, for impersonation.
 
-    The client's own credential needs the right to ``impersonate`` the user and each group.
+    The credential of the client needs the verb ``impersonate`` on the user and on each group.
 
     Attributes:
         user: Name of the user.
-        groups: Names of its groups; the API server adds ``system:authenticated`` by itself.
+        groups: Names of its groups; the API server adds ``system:authenticated``.
 
     Raises:
-        ValueError: a name is empty, or holds what a header cannot carry unchanged: characters
-            other than printable ASCII, a space at its start or end.
+        ValueError: a name is empty, has characters other than printable ASCII, or begins or ends
+            with a space; HTTP headers cannot carry it unchanged.
     """
 
     user: str
@@ -44,11 +44,11 @@ class Identity:
     def service_account(cls, namespace: str, name: str) -> Self:
         """Return the identity of a service account.
 
-        It names no groups: the API server adds those of a service account by itself, and asks for
-        the right to impersonate each group that is named, which no namespace would bound.
+        It has no groups: the API server adds those of a service account. Groups that are sent need
+        the right to impersonate groups, which no namespace bounds.
 
         Raises:
-            ValueError: one of them cannot be the name of a namespace or of a service account.
+            ValueError: a name is not valid for a namespace or for a service account.
         """
         _checked("namespace", namespace, _NAMESPACE)
         _checked("service account", name, _NAME)
@@ -62,18 +62,18 @@ class Identity:
 
 
 def impersonating(headers: Headers, identity: Identity | None) -> Headers:
-    """Return `headers` with those of `identity` in the place of any other impersonation.
+    """Return `headers` with the impersonation of `identity` in place of theirs.
 
-    None returns them as they are.
+    None returns them unchanged.
     """
     if identity is None:
         return headers
-    # A group, uid or extra left over from another user would lend its rights to this one.
+    # A group, uid or extra of another user that stays would give its rights to this identity.
     others = (header for header in headers if not header[0].lower().startswith(_PREFIX))
     return (*others, *identity.headers)
 
 
 def _checked(what: str, text: str, pattern: re.Pattern[str]) -> None:
     if pattern.fullmatch(text) is None:
-        # At most 40 characters: it may come from an object of a tenant.
+        # Cut to 40 characters: the text may come from an object of a tenant.
         raise ValueError(f"identity: {text[:40]!r} cannot be the name of a {what}")

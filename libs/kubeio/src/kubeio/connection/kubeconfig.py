@@ -1,8 +1,7 @@
-"""Reading kubeconfig files and merging several of them, as kubectl does.
+"""Reads kubeconfig files and merges several of them, as kubectl does.
 
-Where several files are given, the first that names a cluster, user, context or current-context
-wins, and relative paths count from the directory of the file that they stand in. Every problem
-is a ConfigError that names the file, the field and what to do.
+The first file that defines a cluster, user, context or current-context wins. A relative path is
+relative to the file that contains it. A ConfigError names file, field and what to do.
 """
 
 import base64
@@ -24,14 +23,14 @@ _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One named cluster, user or context, and the file it came from. Holds secrets."""
+    """A named cluster, user or context, and the file that defines it. Contains secrets."""
 
     path: str
     source: Path
     body: JsonObject = field(repr=False)
 
     def text(self, key: str) -> str:
-        """Return a scalar as text, empty if it is missing."""
+        """Return a scalar field as text, empty if it is missing."""
         value = self.body.get(key)
         if value is None:
             return ""
@@ -40,14 +39,14 @@ class Entry:
         return str(value)
 
     def flag(self, key: str) -> bool:
-        """Return a boolean, False if it is missing."""
+        """Return a boolean field, False if it is missing."""
         value = self.body.get(key)
         if value is None or isinstance(value, bool):
             return bool(value)
         raise self.problem(key, "expected true or false")
 
     def pem(self, key: str) -> Pem:
-        """Return ``<key>-data`` (base64) or the file named by ``<key>``; the data win."""
+        """Return ``<key>-data`` (base64), or else the file in ``<key>``."""
         data = self.text(f"{key}-data")
         if data:
             try:
@@ -59,7 +58,7 @@ class Entry:
         return Pem(file=path) if path else Pem()
 
     def file(self, key: str) -> Path | None:
-        """Return the existing file that a field names, relative to the kubeconfig."""
+        """Return the path in a field, which must exist; None if the field is missing."""
         name = self.text(key)
         if not name:
             return None
@@ -75,7 +74,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """The merged content of the files in ``paths`` (only those that exist)."""
+    """The merged content of the files in ``paths``."""
 
     paths: tuple[Path, ...]
     current_context: str = ""
@@ -85,11 +84,11 @@ class Kubeconfig:
 
     @property
     def source(self) -> str:
-        """Return the files as $KUBECONFIG would name them."""
+        """Return the paths, joined as in $KUBECONFIG."""
         return ":".join(map(str, self.paths))
 
     def context(self, name: str | None) -> tuple[str, Entry]:
-        """Return the named context, or the current one."""
+        """Return the name and the content of a context, by default of the current one."""
         chosen = name or self.current_context
         if not chosen:
             problem = f"no context is selected; choose one of: {_names(self.contexts)}"
@@ -100,11 +99,11 @@ class Kubeconfig:
         """Return the cluster of a context."""
         name = context.text("cluster")
         if not name:
-            raise context.problem("cluster", "the context names no cluster")
+            raise context.problem("cluster", "the context has no cluster")
         return self._named("clusters", name, f"{context.path}.cluster")
 
     def user(self, context: Entry) -> Entry | None:
-        """Return the user of a context, None if it names none."""
+        """Return the user of a context, None if it has none."""
         name = context.text("user")
         return self._named("users", name, f"{context.path}.user") if name else None
 
@@ -113,13 +112,13 @@ class Kubeconfig:
         found = entries.get(name)
         if found is None:
             what = section.removesuffix("s")
-            problem = f"there is no {what} {name!r}; there are: {_names(entries)}"
+            problem = f"{what} {name!r} does not exist; choose one of: {_names(entries)}"
             raise ConfigError(problem, source=self.source, field=referrer)
         return found
 
 
 def read_kubeconfig(paths: Iterable[Path]) -> Kubeconfig:
-    """Read and merge the files; each of them must exist."""
+    """Read and merge files, which must exist."""
     merged = Kubeconfig(paths=tuple(paths))
     current = ""
     for path in merged.paths:
@@ -136,9 +135,9 @@ def _read(path: Path) -> JsonObject:
     try:
         content: Json = yaml.load(path.read_bytes(), Loader=_Loader)  # noqa: S506 - safe subclass
     except OSError as error:
-        raise ConfigError(f"cannot read it: {error.strerror}", source=path) from error
+        raise ConfigError(f"cannot read the file: {error.strerror}", source=path) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        # No cause and no excerpt: the parser quotes the line, which may hold a secret.
+        # Neither cause nor excerpt: the parser quotes the line, which may contain a secret.
         raise ConfigError(f"not valid YAML{_position(error)}", source=path) from None
     if content is None:
         return {}
@@ -178,7 +177,7 @@ _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Base):  # type: ignore[misc] # the C parser, where PyYAML has it
-    # Everything but null, true and false stays text: a password of 0123 is not the number 83.
+    # Scalars other than null, true and false stay text: a password 0123 is not the number 83.
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own way
 
 

@@ -1,7 +1,7 @@
-"""What became of each request that went out, for whoever counts.
+"""Reports of requests and their outcome, for metrics.
 
-Invariant: one report for each HTTP exchange, so two where a credential was made fresh in between,
-and none for what never went out because the write guard said no.
+Invariant: one report for each HTTP exchange: two for a call that was repeated with a refreshed
+credential, none for a write that ``before_write`` stopped.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ class RequestSeen:
     """One exchange with the API server.
 
     Attributes:
-        verb: GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE; of a raw request its method.
-        status: HTTP status, 0 if no answer came.
-        seconds: Until the answer was complete, of a watch until it began; waiting for a
-            connection included.
+        verb: GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE, EXEC; of a raw request its method.
+        status: HTTP status, 0 without an answer.
+        seconds: Until the answer was complete, of a watch until it was opened; includes the wait
+            for a connection.
         ending: Whether an answer came, or why not.
     """
 
@@ -35,19 +35,19 @@ class RequestSeen:
 
 
 OnRequest = Callable[[RequestSeen], None]
-"""Called in the event loop of the client; must be quick and must not raise."""
+"""Called in the event loop of the client; must neither block nor raise."""
 
 
 @dataclass(slots=True)
 class Exchange:
-    """An exchange under way; whoever leads it fills in the status."""
+    """An exchange in progress; the sender sets its status."""
 
     status: int = 0
 
 
 @contextmanager
 def observed(on_request: OnRequest | None, verb: str) -> Iterator[Exchange]:
-    """Report the exchange of the block."""
+    """Report the exchange that the block makes."""
     exchange = Exchange()
     if on_request is None:
         yield exchange

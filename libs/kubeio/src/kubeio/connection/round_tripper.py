@@ -1,7 +1,7 @@
-"""RoundTripper: what a Client sends its requests through.
+"""RoundTripper: sends the requests of a Client.
 
-`transport.Transport` is the one that speaks HTTP. Another one answers for an API server that is not
-reached by a network, such as one in the same process.
+`transport.Transport` does it over HTTP. Another implementation may stand for an API server in the
+same process.
 """
 
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
@@ -18,11 +18,11 @@ class RoundTripper(Protocol):
     """Sends requests to one API server; see `transport.Transport` for what each method does.
 
     Attributes:
-        timeout: Seconds that one call may take.
-        before_write: Called in the tick in which a write is sent; what it raises is raised by the
-            call, and nothing has been sent.
-        on_request: Told of every request that went out.
-        warnings: Takes the texts of Warning headers.
+        timeout: Seconds for one call.
+        before_write: Called in the loop iteration in which a write is sent; an exception it raises
+            is raised by the call, and nothing is sent.
+        on_request: Called after every request that was sent.
+        warnings: Receives Warning headers.
     """
 
     timeout: float

@@ -1,8 +1,8 @@
-"""TLS contexts for talking to an API server, and proxies on the way there.
+"""TLS contexts and proxies for connections to an API server.
 
-Checks are those of kubectl: chains are verified, but not against ``VERIFY_X509_STRICT``
-(Python's default since 3.13), because cluster CAs made by older tools lack the extensions that
-it asks for. Loopback addresses are never proxied, as in Go.
+Certificates are verified as in kubectl. ``VERIFY_X509_STRICT``, Python's default since 3.13, is
+off: CAs of clusters that older tools created lack the extensions that it requires. Loopback
+addresses are never proxied, as in Go.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Pem:
-    """PEM text, or the file that holds it; files are read when the context is made."""
+    """PEM data, or the path of a PEM file, which is read when the TLS context is created."""
 
     data: bytes | None = None
     file: Path | None = None
@@ -31,7 +31,7 @@ class Pem:
 
 
 def client_context(*, ca: Pem, verify: bool = True) -> ssl.SSLContext:
-    """Return a context that trusts ``ca``, or the system's CAs if that is empty.
+    """Return a TLS context that trusts ``ca``, or the CAs of the system if that is empty.
 
     Raises:
         OSError, ssl.SSLError, ValueError: the file or its content is unusable.
@@ -46,8 +46,8 @@ def client_context(*, ca: Pem, verify: bool = True) -> ssl.SSLContext:
     return context
 
 
-def show_certificate(context: ssl.SSLContext, cert: Pem, key: Pem) -> None:
-    """Make the context present a client certificate.
+def load_client_certificate(context: ssl.SSLContext, cert: Pem, key: Pem) -> None:
+    """Load a client certificate and its key into a TLS context.
 
     Raises:
         OSError, ssl.SSLError: a file or its content is unusable, or the two do not match.
@@ -58,8 +58,8 @@ def show_certificate(context: ssl.SSLContext, cert: Pem, key: Pem) -> None:
 
 @contextlib.contextmanager
 def _as_file(pem: Pem) -> Iterator[Path]:
-    # Python's ssl takes private keys from files only: one that nobody else can read, and gone
-    # again at once.
+    # Python's ssl reads private keys from files only. This one is private (0600) and deleted as
+    # soon as it is read.
     if pem.data is None:
         assert pem.file is not None
         yield pem.file
@@ -72,7 +72,7 @@ def _as_file(pem: Pem) -> Iterator[Path]:
 
 
 def proxy_from_environment(server: str, environ: Mapping[str, str] | None = None) -> str | None:
-    """Return the proxy URL that the environment names for this server, None for none.
+    """Return the URL of the proxy for this server from the environment, None without one.
 
     Reads ``HTTPS_PROXY``/``HTTP_PROXY``/``NO_PROXY`` in either case, once, by Go's rules:
     NO_PROXY may hold ``*``, host names (with their subdomains), addresses and networks.

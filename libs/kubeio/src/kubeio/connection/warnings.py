@@ -1,7 +1,7 @@
 """Warning headers of the API server: deprecations, ignored fields, admission warnings.
 
-Each text is handed on once in a while, not with every request: an object that is applied a
-thousand times would repeat it a thousand times.
+A text that was passed on is not passed on again while it is among the last 1000: an object that is
+applied a thousand times would repeat it a thousand times.
 """
 
 import logging
@@ -16,14 +16,14 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 class WarningSink:
-    """Parses, deduplicates and passes on; ``handler`` None drops them."""
+    """Parses and deduplicates warnings and passes them to ``handler``; None drops them."""
 
     def __init__(self) -> None:
         self.handler: Callable[[str], None] | None = None
         self._seen: dict[str, None] = {}
 
     def collect(self, headers: Iterable[str]) -> None:
-        """Pass every new text on to the handler."""
+        """Pass each new text to the handler."""
         for header in headers:
             for text in parse_warnings(header):
                 if self.handler is not None and self._is_new(text):
@@ -39,7 +39,7 @@ class WarningSink:
 
 
 def parse_warnings(header: str) -> list[str]:
-    """Return the texts of one Warning header (RFC 7234 §5.5) with code 299; others are ours not."""
+    """Return the texts with code 299 of one Warning header (RFC 7234 §5.5)."""
     return [
         _ESCAPED.sub(r"\1", quoted) for code, _, quoted in _WARNING.findall(header) if code == "299"
     ]

@@ -1,1 +1,1 @@
-"""Answers of the API server to objects: lists and watches, item by item, and their checks."""
+"""Decoders of lists and watches, object by object, and validation of their metadata."""

@@ -1,9 +1,9 @@
-"""Reads the JSON of a list item by item, from the chunks in which it arrives.
+"""Decodes a list item by item while its chunks arrive.
 
-Decoded at once, a page of 500 objects takes 10 to 60 times the bytes of its answer before the first
-of them can be shrunk. Here no more is in memory than the text that is waited for, one decoded item,
-and what `each` made of the others. The order of fields is the server's: typed lists name their
-metadata first, lists of custom resources last.
+Decoded as a whole, a page of 500 objects needs 10 to 60 times the size of its JSON before the first
+object can be made smaller. Here memory holds only the text of the current item, that item decoded,
+and what `each` returned for the items before. `metadata` may come before or after `items`: typed
+lists send it first, lists of custom resources last.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from kubeio.decoding.watch import MAX_LINE
 from kubeio.errors import ConnectionLost
 from kubeio.types import Json, JsonObject
 
-_SHARE: Final = 64 * 1024  # characters decoded before other tasks get a turn
+_SHARE: Final = 64 * 1024  # characters decoded before other tasks run
 _BLANKS: Final = " \t\r\n"
-_OPEN_ENDED: Final = "0123456789eE.+-"  # how a number may end that goes on in the next chunk
+_OPEN_ENDED: Final = "0123456789eE.+-"  # a number that ends so may continue in the next chunk
 
 
 @dataclass(slots=True)
 class Page:
-    """One answer to a list.
+    """One page of a list.
 
     Attributes:
         items: What `each` returned for each item; None if the answer had no `items`.
@@ -43,15 +43,15 @@ class Page:
 async def read_page(
     chunks: AsyncIterable[bytes], subject: str, each: Callable[[Json], JsonObject]
 ) -> Page:
-    """Read one list.
+    """Read one page of a list.
 
     Args:
         chunks: The body of the answer.
-        subject: The request, for errors.
-        each: Called with an item before the next one is decoded.
+        subject: Method and path, for errors.
+        each: Called with each item before the next one is decoded.
 
     Raises:
-        ConnectionLost: the body is no JSON object, was cut off, or holds an item of more than
+        ConnectionLost: the body is not a JSON object, was cut off, or has an item longer than
             `watch.MAX_LINE` characters.
     """
     return await _Reader(aiter(chunks), subject, each).page()
@@ -61,7 +61,7 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-# Says where a value ends, which orjson does not.
+# Returns where a value ends; orjson cannot.
 _decode: Final = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 
 
@@ -114,7 +114,7 @@ class _Reader:
         return found
 
     async def _next_of(self, closing: str) -> str:
-        """Step over a comma; return the character that follows, or `closing`."""
+        """Skip a comma; return the next character, or `closing`."""
         mark = await self._mark()
         if mark == closing:
             return mark
@@ -128,7 +128,7 @@ class _Reader:
         self.at += 1
 
     async def _mark(self) -> str:
-        """Step over blanks, and return the character that follows."""
+        """Skip white space; return the next character."""
         while True:
             while self.at < len(self.text) and self.text[self.at] in _BLANKS:
                 self.at += 1
@@ -145,12 +145,12 @@ class _Reader:
             self._unreadable()
 
     async def _value(self) -> Json:
-        """Decode the value that begins here."""
+        """Decode the value at the current position."""
         text = await self._text_of_value()
         await self._yield_at_times()
         try:
-            # By the decoder that watches have, too: it shares the names of fields among all
-            # objects, where the one that finds the end shares them within one.
+            # Decoded again, by orjson: it shares the strings of field names among all objects,
+            # while json, which found the end of the value, shares them only within one.
             return await decode(text)
         except orjson.JSONDecodeError:
             self._unreadable()
@@ -165,13 +165,13 @@ class _Reader:
                 self.since_yield += end - self.at
                 self.at = end
                 return text
-            # Most often the rest of it has not arrived. See `_read_on` for what that costs.
+            # Usually the rest has not arrived yet; `_read_on` bounds the cost of repeated attempts.
             if self.complete:
                 self._unreadable()
             await self._read_on()
 
     async def _found(self) -> tuple[str, int] | None:
-        """Return the text of the value that begins here, and its end; None if it has none yet."""
+        """Return the text of the value at this position and its end; None if it is incomplete."""
         try:
             end = _decode(self.text, self.at)[1]
         except RecursionError:
@@ -188,10 +188,10 @@ class _Reader:
             await asyncio.sleep(0)
 
     async def _read_on(self) -> None:
-        """Add to the text until what is left of it has doubled, or the answer ends.
+        """Read chunks until the unread text has doubled, or the answer ends.
 
-        A value that is decoded in vain each time a chunk comes would cost the square of its length;
-        so its attempts cost no more than twice what the last one does.
+        One attempt to decode a value for each chunk would cost the square of its length. With
+        doubling, all attempts together cost at most twice as much as the last one.
         """
         rest = self.text[self.at :]
         if len(rest) > MAX_LINE:
@@ -214,8 +214,8 @@ class _Reader:
             raise ConnectionLost(f"{self.subject}: the answer is not UTF-8") from error
 
     def _unreadable(self) -> NoReturn:
-        # Only how an answer begins is quoted, such as the error page of a proxy: an item of it may
-        # be a Secret.
+        # Only the beginning of an answer is quoted (it may be the error page of a proxy), never a
+        # later part: an item may be a Secret.
         offset = self.characters - len(self.text) + self.at
         what = f"character {offset} is unexpected" if offset else repr(self.text[:100])
-        raise ConnectionLost(f"{self.subject}: not a list of the API: {what}")
+        raise ConnectionLost(f"{self.subject}: not a Kubernetes list: {what}")

@@ -1,7 +1,7 @@
-"""Whether an object has the metadata that caches, indexers and handlers read without looking.
+"""Validation of the metadata that caches, indexers and handlers rely on.
 
-An API server sends nothing else; a proxy, an aggregated API or a faulty one may. One object of
-everybody's must not end the process that watches them all. Values are not quoted: an object may be
+kube-apiserver always sends valid metadata; a proxy, or an aggregated API server, may not, and one
+such object must not end the process that watches the kind. Values are not quoted: an object may be
 a Secret.
 """
 
@@ -16,13 +16,13 @@ _OWNER: Final = ("apiVersion", "kind", "name", "uid")
 
 
 def fault_in(obj: Json, *, namespaced: bool, versioned: bool) -> str:
-    """Return what is wrong with the metadata of an object, "" if nothing is.
+    """Return what is wrong with the metadata of an object, "" if it is valid.
 
     Args:
         obj: Decoded JSON of any shape.
-        namespaced: Whether it must have a namespace.
-        versioned: Whether it must have a resourceVersion; some aggregated APIs list objects
-            without.
+        namespaced: Whether a namespace is required.
+        versioned: Whether a resourceVersion is required; some aggregated APIs list objects without
+            one.
     """
     fault = nameless(obj)
     if fault:
@@ -36,12 +36,12 @@ def fault_in(obj: Json, *, namespaced: bool, versioned: bool) -> str:
 
 
 def nameless(obj: Json) -> str:
-    """Return why decoded JSON of any shape is no object with a name, "" if it is one."""
+    """Return why decoded JSON of any shape is not an object with a name, "" if it is."""
     if not isinstance(obj, dict):
-        return "it is no JSON object"
+        return "not a JSON object"
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
-        return "it has no metadata"
+        return "metadata is missing"
     return "" if metadata.get("name") else "metadata.name is missing"
 
 

@@ -1,7 +1,7 @@
-"""JSON that is nested deeper than decoders read: what lies too deep is left out.
+"""Decodes JSON that is nested too deeply for decoders, by dropping the levels below a limit.
 
-The API server takes objects of 10,000 levels, decoders end at about 1,000. In a list or a watch of
-everybody's objects one such object would be the end of it for all.
+The API server accepts objects with 10,000 levels, decoders fail at about 1,000. One such object
+would end a list or watch of all objects of its kind.
 """
 
 import asyncio
@@ -13,22 +13,22 @@ import orjson
 from kubeio.types import Json
 
 DEPTH: Final = 200
-"""Levels that are kept. No kind of Kubernetes has as many."""
+"""Levels that are kept; no kind of Kubernetes has as many."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]"]', re.DOTALL)
-_SHARE: Final = 20_000  # tokens looked at before other tasks get a turn
+_SHARE: Final = 20_000  # tokens read before other tasks run
 
 
 async def decode(text: str) -> Json:
-    """Decode JSON; what is nested too deeply to be decoded becomes null below ``DEPTH`` levels.
+    """Decode JSON; if it is nested too deeply, values below ``DEPTH`` levels become null.
 
     Raises:
-        orjson.JSONDecodeError: it is no JSON.
+        orjson.JSONDecodeError: the text is not JSON.
     """
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        # The decoder does not say why. Looking for it costs as much again, and is rare.
+        # The decoder does not report the cause. Searching costs another pass, which is rare.
         found = await shallow(text, 0)
         if found is None:
             raise
@@ -36,9 +36,9 @@ async def decode(text: str) -> Json:
 
 
 async def shallow(text: str, begin: int) -> tuple[str, int] | None:
-    """Return the object or list that begins here without what lies too deep, and where it ends.
+    """Return the object or list at ``begin`` without its deepest levels, and where it ends.
 
-    None if it does not end, so that the rest of it may still come.
+    None if its end is missing; the rest may still arrive.
     """
     depth, kept = 0, begin
     parts: list[str] = []

@@ -1,7 +1,7 @@
-"""The watch protocol: one JSON event a line, of any length, over a body that goes on.
+"""Decodes a watch: one JSON event on each line of an endless body.
 
-Invariant: an event is handed on only if its line was complete. A stream that ends inside a line
-is a lost connection, one that ends between two lines a normal end.
+Invariant: only complete lines are decoded. A body that ends within a line is a lost connection; one
+that ends between two lines is a normal end.
 """
 
 import asyncio
@@ -14,31 +14,31 @@ from kubeio.decoding.nesting import decode
 from kubeio.errors import ConnectionLost, Malformed, error_from_status
 from kubeio.types import JsonObject
 
-# etcd refuses objects over 1.5 MiB; managedFields and JSON escapes add to that.
+# etcd rejects objects over 1.5 MiB; managedFields and JSON escapes add to that.
 MAX_LINE = 16 * 2**20
-_SHARE: Final = 64 * 1024  # bytes of events handed on before other tasks get a turn
+_SHARE: Final = 64 * 1024  # bytes of events decoded before other tasks run
 _TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 
 
 class WatchEvent(NamedTuple):
-    """ADDED, MODIFIED, DELETED or BOOKMARK, and the object (of a bookmark: its version only)."""
+    """ADDED, MODIFIED, DELETED or BOOKMARK, and the object (of a bookmark, its version only)."""
 
     type: str
     object: JsonObject
 
 
 async def events(chunks: AsyncIterable[bytes], subject: str) -> AsyncIterator[WatchEvent]:
-    """Yield the events of a watch's body.
+    """Yield the events of the body of a watch.
 
     Raises:
-        ApiError: the stream held an ERROR event, Gone if the version is too old.
-        Malformed: a line is no event, or too long.
-        ConnectionLost: a line was cut off.
+        ApiError: the server sent an ERROR event; Gone if the version is too old.
+        Malformed: a line is not an event, or too long.
+        ConnectionLost: the body ended within a line.
     """
     since_yield = 0
     async for line in lines(chunks):
-        # A watch that goes on after a while is sent all that it missed at once. A chunk of 2 MiB
-        # holds thousands of events, and nothing else here waits for anything.
+        # A watch that resumes receives all missed events at once: a chunk of 2 MiB holds thousands.
+        # Nothing else in this loop waits, so other tasks would not run meanwhile.
         since_yield += len(line)
         if since_yield >= _SHARE:
             since_yield = 0
@@ -47,10 +47,10 @@ async def events(chunks: AsyncIterable[bytes], subject: str) -> AsyncIterator[Wa
 
 
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield the lines in a stream of chunks, without their end, empty ones left out.
+    """Yield the lines in a stream of chunks, without line ends; empty lines are skipped.
 
-    aiohttp's own ``readline`` copies a long line once for each chunk and fails above its buffer
-    size; this joins the chunks once, and takes several lines from one chunk.
+    ``readline`` of aiohttp copies a long line once for each chunk, and fails above its buffer size.
+    This joins the chunks once.
     """
     parts: list[bytes] = []
     size = 0
@@ -82,5 +82,5 @@ async def _event(line: bytes, subject: str) -> WatchEvent:
     if kind == "ERROR":
         raise error_from_status(obj)
     if kind not in _TYPES:
-        raise Malformed(f"{subject}: not a watch event of a known type")
+        raise Malformed(f"{subject}: a watch event of an unknown type")
     return WatchEvent(kind, obj)

@@ -1,8 +1,8 @@
-"""What a candidate asks of the API server about its Lease, and what it knows of it.
+"""The requests of a candidate for its Lease, and the last state that it read.
 
-All requests are made on the loop that the client belongs to. Nothing here is locked: it is used by
-one loop at a time (see `loop_thread`), but for ``holder`` and ``transitions``, which anybody may
-read.
+All requests are sent on the loop that the client belongs to. There are no locks: one loop at a time
+uses a Candidacy (see `loop_thread`), except that ``holder`` and ``transitions`` may be read
+anywhere.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class LeaseApi(Protocol):
-    """What an election needs of a ``Client``."""
+    """The methods of a ``Client`` that the election uses."""
 
     async def get(
         self, resource: Resource, name: str, *, namespace: str | None = None
@@ -37,12 +37,12 @@ class LeaseApi(Protocol):
 
 
 Connect = Callable[[], AbstractAsyncContextManager[LeaseApi]]
-"""Returns a client; called and entered on the loop that makes the requests."""
+"""Returns a client; called and entered on the loop that sends the requests."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A Lease, and the name under which one candidate holds it."""
+class LeaseLock:
+    """Namespace and name of a Lease, and the identity of a candidate (client-go: LeaseLock)."""
 
     namespace: str
     name: str
@@ -50,30 +50,30 @@ class Place:
 
 
 class _Lost(Exception):
-    """Somebody else holds the lease, or was made to."""
+    """Another identity holds the lease."""
 
 
 class Candidacy:
-    """One candidate for one Lease, as the API server sees it.
+    """Takes, renews and releases a Lease for one candidate.
 
     Args:
-        connect: makes the client.
-        place: which Lease, and as whom.
-        times: how long a lease lasts.
-        clock: seconds that only grow.
-        now: the time of day, for what people read.
+        connect: returns the client.
+        lock: the Lease and the identity.
+        times: duration, renew deadline and retry period.
+        clock: monotonic seconds.
+        now: the time of day, written for people.
         rng: source of jitter.
 
     Attributes:
-        holder: who held the Lease when last seen: "" nobody, None if there was no Lease.
-        transitions: how often it had changed hands by then.
-        claimed: whether it may be ours: we have tried to take it and not given it up since.
+        holder: the holder when the Lease was last read: "" if free, None if there was no Lease.
+        transitions: how often the holder had changed by then.
+        claimed: whether this candidate may hold it: a write was sent, and no release since.
     """
 
     def __init__(
         self,
         connect: Connect,
-        place: Place,
+        lock: LeaseLock,
         *,
         times: LeaseTimes,
         clock: Callable[[], float],
@@ -84,7 +84,7 @@ class Candidacy:
         self.transitions = 0
         self.claimed = False
         self._connect = connect
-        self._place = place
+        self._lock = lock
         self._times = times
         self._clock = clock
         self._now = now
@@ -93,10 +93,10 @@ class Candidacy:
         self._client: LeaseApi | None = None
         self._record: Record | None = None
         self._existed = False
-        self._complaint = ""
+        self._logged = ""
 
     async def open(self) -> None:
-        """Make the client, on the loop that runs this."""
+        """Open the client, on the running loop."""
         self._client = await self._open.enter_async_context(self._connect())
 
     async def close(self) -> None:
@@ -105,22 +105,22 @@ class Candidacy:
         await self._open.aclose()
 
     async def attempt(self) -> float | None:
-        """Take the lease if it is free; returns when that was sent, None if it is not.
+        """Take the lease if it is free; return when the write was sent, None if it is not free.
 
         Raises:
-            KubeError: a request failed; a Conflict says that another candidate was faster.
-            TimeoutError: a request was not answered in time.
+            KubeError: a request failed; after a Conflict another candidate was faster.
+            TimeoutError: a request took too long.
         """
         await self._read()
         sent = await self._claim() if self._free_in() <= 0.0 else None
-        self._complaint = ""
+        self._logged = ""
         return sent
 
     async def renew_until_over(self, term: Term) -> None:
-        """Renew the lease until its term is over; log why it is."""
+        """Renew the lease until its term is over; log the reason."""
         due = self._clock() + self.pause()
         while True:
-            # The thread wakes for the end of the term, too; a heartbeat may have moved that.
+            # Wakes at the end of the term, too, which a heartbeat may have moved meanwhile.
             await asyncio.sleep(max(0.0, min(due - self._clock(), term.remaining)))
             remaining = term.remaining
             if remaining <= 0.0:
@@ -132,81 +132,81 @@ class Candidacy:
             try:
                 async with asyncio.timeout(remaining):
                     term.renewed(await self._renew(term))
-                self._complaint = ""
+                self._logged = ""
             except _Lost:
-                log.warning("the lease was taken away; its holder is %r", self.holder)
+                log.warning("lost the lease; it is now held by %r", self.holder)
                 term.end()
                 return
             except (KubeError, TimeoutError) as error:
-                self.complain(error)
+                self.log_failure(error)
 
-    async def clear(self) -> None:
-        """Give the lease up if it is ours."""
-        # Twice: a renewal of ours may still be on its way when it is cancelled.
+    async def release(self) -> None:
+        """Release the lease if this candidate holds it."""
+        # Twice: a renewal that was cancelled may still arrive and change the resourceVersion.
         for _ in range(2):
             await self._read()
             record = self._record
-            if record is None or record.lease is None or record.holder != self._place.identity:
+            if record is None or record.lease is None or record.holder != self._lock.identity:
                 return
             lease = {**record.lease, "spec": released(record, self._now())}
             try:
                 await self._api.replace(LEASES, lease)
             except Conflict:
                 continue
-            log.info("the lease is released")
+            log.info("released the lease")
             return
 
     def pause(self) -> float:
-        """Return the seconds until the next look or renewal."""
+        """Return the seconds until the next read or renewal."""
         return self._times.retry * (1 + self._rng.uniform(0.0, JITTER))
 
     def until_free(self, delay: float) -> float:
-        """Return a shorter delay if the lease runs out before."""
+        """Return ``delay``, or less if the lease expires before."""
         free_in = self._free_in() if self._record else delay
         if not 0.0 < free_in < delay:
             return delay
         return free_in + self._rng.uniform(0.0, JITTER) * self._times.retry
 
-    def complain(self, error: Exception) -> None:
-        """Log what is wrong, once until it has changed."""
-        text = words(error)
-        if text == self._complaint:
+    def log_failure(self, error: Exception) -> None:
+        """Log an error, unless it is the one that was logged last."""
+        text = error_text(error)
+        if text == self._logged:
             return
-        self._complaint = text
+        self._logged = text
         if isinstance(error, Forbidden):
-            text += "; a candidate must be able to get, create and update leases there"
-        place = self._place
-        log.warning("the lease %s/%s is out of reach: %s", place.namespace, place.name, text)
+            text += "; grant get, create and update on leases in that namespace"
+        lock = self._lock
+        log.warning("cannot read or write lease %s/%s: %s", lock.namespace, lock.name, text)
 
     def _why_over(self, term: Term) -> str:
-        if term.loop_stood_still:
+        if term.loop_blocked:
             return (
-                "the lease is not renewed any more: the event loop has stood still for longer than "
-                f"the renew deadline ({self._times.renew_deadline:g} s)"
+                "lost the lease: the event loop was blocked for longer than the renew deadline "
+                f"({self._times.renew_deadline:g} s)"
             )
-        return "the lease was not renewed in time"
+        return "lost the lease: it was not renewed in time"
 
     def _free_in(self) -> float:
-        """Return for how many seconds the lease, as last seen, must not be taken."""
+        """Return the seconds for which the lease, as last read, must not be taken."""
         assert self._record is not None
-        return self._record.since + self._patience(self._record) - self._clock()
+        return self._record.since + self._wait_before_taking(self._record) - self._clock()
 
-    def _patience(self, record: Record) -> float:
-        if record.holder == self._place.identity or record.released:
+    def _wait_before_taking(self, record: Record) -> float:
+        if record.holder == self._lock.identity or record.released:
             return 0.0
         if record.lease is None:
             return self._times.duration if self._existed else 0.0
-        # During an upgrade that changes the times, its leader may still have longer ones.
+        # During an upgrade that changes the times, the leader may still use longer ones.
         return max(self._times.duration, record.seconds)
 
     async def _renew(self, term: Term) -> float:
-        """Renew the lease, whatever happened to it but that it is another's."""
+        """Renew the lease; take it again if it was changed or deleted, unless another holds it."""
         try:
             return await self._claim()
         except (Conflict, NotFound):
             await self._read()
-        # Only within the term does a missing Lease mean that nobody else has had it.
-        if self.holder not in (None, self._place.identity) or not term.holds:
+        # Only within the term does a missing Lease prove that nobody else has held it meanwhile.
+        if self.holder not in (None, self._lock.identity) or not term.holds:
             raise _Lost
         return await self._claim()
 
@@ -216,21 +216,21 @@ class Candidacy:
         return self._client
 
     async def _read(self) -> None:
-        place = self._place
+        lock = self._lock
         try:
             async with asyncio.timeout(self._times.call):
-                lease = await self._api.get(LEASES, place.name, namespace=place.namespace)
+                lease = await self._api.get(LEASES, lock.name, namespace=lock.namespace)
         except NotFound:
             self._observe(None)
         else:
             self._observe(lease)
 
     async def _claim(self) -> float:
-        """Write our name into the Lease as last seen; returns when that was sent."""
-        record, place = self._record, self._place
+        """Write this identity into the Lease as last read; return when the write was sent."""
+        record, lock = self._record, self._lock
         assert record is not None
-        spec = claimed(record, place.identity, self._times.duration, self._now())
-        metadata = {"name": place.name, "namespace": place.namespace}
+        spec = claimed(record, lock.identity, self._times.duration, self._now())
+        metadata = {"name": lock.name, "namespace": lock.namespace}
         lease = {**(record.lease or {"metadata": metadata}), "spec": spec}
         write = self._api.create if record.lease is None else self._api.replace
         self.claimed = True
@@ -248,6 +248,6 @@ class Candidacy:
             self._record = record
 
 
-def words(error: Exception) -> str:
-    """Return the text of an error; that of a TimeoutError is empty."""
+def error_text(error: Exception) -> str:
+    """Return the text of an error; a TimeoutError has none of its own."""
     return str(error) or "no answer in time"

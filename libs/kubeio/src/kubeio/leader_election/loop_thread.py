@@ -1,8 +1,8 @@
-"""An event loop in a thread of its own, and coroutines of one loop that run on another.
+"""An event loop in its own thread, and how one loop runs coroutines on it.
 
-Invariant: whoever waits for a coroutine on the other loop waits until it has ended there, also when
-cancelled. So the two loops never use the same object at the same time, and what one of them wrote
-is seen by the other: each hand-over goes through ``call_soon_threadsafe``.
+Invariant: a caller waits until its coroutine has ended on the other loop, also when it is
+cancelled. So the two loops never use an object at the same time, and ``call_soon_threadsafe`` makes
+the writes of one loop visible to the other.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ T = TypeVar("T")
 def loop_thread(name: str) -> Iterator[asyncio.AbstractEventLoop]:
     """Run an event loop in a new thread until the block is left.
 
-    Whatever was started on it must have ended by then. The thread is a daemon: it never keeps a
-    process from ending.
+    Everything that was started on it must have ended by then. The thread is a daemon, so it does
+    not keep the process alive.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=_run, args=(loop,), name=name, daemon=True)
@@ -41,14 +41,14 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
     finally:
-        # Does not wait for the threads that its executor has: a look-up of a name may take long.
+        # Does not wait for the threads of its executor: a DNS lookup may take long.
         loop.close()
 
 
 async def run_on(loop: asyncio.AbstractEventLoop, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run ``start()`` on another loop and return what it returns, or raise what it raises.
+    """Run ``start()`` on another loop; return its result or raise its exception.
 
-    Cancelling this cancels it there and waits for its end.
+    Cancelling this cancels the coroutine there and awaits its end.
 
     Raises:
         RuntimeError: the other loop is closed.
@@ -63,7 +63,7 @@ async def run_on(loop: asyncio.AbstractEventLoop, start: Callable[[], Coroutine[
         task.add_done_callback(lambda task: here.call_soon_threadsafe(_settle, ended, task))
 
     def cancel() -> None:
-        # Calls are carried out in order, so it has begun.
+        # call_soon_threadsafe keeps the order, so `begin` has run.
         started[0].cancel()
 
     loop.call_soon_threadsafe(begin)
@@ -75,7 +75,7 @@ async def run_on(loop: asyncio.AbstractEventLoop, start: Callable[[], Coroutine[
             cancelled = True
             loop.call_soon_threadsafe(cancel)
     if cancelled:
-        ended.cancelled() or ended.exception()  # asyncio would log that nobody asked for it
+        ended.cancelled() or ended.exception()  # otherwise asyncio logs that it was never retrieved
         raise asyncio.CancelledError
     return ended.result()
 

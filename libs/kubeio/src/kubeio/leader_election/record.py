@@ -1,8 +1,7 @@
-"""What stands in a Lease, and what a candidate writes there; no requests, no clock.
+"""The fields of a Lease: how a candidate reads and writes them; no requests, no clock.
 
-The fields are those of client-go. A Lease may also have been written by hand, so nothing is
-taken for granted: a field that cannot be read counts as missing. Fields, labels and annotations
-that we do not know are kept.
+The fields are those of client-go. People may have edited a Lease: a field that cannot be read
+counts as missing. Unknown fields, labels and annotations are kept.
 """
 
 import math
@@ -16,7 +15,7 @@ _RELEASED_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One state of a Lease (None: there is none), and the clock time when it was first seen."""
+    """One state of a Lease (None without a Lease), and the clock time of the first read of it."""
 
     lease: JsonObject | None
     since: float
@@ -28,12 +27,12 @@ class Record:
 
     @property
     def version(self) -> object:
-        """Return what differs between any two states."""
+        """Return the resourceVersion, which differs between any two states."""
         return None if self.lease is None else self.lease["metadata"].get("resourceVersion")
 
     @property
     def holder(self) -> str | None:
-        """Return who holds it, "" for nobody, None if there is no Lease."""
+        """Return the holder, "" if it is free, None if there is no Lease."""
         if self.lease is None:
             return None
         found = self.spec.get("holderIdentity")
@@ -41,22 +40,22 @@ class Record:
 
     @property
     def seconds(self) -> int:
-        """Return how long it lasts, 0 if that is not said."""
+        """Return its duration, 0 if it has none."""
         return _number(self.spec.get("leaseDurationSeconds"))
 
     @property
     def transitions(self) -> int:
-        """Return how often it has changed hands."""
+        """Return how often the holder has changed."""
         return _number(self.spec.get("leaseTransitions"))
 
     @property
     def released(self) -> bool:
-        """Whether a leader gave it up in order; an empty holder alone may be by hand."""
+        """Whether its leader released it; an empty holder alone may have been set by hand."""
         return self.holder == "" and self.seconds == _RELEASED_SECONDS
 
 
 def claimed(record: Record, identity: str, duration: float, moment: datetime) -> JsonObject:
-    """Return the spec by which `identity` takes or renews a lease for `duration` seconds."""
+    """Return the spec with which `identity` takes or renews a lease for `duration` seconds."""
     renewed = _after(moment, record)
     taken: JsonObject = {}
     if record.holder != identity:
@@ -67,14 +66,14 @@ def claimed(record: Record, identity: str, duration: float, moment: datetime) ->
 
 
 def released(record: Record, moment: datetime) -> JsonObject:
-    """Return the spec by which the holder gives a lease up."""
+    """Return the spec with which the holder releases a lease."""
     freed = {"holderIdentity": "", "leaseDurationSeconds": _RELEASED_SECONDS}
     return record.spec | freed | {"renewTime": _after(moment, record)}
 
 
 def _after(moment: datetime, record: Record) -> str:
-    # Never the same twice in a row: a write that changes nothing keeps the resourceVersion, and
-    # others would not see it.
+    # Never the same time twice in a row: a write without a change keeps the resourceVersion, and
+    # other candidates would not see the renewal.
     text = _micro_time(moment)
     if text != record.spec.get("renewTime"):
         return text

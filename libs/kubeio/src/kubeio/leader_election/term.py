@@ -1,8 +1,7 @@
-"""How long a leader may write: the times of a lease, and the deadline of one term.
+"""The times of a lease, and the deadline of a term: until when a leader may write.
 
-A term goes on while two things are young: the last renewal, which a thread makes, and the last
-heartbeat of the event loop whose writes the term permits. Each counts for ``renew_deadline``
-seconds.
+A term holds for ``renew_deadline`` seconds after the last renewal, which a thread makes, and after
+the last heartbeat of the event loop that writes, whichever is older.
 """
 
 import math
@@ -11,29 +10,29 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-JITTER = 0.2  # of `retry`: candidates that started together do not stay together
+JITTER = 0.2  # of `retry`, so that candidates that started together spread
 _BEATS = 4  # in each `retry`
-# Stands still for nobody: time.monotonic leaves out what a machine slept through.
+# time.monotonic of Linux does not count the time for which the machine was suspended.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def elapsed() -> float:
-    """Return seconds that pass also while the machine is suspended, where the system has them."""
+    """Return monotonic seconds, including suspension of the machine where the system counts it."""
     return time.clock_gettime(_CLOCK)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTimes:
-    """All in seconds; the same for all candidates, but while they are being replaced.
+    """All in seconds; the same for all candidates, except during an upgrade that changes them.
 
     Attributes:
-        duration: without a renewal for so long, a leader is followed by another candidate.
-        renew_deadline: without a renewal for so long, a leader stops; so does one whose event
-            loop stands still for so long.
-        retry: between two looks at the Lease, and between two renewals.
+        duration: without a renewal for this long, another candidate takes the lease.
+        renew_deadline: without a renewal, or with a blocked event loop, for this long, a leader
+            stops.
+        retry: between two reads of the Lease, and between two renewals.
 
     Raises:
-        ValueError: a leader would not stop before it is followed, or could renew only once.
+        ValueError: a leader would stop after another has taken the lease, or could renew only once.
     """
 
     duration: float = 15.0
@@ -57,12 +56,12 @@ class LeaseTimes:
 
     @property
     def call(self) -> float:
-        """Return how long one request may take, so that a second one has a chance."""
+        """Return the timeout of one request, which leaves time for a second one."""
         return self.renew_deadline / 2
 
     @property
     def heartbeat(self) -> float:
-        """Return the time between two heartbeats of the event loop that leads."""
+        """Return the time between two heartbeats of the event loop that works."""
         return self.retry / _BEATS
 
 
@@ -70,18 +69,17 @@ class Term:
     """One term of a leader, shared by the loop that writes and the thread that renews.
 
     Args:
-        clock: seconds that only grow.
-        limit: seconds for which a renewal, and a heartbeat, count.
-        sent: when the claim that began the term was sent, by the same clock.
+        clock: monotonic seconds.
+        limit: seconds for which a renewal, and a heartbeat, are valid.
+        sent: clock time at which the claim was sent that began the term.
     """
 
     def __init__(self, clock: Callable[[], float], limit: float, sent: float) -> None:
         self._clock = clock
         self._limit = limit
-        # Both times and whether it is over are read and written under this lock alone, the clock
-        # is read under it, too, and an end is final. So of two threads that ask at about the same
-        # time, none gets a yes after the other has got a no: a renewal that is answered in the
-        # moment in which the term runs out cannot revive it. Nobody waits while holding it.
+        # Guards both times and `_over`, and the clock is read under it; `_over` is final. So once
+        # one thread has seen the term over, no other sees it hold: a renewal that is answered at
+        # the moment of the deadline cannot revive the term. The lock is never held across a wait.
         self._lock = threading.Lock()
         self._renewed = sent
         self._beaten = clock()
@@ -89,23 +87,23 @@ class Term:
 
     @property
     def holds(self) -> bool:
-        """Whether writes may be sent now."""
+        """Whether writes may be sent now, by the clock."""
         return self.remaining > 0.0
 
     @property
     def remaining(self) -> float:
-        """Return for how many seconds it holds if nothing happens, 0 once it is over."""
+        """Return the seconds until the deadline, 0 once the term is over."""
         with self._lock:
             return self._remaining()
 
     @property
-    def loop_stood_still(self) -> bool:
-        """Whether the last heartbeat is too old, whatever the last renewal is."""
+    def loop_blocked(self) -> bool:
+        """Whether the last heartbeat is too old, regardless of the last renewal."""
         with self._lock:
             return self._clock() >= self._beaten + self._limit
 
     def renewed(self, sent: float) -> bool:
-        """Prolong it by a renewal that was sent at a time; returns whether it holds."""
+        """Record a renewal sent at ``sent``; return whether the term holds."""
         with self._lock:
             if self._remaining() <= 0.0:
                 return False
@@ -113,7 +111,7 @@ class Term:
             return True
 
     def beat(self) -> bool:
-        """Note that the loop runs; returns whether the term holds."""
+        """Record a heartbeat of the loop; return whether the term holds."""
         with self._lock:
             if self._remaining() <= 0.0:
                 return False
@@ -121,12 +119,12 @@ class Term:
             return True
 
     def end(self) -> None:
-        """End it for good."""
+        """End the term; it cannot be renewed again."""
         with self._lock:
             self._over = True
 
     def _remaining(self) -> float:
-        # The older of the two decides: a renewal proves nothing about a loop that stands still.
+        # The older of the two counts: a renewal proves nothing about a blocked loop.
         left = min(self._renewed, self._beaten) + self._limit - self._clock()
         self._over = self._over or left <= 0.0
         return 0.0 if self._over else left
