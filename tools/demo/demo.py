@@ -132,7 +132,7 @@ def _demo_there(context: Context, address: str, *, yes: bool) -> None:
     )
     print("services, which run on this machine.")
     _ask(context, yes=yes)
-    with current.lent(context, announce) as cluster, _crds(cluster):
+    with current.provision(context, announce) as cluster, _crds(cluster):
         _say("KUDO: the admission webhook with TLS, and the reconciler")
         with _services(cluster, address):
             shell = Shell(cluster)

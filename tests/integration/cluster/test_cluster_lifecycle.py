@@ -158,7 +158,7 @@ def test_a_port_that_was_taken_in_between_is_no_obstacle_and_the_end_leaves_noth
         with Cluster.start(progress=lines.append) as started:
             assert started.server != f"https://127.0.0.1:{taken.getsockname()[1]}"
             assert started.directory.is_dir()
-    assert "kube-apiserver found its port taken: trying others" in lines
+    assert "the port of kube-apiserver is taken: trying other ports" in lines
     assert not any(process.alive for process in started.state.processes)
     assert not started.directory.exists()
     started.stop()

@@ -57,4 +57,4 @@ def test_the_demo_leaves_a_cluster_as_it_was(somebodys: Cluster, tmp_path: Path)
     refused = command(there, *demo)
     command(there, "kubectl", "delete", "namespace", "kudo-demo")
     assert refused.returncode == 1
-    assert "namespace/kudo-demo is in this cluster already" in refused.stderr
+    assert "namespace/kudo-demo exists in this cluster already" in refused.stderr

@@ -22,7 +22,7 @@ def test_a_claimed_directory_is_empty_of_an_earlier_cluster(tmp_path: Path) -> N
 
 def test_a_directory_with_something_else_under_our_names_is_refused(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    with pytest.raises(ClusterError, match="holds logs of something else"):
+    with pytest.raises(ClusterError, match=r"contains other files \(logs\)"):
         Layout(tmp_path).claim()
 
 

@@ -19,8 +19,8 @@ def test_two_nodes_share_no_address() -> None:
 
 def test_both_ends_lie_on_the_cable() -> None:
     net = NodeNetwork(9)
-    cable = ipaddress.ip_network(net.cable)
-    assert {ipaddress.ip_address(net.server), ipaddress.ip_address(net.node)} == set(cable.hosts())
+    link = ipaddress.ip_network(net.link)
+    assert {ipaddress.ip_address(net.server), ipaddress.ip_address(net.node)} == set(link.hosts())
 
 
 @pytest.mark.parametrize(

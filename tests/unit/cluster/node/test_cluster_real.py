@@ -34,7 +34,7 @@ def test_the_programs_run_inside_and_are_asked_on_the_cable(
     layout: Layout, describe: Callable[[Layout, NodeNetwork, tuple[str, ...]], Component]
 ) -> None:
     component = describe(layout, _NET, _INSIDE)
-    assert component.entrance == _INSIDE
+    assert component.nsenter == _INSIDE
     assert component.health.startswith(f"http://10.245.5.2:{component.port}/")
 
 

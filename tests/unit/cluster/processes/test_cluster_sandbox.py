@@ -1,4 +1,4 @@
-"""The namespaces of a node where they cannot be made or have ended; the e2e tests live in them."""
+"""The namespaces of a node that cannot be created or have ended; the e2e tests live in them."""
 
 import os
 from pathlib import Path
@@ -22,7 +22,8 @@ def test_namespaces_that_cannot_be_made_are_an_error_with_the_reason(layout: Lay
     supervised = Supervision(layout.log("supervisor"), remove=None)
     try:
         # With root the script fails at the directory, without it there is no namespace at all.
-        reason = r"cannot be made: .*(no/such/directory|Operation not permitted)"
+        why = "(no/such/directory|Operation not permitted)"
+        reason = f"cannot create the namespaces of a real node: .*{why}"
         with pytest.raises(ClusterError, match=reason):
             Sandbox.start(layout, supervised, Path("/no/such/directory"))
     finally:
@@ -42,4 +43,4 @@ def test_a_command_gets_in_by_the_first_process(layout: Layout) -> None:
     (layout.node / "sandbox").write_text(f"{os.getpid()} overlayfs\n")
     sandbox = Sandbox.read(layout)
     assert sandbox.snapshotter == "overlayfs"
-    assert sandbox.entrance[:2] == ("nsenter", f"--target={os.getpid()}")
+    assert sandbox.nsenter[:2] == ("nsenter", f"--target={os.getpid()}")

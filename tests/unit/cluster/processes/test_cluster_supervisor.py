@@ -78,7 +78,7 @@ def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path) -> None:
     child = _start(supervised, tmp_path, *_SLEEP)
     supervised.process.signal(signal.SIGKILL)
     assert wait_until_gone([supervised.process, child], timeout=60) == []
-    with pytest.raises(ClusterError, match="supervisor died"):
+    with pytest.raises(ClusterError, match="supervisor of the cluster has died"):
         _start(supervised, tmp_path, *_SLEEP)
     supervised.stop()
     assert not directory.exists()

@@ -206,7 +206,7 @@ def test_an_incomplete_directory_of_ready_made_programs_is_not_used(
     monkeypatch.setenv(binaries.ASSETS_VARIABLE, str(_programs(tmp_path / "assets", "etcd")))
     lines: list[str] = []
     assert binaries.ready_made(lines.append) == {}
-    assert "holds no kube-apiserver, kubectl" in lines[0]
+    assert "lacks kube-apiserver, kubectl" in lines[0]
 
 
 def test_a_file_that_cannot_be_executed_is_no_program(

@@ -180,4 +180,4 @@ golang.build([etcd], log.parent, log, progress=tell)
 def test_fetching_and_compiling_are_counted_apart(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("go: downloading a v1\ngo: downloading b v2\na/x\n")
-    assert golang._done(log) == "2 modules fetched, 1 packages compiled"
+    assert golang._done(log) == "2 modules downloaded, 1 packages compiled"

@@ -79,14 +79,14 @@ def test_an_archive_that_is_refused_is_an_error_with_the_reason(tmp_path: Path) 
     archive.write_bytes(b"an image")
     # Shell commands stand for the way in and for containerd.
     refusing = ("sh", "-c", "cat > /dev/null; echo no such format >&2; exit 1")
-    with pytest.raises(ClusterError, match=r"image\.tar cannot be imported: no such format"):
-        images.load(archive, entrance=refusing, snapshotter="native")
+    with pytest.raises(ClusterError, match=r"cannot import the image .*image\.tar: no such format"):
+        images.load(archive, nsenter=refusing, snapshotter="native")
 
 
 def test_an_archive_reaches_containerd_through_the_pipe(tmp_path: Path) -> None:
     archive, received = tmp_path / "image.tar", tmp_path / "received"
     archive.write_bytes(b"an image")
     taking = ("sh", "-c", f'cat > {received}; echo "$@" >> {received}', "in")
-    images.load(archive, entrance=taking, snapshotter="native")
+    images.load(archive, nsenter=taking, snapshotter="native")
     said = "ctr --namespace=k8s.io images import --snapshotter=native -\n"
     assert received.read_text() == f"an image{said}"

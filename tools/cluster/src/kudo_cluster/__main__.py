@@ -1,7 +1,7 @@
 """The command ``kudo-cluster``: a local Kubernetes cluster from the command line.
 
-Results go to standard output, signs of progress and errors to standard error. Exit code 0 means
-done (or, for ``status``, everything is well), 1 that it is not, 2 a wrong command line.
+Results go to stdout, progress and errors to stderr. Exit code 0 means success (for ``status``, that
+all processes are healthy), 1 failure, 2 a wrong command line.
 """
 
 import argparse
@@ -23,14 +23,14 @@ _DESCRIPTION = """\
 A local Kubernetes cluster without Docker: etcd, kube-apiserver, kube-controller-manager and
 kube-scheduler as plain processes, and one of two kinds of nodes:
 
-  control-plane  needs no root: kwok simulates the nodes. Pods are scheduled and become ready, but
-                 no container runs.
-  node           needs root and a few Debian packages: containerd, kubelet and kube-proxy in
-                 namespaces of their own. Containers run; nothing outlives the cluster.
+  control-plane  runs without root: kwok simulates the nodes. Pods are scheduled and become ready,
+                 but no container runs.
+  node           needs root and a few Debian packages: containerd, kubelet and kube-proxy run in
+                 their own namespaces. Containers run; all of it ends with the cluster.
 """
 _EPILOG = """\
-The programs are built with Go once, which takes minutes, and are cached in
-${XDG_CACHE_HOME:-~/.cache}/kudo/bin; a directory in KUBEBUILDER_ASSETS wins over building.
+The programs are built with Go once, which takes minutes, and cached in
+${XDG_CACHE_HOME:-~/.cache}/kudo/bin. Set KUBEBUILDER_ASSETS to a directory with ready-made ones.
 
   kudo-cluster up
   export KUBECONFIG=$(kudo-cluster kubeconfig)
@@ -38,25 +38,25 @@ ${XDG_CACHE_HOME:-~/.cache}/kudo/bin; a directory in KUBEBUILDER_ASSETS wins ove
   kudo-cluster down
 """
 _UP = """\
-Start a cluster and leave it running. If it runs already, say so and change nothing.
+Start a cluster and leave it running. A cluster that is running already stays as it is.
 """
 _DOWN = """\
-Stop a cluster and delete its data. Stopping one that does not run is no error.
+Stop a cluster and delete its data. It is no error if the cluster is not running.
 """
 _STATUS = """\
-Show each process of a cluster: its pid, its port and its health.
-The exit code is 0 only if all of them are well.
+Show pid, port and health of each process of a cluster.
+The exit code is 0 only if all of them are healthy.
 """
 _KUBECONFIG = """\
 Print the path of a kubeconfig of a running cluster. The identities:
 
-  admin       every right; for setting up only
-  user        a user of the CLI: full rights on KUDO's objects, may look at ordinary ones
-  webhook     the admission webhook: may read KUDO's objects
-  reconciler  the reconciler: writes KUDO's objects and the kinds that operators consist of
+  admin       all rights, for the setup
+  user        a user of the CLI: all rights on KUDO's objects, read access to other objects
+  webhook     the admission webhook: read access to KUDO's objects
+  reconciler  the reconciler: write access to KUDO's objects and to the objects of operators
 """
 _BUILD = """\
-Build the programs of a profile, if they are not cached yet, and print the directories they are in.
+Build the programs of a profile unless they are cached, and print their directories.
 """
 
 
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def up(options: argparse.Namespace) -> int:
-    """Start a cluster and let go of it."""
+    """Start a cluster and detach from it."""
     directory = _directory(options)
     found = state.read(directory)
     if found is not None and found.alive:
@@ -136,7 +136,7 @@ def show_kubeconfig(options: argparse.Namespace) -> int:
 
 
 def build(options: argparse.Namespace) -> int:
-    """Build what is not cached and print where everything is."""
+    """Build the programs that are not cached and print their directories."""
     found = binaries.obtain(progress.default(), node=options.profile == "node")
     for directory in dict.fromkeys(path.parent for path in found.paths.values()):
         print(directory)
@@ -186,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--user", choices=kubeconfig.ROLES, default="admin", help="default: %(default)s"
     )
-    add_profile(add("build", "build the programs, if they are not cached yet", _BUILD))
+    add_profile(add("build", "build the programs unless they are cached", _BUILD))
     return parser
 
 
@@ -198,16 +198,16 @@ def _where() -> argparse.ArgumentParser:
     where.add_argument(
         "--dir",
         type=Path,
-        help="where the cluster keeps its data "
+        help="directory of the cluster's data "
         "(default: ${XDG_STATE_HOME:-~/.local/state}/kudo/clusters/NAME)",
     )
     return where
 
 
 def _name(text: str) -> str:
-    # It becomes the name of a directory and of a kubeconfig's context.
+    # The name is used for a directory and for the context of a kubeconfig.
     if re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", text) is None:
-        raise argparse.ArgumentTypeError("only lower-case letters, digits and hyphens in between")
+        raise argparse.ArgumentTypeError("use lower-case letters, digits and inner hyphens")
     return text
 
 

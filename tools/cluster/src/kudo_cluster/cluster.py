@@ -1,14 +1,14 @@
-"""A local Kubernetes cluster: start it, use it, stop it.
+"""A local Kubernetes cluster: start, attach, stop.
 
-etcd, kube-apiserver, kube-controller-manager and kube-scheduler run as plain processes of the
-caller, on free ports. The nodes come in two profiles:
+etcd, kube-apiserver, kube-controller-manager and kube-scheduler run as processes of the caller, on
+free ports. There are two profiles of nodes:
 
-* ``control-plane``, without root: kwok simulates them. Pods are scheduled and become ready, but no
-  container runs (node/stages.py says how to make them slow, or fail).
+* ``control-plane``, without root: kwok simulates the nodes. Pods are scheduled and become ready,
+  but no container runs (node/stages.py has annotations that delay pods or make them fail).
 * ``node``, with root: one real node, on which containers run (node/real.py).
 
-A cluster started here dies with the process that started it, unless it was detached; then
-``attach`` finds it again.
+A cluster ends with the process that started it, unless it was detached; ``attach`` finds a detached
+one.
 """
 
 import signal
@@ -48,8 +48,7 @@ _POLL = 0.05
 class Cluster:
     """A running cluster.
 
-    As a context manager it stops the cluster at the end of the block if it started it; one that it
-    merely attached to goes on.
+    As a context manager it stops a cluster that it started; one that it attached to keeps running.
     """
 
     def __init__(self, layout: Layout, found: State, supervision: Supervision | None) -> None:
@@ -67,23 +66,23 @@ class Cluster:
         profile: Profile = "control-plane",
         progress: Progress = announce,
     ) -> Self:
-        """Start a cluster and return when pods can run in it.
+        """Start a cluster and wait until it can run pods.
 
         Args:
-            directory: keeps the cluster's files, and its logs after the end; without one they lie
-                in a temporary directory that disappears with the cluster.
-            name: appears in the kubeconfigs, as ``kudo-NAME``.
-            profile: what the nodes are: simulated, or one real node, which needs root and the
-                packages that node/needs.py lists.
-            progress: receives a line for each step, by default on standard error. The first build
-                of the programs takes minutes.
+            directory: of the cluster's files; the logs stay there after the end. Without one, a
+                temporary directory is used, which is deleted with the cluster.
+            name: in the kubeconfigs, as ``kudo-NAME``.
+            profile: simulated nodes, or one real node, which needs root and the packages that
+                node/needs.py lists.
+            progress: receives a line for each step; prints to stderr by default. The first build of
+                the programs takes minutes.
 
         Raises:
-            ClusterError: if the machine lacks something, a program cannot be built, a component
-                dies or is not ready in time, or a cluster runs in the directory already.
+            ClusterError: a requirement of this machine is missing, a program cannot be built, a
+                component dies or is not ready in time, or the directory has a running cluster.
         """
         if sys.platform != "linux":
-            raise ClusterError("a local cluster needs Linux: /proc and signals on a parent's death")
+            raise ClusterError("a local cluster needs Linux (/proc and parent-death signals)")
         found = obtain(profile, progress)
         for number in range(1, _ATTEMPTS + 1):
             try:
@@ -91,7 +90,7 @@ class Cluster:
             except PortTakenError as error:
                 if number == _ATTEMPTS:
                     raise
-                progress(f"{error.component} found its port taken: trying others")
+                progress(f"the port of {error.component} is taken: trying other ports")
         raise AssertionError
 
     @classmethod
@@ -108,8 +107,8 @@ class Cluster:
             directory = Path(tempfile.mkdtemp(prefix=f"kudo-cluster-{name}-"))
         layout = Layout(directory.absolute())
         with layout.locked():
-            _make_room(layout, progress)
-            # From here on the supervisor cleans up, also if this process is killed.
+            _remove_leftovers(layout, progress)
+            # From here on the supervisor removes everything, even if this process is killed.
             supervision = Supervision(
                 layout.log("supervisor"), remove=layout.root if temporary else None
             )
@@ -124,13 +123,13 @@ class Cluster:
 
     @classmethod
     def attach(cls, directory: Path) -> Self:
-        """Return the cluster that runs in a directory; raises ClusterError if none does."""
+        """Return the running cluster of a directory; raises ClusterError without one."""
         layout = Layout(directory.absolute())
         found = state.read(layout.root)
         if found is None:
             raise ClusterError(f"no cluster runs in {layout.root}")
         if not found.alive:
-            raise ClusterError(f"the cluster in {layout.root} is not, or only in part, running")
+            raise ClusterError(f"the cluster in {layout.root} has died, or a process of it")
         return cls(layout, found, None)
 
     @property
@@ -150,7 +149,7 @@ class Cluster:
 
     @property
     def ca_pem(self) -> bytes:
-        """The authority that signed the API server's certificate."""
+        """The CA of the API server's certificate, as PEM."""
         return (self._layout.pki / f"{startup.CA}.crt").read_bytes()
 
     @property
@@ -161,16 +160,16 @@ class Cluster:
     def kubeconfig(self, role: Role = "admin") -> Path:
         """Return the kubeconfig of an identity; raises ValueError for an unknown one."""
         if role not in kubeconfig.ROLES:
-            raise ValueError(f"no identity {role!r}; there are {', '.join(kubeconfig.ROLES)}")
+            raise ValueError(f"no identity {role!r}; choose one of {', '.join(kubeconfig.ROLES)}")
         return kubeconfig.path_of(self.directory, role)
 
     def binary(self, name: str) -> Path:
-        """Return the path of a program that belongs to this cluster, such as kubectl."""
+        """Return the path of a program of this cluster, such as kubectl."""
         try:
             return Path(self._state.binaries[name])
         except KeyError:
             known = ", ".join(self._state.binaries)
-            raise ClusterError(f"no program {name}; there are {known}") from None
+            raise ClusterError(f"no program {name}; choose one of {known}") from None
 
     @property
     def reconciler_user(self) -> str:
@@ -178,15 +177,15 @@ class Cluster:
         return kubeconfig.IDENTITIES["reconciler"].user
 
     def serving_certificate(self, directory: Path, *hosts: str) -> tuple[Path, Path, bytes]:
-        """Sign a certificate for a webhook that runs on this machine.
+        """Issue a certificate for a webhook that runs on this machine.
 
         Args:
-            directory: receives tls.crt and tls.key, replacing older ones.
-            hosts: the IP addresses and DNS names under which the API server calls it; 127.0.0.1 and
-                localhost if none are given.
+            directory: receives tls.crt and tls.key; existing files are replaced.
+            hosts: IP addresses and DNS names at which the API server calls the webhook; by default
+                127.0.0.1 and localhost.
 
         Returns:
-            The certificate's path, the key's path, and the authority for a caBundle in PEM.
+            Paths of certificate and key, and the CA for a caBundle as PEM.
         """
         authority = Authority.read(self._layout.pki, startup.WEBHOOK_CA)
         pair = authority.server("webhook", hosts or ("127.0.0.1", "localhost"))
@@ -194,25 +193,25 @@ class Cluster:
         return certificate, key, authority.pair.certificate
 
     def import_image(self, archive: Path) -> None:
-        """Give a real node an image; a pod then asks for it by the name in the archive.
+        """Import an image into a real node; pods use the name that it has in the archive.
 
         Args:
             archive: a file in Docker's format, as ``buildah push IMAGE docker-archive:FILE:NAME``
-                writes it. A name without a host is completed as it is for a pod, so a pod finds
-                ``NAME`` by this name, with the imagePullPolicy IfNotPresent or Never.
+                writes it. containerd completes a name without a host as it does for pods, so a pod
+                can use ``NAME`` with the imagePullPolicy IfNotPresent or Never.
 
         Raises:
             ClusterError: the nodes are simulated, or the archive cannot be read.
         """
         if self._state.sandbox is None:
-            raise ClusterError(f"the nodes of cluster {self.name} are simulated: they run no image")
+            raise ClusterError(f"the nodes of cluster {self.name} are simulated and run no images")
         sandbox = Sandbox.read(self._layout)
-        images.load(archive, entrance=sandbox.entrance, snapshotter=sandbox.snapshotter)
+        images.load(archive, nsenter=sandbox.nsenter, snapshotter=sandbox.snapshotter)
 
     def add_node(self, name: str = "node-1") -> None:
         """Add a simulated node and wait until pods can be scheduled to it."""
         if self._state.sandbox is not None:
-            raise ClusterError(f"cluster {self.name} has one real node: no other can be added")
+            raise ClusterError(f"cluster {self.name} has a real node: cannot add a simulated one")
         api = startup.setup_api(self._layout, self.server)
         api.apply(simulated.manifest(name))
         deadline = time.monotonic() + _NODE_TIMEOUT
@@ -222,15 +221,15 @@ class Cluster:
             time.sleep(_POLL)
 
     def detach(self) -> None:
-        """Let the cluster outlive this process; afterwards ``stop`` is the only end."""
+        """Let the cluster outlive this process; only ``stop`` ends it then."""
         if self._supervision is not None:
             self._supervision.detach()
             self._supervision = None
 
     def stop(self) -> None:
-        """Kill every process and return when they are gone. Stopping twice is no error.
+        """Kill all processes and wait for their end. Stopping twice is no error.
 
-        A temporary directory is deleted; one that the caller named keeps its files.
+        A temporary directory is deleted; one that the caller chose keeps its files.
         """
         if self._supervision is not None:
             self._supervision.stop()
@@ -253,7 +252,7 @@ class Cluster:
 
 
 def obtain(profile: Profile, progress: Progress) -> binaries.Binaries:
-    """Find or build the programs of a profile; raises ClusterError if the machine lacks any."""
+    """Find or build the programs of a profile; raises ClusterError if a requirement is missing."""
     if profile == "control-plane":
         return binaries.obtain(progress)
     needs.check()
@@ -261,25 +260,25 @@ def obtain(profile: Profile, progress: Progress) -> binaries.Binaries:
 
 
 def kill(found: State) -> None:
-    """End the processes of a cluster and wait for that; raises ClusterError if one stays."""
+    """End the processes of a cluster and await that; raises ClusterError if one does not end."""
     found.supervisor.signal(signal.SIGTERM)
     left = wait_until_gone(found.processes, _STOP_TIMEOUT)
     for process in left:
         process.signal(signal.SIGKILL)
     if left := wait_until_gone(left, _STOP_TIMEOUT):
         pids = ", ".join(str(process.pid) for process in left)
-        raise ClusterError(f"these processes of cluster {found.name} do not end: {pids}")
+        raise ClusterError(f"these processes of cluster {found.name} did not end: {pids}")
     if found.sandbox is not None:
         cgroups.sweep()
 
 
-def _make_room(layout: Layout, progress: Progress) -> None:
-    """Remove what a dead cluster left behind; raises ClusterError if it is not dead."""
+def _remove_leftovers(layout: Layout, progress: Progress) -> None:
+    """Remove the files of a dead cluster; raises ClusterError if it still runs."""
     earlier = state.read(layout.root)
     if earlier is not None:
         if earlier.alive:
             raise ClusterError(f"cluster {earlier.name} runs in {layout.root} already")
-        progress(f"cluster {earlier.name} has died in {layout.root}: removing what is left of it")
+        progress(f"cluster {earlier.name} has died in {layout.root}: removing its files")
         kill(earlier)
     layout.claim()
     layout.logs.mkdir(mode=0o700)

@@ -1,9 +1,9 @@
-"""The cluster of the current context of a kubeconfig, lent to the demo.
+"""The demo on the cluster of the current context.
 
-Everything is created and nothing is changed: what is there already under a name that is needed is
-an error. What was created is removed at the end, in reverse order, whatever happened in between.
-The webhook and the reconciler run on this machine with the rights that the chart gives them, as
-service accounts; so the API server has to reach this machine.
+The demo only creates objects and changes none: an existing object with a name that it needs is an
+error. At the end it deletes what it created, in reverse order, also after an error. Webhook and
+reconciler run on this machine, as service accounts with the rights of the chart, so the API server
+must be able to reach this machine.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ from kudo_cluster.errors import ClusterError
 from kudo_cluster.progress import Progress
 
 SYSTEM_NAMESPACE: Final = "kudo-system"
-"""Where the service accounts are; the chart's rights name it."""
+"""Namespace of the service accounts; the RBAC rules of the chart name it."""
 NAMESPACE: Final = "kudo-demo"
-"""Where the demo installs its operators."""
+"""Namespace in which the demo installs operators."""
 _RIGHTS: Final = Path(__file__).with_name("chart-rbac.yaml")
 _ACCOUNTS: Final[Mapping[Role, str]] = {
     "webhook": "kudo-webhook",
@@ -45,9 +45,9 @@ class Context:
     """The current context.
 
     Attributes:
-        kubectl: The program that knows how to reach it.
-        name: Its name.
-        document: A kubeconfig with this context alone, its files inlined.
+        kubectl: Path of kubectl.
+        name: Name of the context.
+        document: A kubeconfig with only this context and with inlined files.
     """
 
     kubectl: Path
@@ -71,33 +71,31 @@ class Context:
 
 
 def read(environment: Mapping[str, str]) -> Context:
-    """Read the current context as kubectl sees it; no server is asked.
+    """Read the current context with kubectl; sends no request to the cluster.
 
     Raises:
         ClusterError: kubectl is missing, or there is no current context.
     """
     found = shutil.which("kubectl", path=environment.get("PATH"))
     if found is None:
-        raise ClusterError("kubectl is not on the PATH; it knows how to reach your cluster")
+        raise ClusterError("kubectl is not on the PATH; the demo reads the current context with it")
     command = [found, "config", "view", "--minify", "--flatten", "--raw", "--output=json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ClusterError(f"there is no current context: {done.stderr.strip()}")
+        raise ClusterError(f"cannot read the current context: {done.stderr.strip()}")
     document: Json = json.loads(done.stdout)
     if not document.get("clusters"):
-        raise ClusterError(
-            "the current context names no cluster; see `kubectl config get-contexts`"
-        )
+        raise ClusterError("the current context has no cluster; see `kubectl config get-contexts`")
     return Context(Path(found), document["current-context"], document)
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentCluster:
-    """A cluster that somebody else runs; what an `Installation` needs of one.
+    """A cluster that was not started here, as the `Host` of an `Installation`.
 
     Attributes:
-        context: How it is reached.
-        directory: Where files of the demo are kept.
+        context: The context of its kubeconfig.
+        directory: For files of the demo.
     """
 
     context: Context
@@ -108,7 +106,7 @@ class CurrentCluster:
         return f"system:serviceaccount:{SYSTEM_NAMESPACE}:kudo-reconciler"
 
     def kubeconfig(self, role: Role) -> Path:
-        """Return the kubeconfig of a role; `admin` and `user` are the user of the context."""
+        """Return the kubeconfig of a role; `admin` and `user` are both the user of the context."""
         return self.directory / f"{role}.kubeconfig"
 
     def binary(self, name: str) -> Path:
@@ -117,18 +115,18 @@ class CurrentCluster:
         return self.context.kubectl
 
     def serving_certificate(self, directory: Path, *hosts: str) -> tuple[Path, Path, bytes]:
-        """Sign a certificate for the webhook; see `Cluster.serving_certificate`."""
+        """Issue a certificate for the webhook; see `Cluster.serving_certificate`."""
         authority = Authority.create("kudo-demo-webhook")
         certificate, key = authority.server("webhook", hosts).write(directory, "tls")
         return certificate, key, authority.pair.certificate
 
 
 @contextlib.contextmanager
-def lent(context: Context, progress: Progress) -> Iterator[CurrentCluster]:
-    """Create namespaces, service accounts and rights; at the end remove them.
+def provision(context: Context, progress: Progress) -> Iterator[CurrentCluster]:
+    """Create namespaces, service accounts and RBAC rules; delete them at the end.
 
     Raises:
-        ClusterError: something is there already, or may not be created.
+        ClusterError: an object exists already, or may not be created.
     """
     with tempfile.TemporaryDirectory(prefix="kudo-demo-") as folder, contextlib.ExitStack() as made:
         cluster = CurrentCluster(context, Path(folder))
@@ -137,7 +135,7 @@ def lent(context: Context, progress: Progress) -> Iterator[CurrentCluster]:
         _write_kubeconfig(cluster, "user", user, namespace=NAMESPACE)
         _check_free(cluster)
         progress(
-            f"creating namespaces {SYSTEM_NAMESPACE} and {NAMESPACE}, and the services' rights"
+            f"creating namespaces {SYSTEM_NAMESPACE} and {NAMESPACE}, service accounts and RBAC"
         )
         for obj in _objects():
             create(cluster, json.dumps(obj), made, progress)
@@ -151,10 +149,10 @@ def lent(context: Context, progress: Progress) -> Iterator[CurrentCluster]:
 def create(
     cluster: CurrentCluster, manifest: str, made: contextlib.ExitStack, progress: Progress
 ) -> None:
-    """Create an object and have it removed when `made` is closed.
+    """Create an object, and delete it when `made` is closed.
 
     Raises:
-        ClusterError: it exists, or may not be created.
+        ClusterError: the object exists, or may not be created.
     """
     name = kubectl(cluster, "create", "--output=name", "-f", "-", text=manifest).strip()
 
@@ -162,17 +160,17 @@ def create(
         try:
             kubectl(cluster, "delete", "--ignore-not-found", _DEADLINE, "-f", "-", text=manifest)
         except ClusterError as error:
-            # What comes after it is still to be removed.
-            progress(f"not removed: {name}: {error}")
+            # The objects before it still have to be deleted.
+            progress(f"could not delete {name}: {error}")
 
     made.callback(remove)
 
 
 def kubectl(cluster: CurrentCluster, *arguments: str, text: str | None = None) -> str:
-    """Run kubectl as the user of the context.
+    """Run kubectl as the user of the context; return its stdout.
 
     Raises:
-        ClusterError: it failed.
+        ClusterError: kubectl failed.
     """
     command = [str(cluster.binary("kubectl")), f"--kubeconfig={cluster.kubeconfig('admin')}"]
     done = subprocess.run(
@@ -184,13 +182,13 @@ def kubectl(cluster: CurrentCluster, *arguments: str, text: str | None = None) -
 
 
 def _check_free(cluster: CurrentCluster) -> None:
-    """Raise ClusterError if KUDO, or what the demo would create first, is there already."""
+    """Raise ClusterError if KUDO, or a namespace of the demo, exists in the cluster."""
     expected = ["crd/instances.kudo.dev", f"namespace/{SYSTEM_NAMESPACE}", f"namespace/{NAMESPACE}"]
     found = kubectl(cluster, "get", "--ignore-not-found", "--output=name", *expected).split()
     if found:
         raise ClusterError(
-            f"{', '.join(found)} is in this cluster already. The demo brings its own KUDO and "
-            "needs a cluster without; where KUDO runs, try "
+            f"{', '.join(found)} exists in this cluster already. The demo installs KUDO itself and "
+            "needs a cluster without it; with KUDO installed, run "
             "`kubectl kudo install ./examples/first-operator`"
         )
 

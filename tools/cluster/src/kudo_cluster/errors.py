@@ -1,23 +1,23 @@
-"""What can go wrong with a local cluster.
+"""The errors of this package.
 
-    ClusterError            every error this package raises on purpose
-    +-- BuildError          a program of the control plane could not be built
+    ClusterError            base class
+    +-- BuildError          a program could not be built
     +-- StartError          a component died or did not become healthy in time
-    |   +-- PortTakenError  ... because another process took its port in between
-    +-- ApiError            the API server refused a request of the set-up
+    |   +-- PortTakenError  ... because another process has taken its port
+    +-- ApiError            the API server rejected a request of the setup
 
-A message says what happened and what to do next; it is meant to be printed as it stands.
+A message says what happened and what to do; print it as it is.
 """
 
 from pathlib import Path
 
 
 class ClusterError(Exception):
-    """The root of this package's errors."""
+    """The base class of this package's errors."""
 
 
 class BuildError(ClusterError):
-    """A program of the control plane could not be built."""
+    """A program of the cluster could not be built."""
 
 
 class StartError(ClusterError):
@@ -25,7 +25,7 @@ class StartError(ClusterError):
 
     Attributes:
         component: the name of the component, such as ``etcd``.
-        log: where its output is, as long as the cluster's directory exists.
+        log: path of its log, in the cluster's directory.
     """
 
     def __init__(self, component: str, log: Path, reason: str, tail: str) -> None:
@@ -35,11 +35,11 @@ class StartError(ClusterError):
 
 
 class PortTakenError(StartError):
-    """A component found its port taken; starting again with other ports helps."""
+    """Another process has taken the port of a component; start again with other ports."""
 
 
 class ApiError(ClusterError):
-    """The API server answered a request of the set-up with an error."""
+    """The API server answered a request of the setup with an error."""
 
     def __init__(self, method: str, path: str, status: int, body: str) -> None:
         super().__init__(f"{method} {path}: HTTP {status}: {body}")

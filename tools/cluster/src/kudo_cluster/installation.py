@@ -1,8 +1,8 @@
-"""KUDO on a local cluster: the CRDs, and both services as real processes with real TLS.
+"""KUDO on a local cluster: CRDs, webhook and reconciler as processes, webhook configurations.
 
-The webhook and the reconciler run beside the cluster, each as the user that the cluster made for
-it, and die with the process that started them unless they were detached. Both webhook
-configurations are created once the webhook is ready, never before.
+Webhook and reconciler run on this machine, each with its own user of the cluster. They end with the
+process that started them, unless they were detached. Both webhook configurations are created after
+the webhook is ready: before, they would make the API server reject all writes of Instances.
 """
 
 import base64
@@ -27,7 +27,7 @@ from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.progress import Progress, silent
 
 _WEBHOOKS = Path(__file__).with_name("webhooks.yaml")
-# The chart lets the reconciler write its Lease there and nowhere else.
+# The RBAC rules of the chart allow the Lease of the reconciler in this namespace only.
 _LEASE_NAMESPACE = "kudo-system"
 LOOPBACK = "127.0.0.1"
 _READY_SECONDS = 60.0
@@ -37,15 +37,15 @@ _LOG_LINES = 15
 
 
 class Host(Protocol):
-    """A cluster that KUDO is installed on: `Cluster`, or one that somebody else runs."""
+    """A cluster to install KUDO on: a `Cluster`, or that of the current context."""
 
     @property
     def directory(self) -> Path:
-        """Where files of the installation are kept."""
+        """Directory for files of the installation."""
 
     @property
     def reconciler_user(self) -> str:
-        """The name by which the API server knows the reconciler."""
+        """User name of the reconciler."""
 
     def kubeconfig(self, role: Role) -> Path:
         """Return the kubeconfig of a role."""
@@ -54,24 +54,24 @@ class Host(Protocol):
         """Return the path of a program, such as kubectl."""
 
     def serving_certificate(self, directory: Path, *hosts: str) -> tuple[Path, Path, bytes]:
-        """Sign a certificate; returns its path, that of its key, and the authority."""
+        """Issue a certificate; return its path, the path of its key, and the CA as PEM."""
 
 
 class Starter(Protocol):
-    """What starts a service: a supervisor, or what else makes processes end with the tests."""
+    """Starts services: a `Supervision`, or another that ends its processes with the tests."""
 
     def start(self, command: list[str], log: Path, environment: dict[str, str]) -> Process:
-        """Start a program without waiting; raises ClusterError if that is impossible."""
+        """Start a program without waiting; raises ClusterError if it cannot be started."""
 
 
 @dataclass
 class Service:
-    """One of the two microservices, as a process that can be stopped, killed and started again.
+    """The webhook or the reconciler as a process that can be stopped, killed and restarted.
 
     Attributes:
         name: `webhook` or `reconciler`.
-        command: What is run; its ports stay the same over restarts.
-        log: Where its output goes; appended to.
+        command: Program and arguments; the ports stay the same over restarts.
+        log: File to which its output is appended.
         probe_port: Port of /readyz and /metrics.
     """
 
@@ -86,7 +86,7 @@ class Service:
         """Start it and wait until it is ready.
 
         Raises:
-            ClusterError: it ended, or did not become ready in time; the text shows its log.
+            ClusterError: it ended, or did not become ready in time; with the end of its log.
         """
         self.launch()
         self.wait_ready()
@@ -107,11 +107,11 @@ class Service:
             time.sleep(_POLL)
 
     def stop(self) -> None:
-        """Ask it to end, as Kubernetes does, and wait until it has."""
+        """End it with SIGTERM, as Kubernetes does, and wait for that."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once, as a crash does."""
+        """Kill it with SIGKILL, as a crash does."""
         self._end(signal.SIGKILL)
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -119,7 +119,7 @@ class Service:
             self.process.signal(number)
 
     def get(self, path: str) -> tuple[int, str]:
-        """Read from its probe port, such as /metrics; status 0 means that nobody answers."""
+        """GET a path of its probe port, such as /metrics; the status is 0 without an answer."""
         connection = http.client.HTTPConnection(LOOPBACK, self.probe_port, timeout=5)
         try:
             connection.request("GET", path)
@@ -171,13 +171,13 @@ class Installation:
 
         Args:
             cluster: The running cluster.
-            crds: Folder with the CRDs; None if they are there.
-            options: More options for a service, by its name.
+            crds: Directory of the CRDs; None if they are installed already.
+            options: Additional options of each service, by its name.
             address: The address of this machine at which the API server calls the webhook.
-            progress: Told of each step.
+            progress: Receives a line for each step.
 
         Raises:
-            ClusterError: a step failed; the text says which and why.
+            ClusterError: a step failed; the message says which and why.
         """
         directory = cluster.directory / "kudo"
         directory.mkdir(exist_ok=True)
@@ -195,7 +195,7 @@ class Installation:
         return installation
 
     def launch(self, progress: Progress) -> None:
-        """Start both services, and register the webhook once it can answer."""
+        """Start both services, and register the webhook once it is ready."""
         progress("starting the webhook and the reconciler")
         self.webhook.launch()
         self.reconciler.launch()
@@ -245,11 +245,11 @@ class Installation:
         _kubectl(self.cluster, "delete", "--ignore-not-found", "-f", "-", text=self.configurations)
 
     def another_reconciler(self, name: str, *options: str) -> Service:
-        """Return one more reconciler, not started yet; it ends with the others.
+        """Return another reconciler, not started yet; it ends with the others.
 
         Args:
-            name: What it is called in errors, and its log in the folder of the installation.
-            options: Win over those of the first one.
+            name: Its name in errors, and of its log in the directory of the installation.
+            options: Override those of the first one.
         """
         [probe_port] = free_ports(1)
         command = [*self.reconciler.command, f"--probe-port={probe_port}", *options]
@@ -281,7 +281,7 @@ def _authority(address: str, port: int) -> str:
 
 
 def _program(name: str) -> Path:
-    """Find a console script beside the interpreter that runs this."""
+    """Return the path of a console script of the running Python environment."""
     path = Path(sys.executable).with_name(name)
     if not path.exists():
         raise ClusterError(f"{path} is missing; run `make setup`")

@@ -1,7 +1,7 @@
-"""A cluster's directory: what lies where, who may work in it, and how it is emptied.
+"""The directory of a cluster: its files, its lock, and their removal.
 
-The directory may be one that the user named, so nothing in it is touched unless a mark says that a
-cluster was here before; and then only what clusters put there.
+The user may have chosen an existing directory. So files are deleted only if a marker file shows
+that the directory is a cluster's, and then only files that clusters create.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from kudo_cluster.errors import ClusterError
 
-_MARK = ".kudo-cluster"
+_MARKER = ".kudo-cluster"
 _DIRECTORIES = ("etcd", "kubeconfigs", "logs", "node", "pki", ".kwok", ".kube")
 _FILES = ("cluster.json", ".cluster.json.new", "stages.yaml")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a cluster keeps what, below its directory."""
+    """The paths in a cluster's directory."""
 
     root: Path
 
@@ -42,12 +42,12 @@ class Layout:
 
     @property
     def node(self) -> Path:
-        """What a real node keeps: its settings, images, containers and volumes."""
+        """Settings, images, containers and volumes of a real node."""
         return self.root / "node"
 
     @property
     def stages(self) -> Path:
-        """The stages that kwok plays."""
+        """The stages of kwok."""
         return self.root / "stages.yaml"
 
     def log(self, component: str) -> Path:
@@ -55,24 +55,24 @@ class Layout:
         return self.logs / f"{component}.log"
 
     def claim(self) -> None:
-        """Make the directory a cluster's, without anything of an earlier one.
+        """Mark the directory as a cluster's and delete the files of an earlier cluster.
 
         Raises:
-            ClusterError: if it holds something that a cluster would overwrite.
+            ClusterError: the directory contains files that a cluster would overwrite.
         """
-        if (self.root / _MARK).exists():
+        if (self.root / _MARKER).exists():
             self._empty()
         if taken := [name for name in (*_DIRECTORIES, *_FILES) if (self.root / name).exists()]:
             raise ClusterError(
-                f"{self.root} holds {', '.join(taken)} of something else: choose another directory"
+                f"{self.root} contains other files ({', '.join(taken)}): choose another directory"
             )
-        (self.root / _MARK).touch()
+        (self.root / _MARKER).touch()
 
     def remove(self) -> None:
-        """Remove what a cluster left, and the directory too if nothing else is in it."""
-        if (self.root / _MARK).exists():
+        """Delete the files of a cluster, and the directory if it is empty then."""
+        if (self.root / _MARKER).exists():
             self._empty()
-            (self.root / _MARK).unlink()
+            (self.root / _MARKER).unlink()
         with contextlib.suppress(OSError):
             self.root.rmdir()
 
@@ -84,7 +84,7 @@ class Layout:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Create the directory if need be, and let nobody else start or stop a cluster in it."""
+        """Create the directory if it is missing, and lock it against other starts and stops."""
         while True:
             if self.root.is_file():
                 raise ClusterError(f"{self.root} is not a directory")
@@ -97,7 +97,7 @@ class Layout:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int | None]:
-        """Open the directory; None if somebody removed it between making and opening it."""
+        """Open the directory; None if another process deleted it just before."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
@@ -110,7 +110,7 @@ class Layout:
             os.close(handle)
 
     def _is(self, handle: int) -> bool:
-        # Whoever held the lock before may have removed the directory, and the lock with it.
+        # The previous holder of the lock may have deleted the directory, and the lock with it.
         try:
             return os.path.samestat(self.root.stat(), os.fstat(handle))
         except FileNotFoundError:

@@ -1,8 +1,7 @@
-"""Where a long step says how far it is.
+"""Progress output of long steps.
 
-A progress callable takes one line of text. Building takes minutes, so whoever waits sees something
-from the first second: a terminal gets a line that is rewritten in place, everything else a line
-of its own now and then.
+A progress callable takes one line of text. During a build, which takes minutes, a terminal shows
+one line that is rewritten; other outputs, such as logs, get a line every few seconds.
 """
 
 import sys
@@ -12,20 +11,20 @@ from typing import TextIO
 Progress = Callable[[str], None]
 
 HEARTBEAT = 10.0
-"""Seconds between two signs of life where lines are kept, as in a log of continuous integration."""
+"""Seconds between two progress lines in a log."""
 
 
 def silent(line: str) -> None:
-    """Say nothing."""
+    """Print nothing."""
 
 
 def announce(line: str) -> None:
-    """Print one line at a time on standard error: for logs and pipes."""
+    """Print one line to stderr; for logs and pipes."""
     print(line, file=sys.stderr, flush=True)
 
 
 class InPlace:
-    """Rewrite one line of a terminal for signs of life, and keep every other line."""
+    """Progress on a terminal: rewrites the line of ``beat``, keeps all other lines."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -42,21 +41,21 @@ class InPlace:
         self._open = True
 
     def clear(self) -> None:
-        """Take the last sign of life away."""
+        """Erase the line of the last ``beat``."""
         if self._open:
             print("\r\x1b[K", end="", file=self._stream, flush=True)
             self._open = False
 
 
 class Heartbeat:
-    """Turn frequent signs of life into the rate that the progress callable can take."""
+    """Limits frequent progress lines to the rate that suits the progress callable."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._last = 0.0
 
     def beat(self, line: str, elapsed: float) -> None:
-        """Show the line now, or leave it out; elapsed counts seconds since the step's start."""
+        """Show or skip the line; ``elapsed`` is in seconds since the start of the step."""
         if isinstance(self._progress, InPlace):
             self._progress.beat(line)
         elif elapsed - self._last >= HEARTBEAT:
@@ -64,11 +63,11 @@ class Heartbeat:
             self._progress(line)
 
     def end(self) -> None:
-        """Leave no half line behind for what is printed next."""
+        """Erase an unfinished line before other output."""
         if isinstance(self._progress, InPlace):
             self._progress.clear()
 
 
 def default() -> Progress:
-    """Choose by what standard error is connected to."""
+    """Return `InPlace` if stderr is a terminal, else `announce`."""
     return InPlace(sys.stderr) if sys.stderr.isatty() else announce

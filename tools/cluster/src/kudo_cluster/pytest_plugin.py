@@ -1,6 +1,6 @@
-"""One cluster for a test session: load it with ``pytest_plugins = ["kudo_cluster.pytest_plugin"]``.
+"""A cluster for a test session: ``pytest_plugins = ["kudo_cluster.pytest_plugin"]``.
 
-The cluster starts when the first test asks for it and dies with the session, however that ends.
+It is started by the first test that uses it, and ends with the session, also if that is killed.
 """
 
 import contextlib
@@ -15,9 +15,9 @@ from kudo_cluster.programs import binaries
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Yield a started cluster with one node."""
+    """Yield a running cluster with one node."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
-    # Building takes minutes: whoever watches the run has to see it. Without need, nothing is said.
+    # A build takes minutes, so its progress is shown despite the capture of output.
     visible = capture.global_and_fixture_disabled() if capture else contextlib.nullcontext()
     with visible:
         binaries.obtain(progress.default())

@@ -1,8 +1,7 @@
-"""What is written down about a running cluster, for whoever comes later.
+"""The state file of a running cluster, for ``status``, ``down`` and ``attach`` in other processes.
 
-The state file makes ``status``, ``down`` and ``attach`` possible from another process. It is
-written in one go (renamed into place), and it never proves that anything runs: each process in it
-is checked by its identity.
+It is written atomically (renamed into place). It does not prove that the cluster runs: each process
+in it is checked by its identity.
 """
 
 import json
@@ -19,7 +18,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """One component that was started."""
+    """A component that was started."""
 
     name: str
     port: int
@@ -29,11 +28,11 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A cluster that was started: its processes, and the programs that belong to it.
+    """A cluster that was started: its processes and the paths of its programs.
 
     Attributes:
-        sandbox: the first process in the namespaces of a real node, which everything on the node
-            dies with; None if the nodes are simulated.
+        sandbox: the first process in the namespaces of a real node; when it ends, everything on the
+            node does. None if the nodes are simulated.
     """
 
     name: str
@@ -51,23 +50,23 @@ class State:
 
     @property
     def profile(self) -> str:
-        """What the nodes are: `node` for a real one, else `control-plane`."""
+        """`node` with a real node, else `control-plane`."""
         return "control-plane" if self.sandbox is None else "node"
 
     @property
     def alive(self) -> bool:
-        """Tell whether every process still runs."""
+        """Whether all processes still run."""
         return all(process.alive for process in self.processes)
 
     def write(self, directory: Path) -> None:
-        """Put the state file into the cluster's directory."""
+        """Write the state file into the cluster's directory."""
         new = directory / f".{_FILE}.new"
         new.write_text(json.dumps({"version": _VERSION, **asdict(self)}, indent=2), "utf-8")
         new.rename(directory / _FILE)
 
 
 def read(directory: Path) -> State | None:
-    """Read the state file; None if there is none. Raises ClusterError if it makes no sense."""
+    """Read the state file, None without one; raises ClusterError if it cannot be read."""
     path = directory / _FILE
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -94,6 +93,6 @@ def read(directory: Path) -> State | None:
 
 
 def default_directory(name: str) -> Path:
-    """Say where a named cluster lives: $XDG_STATE_HOME/kudo/clusters/NAME."""
+    """Return the default directory of a cluster: $XDG_STATE_HOME/kudo/clusters/NAME."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home) / "kudo" / "clusters" / name

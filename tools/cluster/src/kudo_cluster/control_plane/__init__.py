@@ -1,1 +1,1 @@
-"""etcd and the components of Kubernetes: addresses, certificates, arguments, start."""
+"""The control plane: addresses, certificates, kubeconfigs, components and their start."""

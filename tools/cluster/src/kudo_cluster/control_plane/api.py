@@ -1,7 +1,7 @@
-"""As little of a Kubernetes client as setting a cluster up takes.
+"""A minimal Kubernetes client for the setup of a cluster.
 
-Reads, and server-side apply of the few kinds that the set-up creates. Tests and demo use the
-project's own client or kubectl instead.
+It reads objects, and applies the kinds that the setup creates with server-side apply. Tests and
+demo use kubeio or kubectl instead.
 """
 
 import http.client
@@ -29,7 +29,7 @@ Manifest = Mapping[str, Any]
 
 
 class Api:
-    """The API server as seen with one client certificate."""
+    """A connection to the API server with a client certificate."""
 
     def __init__(self, server: str, *, ca: Path, certificate: Path, key: Path) -> None:
         self._address = urlsplit(server).netloc
@@ -37,7 +37,7 @@ class Api:
         self._context.load_cert_chain(certificate, key)
 
     def get(self, path: str) -> Any | None:
-        """Read one object; None if it does not exist."""
+        """Return an object, None if it does not exist."""
         try:
             return self._request("GET", path)
         except ApiError as error:
@@ -46,11 +46,11 @@ class Api:
             raise
 
     def apply(self, manifest: Manifest) -> None:
-        """Create the object or bring it to what the manifest says."""
+        """Create or update an object by server-side apply."""
         metadata = manifest["metadata"]
         collection = _COLLECTIONS[manifest["kind"]].format(namespace=metadata.get("namespace"))
         path = f"{collection}/{metadata['name']}?fieldManager={FIELD_MANAGER}&force=true"
-        # JSON is YAML, which is what an apply patch consists of.
+        # An apply patch is YAML, and JSON is YAML.
         self._request("PATCH", path, manifest, "application/apply-patch+yaml")
 
     def _request(

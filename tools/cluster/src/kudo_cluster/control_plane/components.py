@@ -1,8 +1,8 @@
-"""The programs of one cluster: their order, their ports and their command lines.
+"""The components of a cluster: ports, arguments and health URLs.
 
-Everything listens on the loopback interface only; beside a real node the API server listens on the
-cable to it instead. The settings suit a cluster that is thrown away: etcd does not wait for the
-disk, nobody elects a leader, and clients are hardly throttled.
+All components listen on the loopback interface only, except that with a real node the API server
+listens on the veth pair to it. The settings suit short-lived clusters: etcd does not fsync, there
+is no leader election, and client limits are high.
 """
 
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ from kudo_cluster.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """One port for each listener of a cluster."""
+    """The ports of a cluster, one for each listener."""
 
     etcd: int
     etcd_peer: int
@@ -33,28 +33,28 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A program to run: what to execute and where it says that it is well.
+    """A program to run: its arguments, its port and the URL of its health.
 
     Attributes:
-        entrance: what stands before the program so that it runs in other namespaces.
+        nsenter: command prefix that runs the program in other namespaces, () for none.
     """
 
     name: str
     arguments: tuple[str, ...]
     port: int
     health: str
-    entrance: tuple[str, ...] = ()
+    nsenter: tuple[str, ...] = ()
 
 
 def server_hosts(network: Network) -> tuple[str, ...]:
-    """Return the addresses and names under which the API server is called."""
+    """Return the addresses and names of the API server, for its certificate."""
     names = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
     local = (LOOPBACK, "::1", "localhost", network.server, service_of_the_server(network))
     return (*dict.fromkeys(local), *names, "kubernetes.default.svc.cluster.local")
 
 
 def storage(layout: Layout, ports: Ports) -> Component:
-    """Describe etcd."""
+    """Return the component etcd."""
     client, peer = f"http://{LOOPBACK}:{ports.etcd}", f"http://{LOOPBACK}:{ports.etcd_peer}"
     return Component(
         name="etcd",
@@ -76,7 +76,7 @@ def storage(layout: Layout, ports: Ports) -> Component:
 def apiserver(
     layout: Layout, ports: Ports, network: Network, extra: tuple[str, ...] = ()
 ) -> Component:
-    """Describe kube-apiserver; `extra` are the arguments that the cluster's nodes ask for."""
+    """Return the component kube-apiserver; `extra` are arguments that the nodes need."""
     pki = layout.pki
     return Component(
         name="kube-apiserver",
@@ -84,7 +84,7 @@ def apiserver(
             f"--etcd-servers=http://{LOOPBACK}:{ports.etcd}",
             f"--bind-address={network.server}",
             f"--secure-port={ports.apiserver}",
-            # Said, because a machine without a default route is fine too.
+            # Explicit, since the default needs a default route on this machine.
             f"--advertise-address={network.server}",
             *_serving(pki),
             f"--client-ca-file={pki / 'ca.crt'}",
@@ -93,9 +93,8 @@ def apiserver(
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-cluster-ip-range={network.services}",
             "--authorization-mode=RBAC",
-            # Off by default, but on in some distributions: whoever makes an object block its
-            # owner's deletion needs update on the owner's finalizers. Without it, that right's
-            # absence would show only there.
+            # Off by default, but on in some distributions: to set blockOwnerDeletion, update of the
+            # owner's finalizers is required. With it, tests notice if that right is missing.
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
             "--allow-privileged=true",
             "--profiling=false",
@@ -107,7 +106,7 @@ def apiserver(
 
 
 def controller_manager(layout: Layout, ports: Ports) -> Component:
-    """Describe kube-controller-manager."""
+    """Return the component kube-controller-manager."""
     pki = layout.pki
     return Component(
         name="kube-controller-manager",
@@ -117,7 +116,7 @@ def controller_manager(layout: Layout, ports: Ports) -> Component:
             f"--root-ca-file={pki / 'ca.crt'}",
             "--kube-api-qps=500",
             "--kube-api-burst=1000",
-            # Nobody renews the leases of simulated nodes; their pods must not become NotReady.
+            # Nobody renews the Leases of simulated nodes, whose pods must not become NotReady.
             "--node-monitor-grace-period=24h",
         ),
         port=ports.controller_manager,
@@ -126,7 +125,7 @@ def controller_manager(layout: Layout, ports: Ports) -> Component:
 
 
 def scheduler(layout: Layout, ports: Ports) -> Component:
-    """Describe kube-scheduler."""
+    """Return the component kube-scheduler."""
     return Component(
         name="kube-scheduler",
         arguments=(
@@ -140,7 +139,7 @@ def scheduler(layout: Layout, ports: Ports) -> Component:
 
 
 def kwok(layout: Layout, ports: Ports) -> Component:
-    """Describe kwok, which plays the nodes."""
+    """Return the component kwok, which simulates the nodes."""
     return Component(
         name="kwok",
         arguments=(

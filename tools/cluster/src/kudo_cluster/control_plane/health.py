@@ -1,4 +1,4 @@
-"""Ask a component whether it is well."""
+"""Health checks of components."""
 
 import http.client
 import ssl
@@ -9,7 +9,7 @@ _TIMEOUT = 2.0
 
 
 def problem(url: str, ca: Path) -> str | None:
-    """Return what is wrong with the component behind the URL, in one line; None if it is well."""
+    """Return why the component at this URL is unhealthy, in one line; None if it is healthy."""
     parts = urlsplit(url)
     connection: http.client.HTTPConnection
     try:

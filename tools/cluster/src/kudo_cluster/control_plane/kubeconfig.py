@@ -1,9 +1,9 @@
-"""The identities of a cluster and the kubeconfig file of each.
+"""The identities of a cluster, and their kubeconfig files.
 
-Four fixed identities, each with a client certificate: ``admin`` belongs to ``system:masters`` and
-is for setting up only; ``user`` holds what rbac.yaml grants, ``webhook`` and ``reconciler`` what
-chart-rbac.yaml grants, which are the rights that the chart gives them. A kubeconfig holds its keys
-inside, so it can be copied; only its owner may read it.
+There are four identities, each with a client certificate: ``admin`` is in ``system:masters``, for
+the setup only; ``user`` has the rights of rbac.yaml; ``webhook`` and ``reconciler`` have those of
+chart-rbac.yaml, which are generated from the chart. Keys are inlined, so a kubeconfig can be
+copied; its mode is 0600.
 """
 
 import base64
@@ -35,19 +35,19 @@ IDENTITIES: dict[Role, Identity] = {
 
 
 def path_of(directory: Path, role: Role) -> Path:
-    """Say where a role's kubeconfig lies in a cluster's directory."""
+    """Return the path of a role's kubeconfig in a cluster's directory."""
     return directory / "kubeconfigs" / f"{role}.kubeconfig"
 
 
 def write_all(directory: Path, *, cluster: str, server: str, authority: Authority) -> None:
-    """Sign a client certificate for every role and write its kubeconfig."""
+    """Issue a client certificate for each role and write its kubeconfig."""
     for role in ROLES:
         identity = IDENTITIES[role]
         pair = authority.client(identity.user, *identity.groups)
         document = _document(cluster, server, authority.pair.certificate, identity.user, pair)
         path = path_of(directory, role)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # JSON is YAML, and every reader of a kubeconfig takes it.
+        # JSON is YAML, which every reader of kubeconfigs accepts.
         write_private(path, json.dumps(document, indent=2).encode())
 
 

@@ -1,8 +1,8 @@
-"""The addresses of one cluster.
+"""The IP addresses of a cluster.
 
-A cluster with simulated nodes has nothing but the loopback interface. A real node has a network
-namespace of its own, joined to the machine by one virtual cable; all its addresses follow from one
-number, so that several nodes run side by side and nobody else's route is touched.
+A cluster with simulated nodes uses the loopback interface only. A real node has its own network
+namespace, which a veth pair connects to the machine. All its addresses derive from one number, so
+that several nodes can run on one machine without changing each other's routes.
 """
 
 import ipaddress
@@ -19,20 +19,20 @@ _NUMBERS = range(256)
 
 
 class Network(Protocol):
-    """Where the API server listens, and which addresses services get."""
+    """The address of the API server and the range of ClusterIPs."""
 
     @property
     def server(self) -> str:
-        """The API server's own address."""
+        """The address on which the API server listens."""
 
     @property
     def services(self) -> str:
-        """The range of ClusterIPs, as in 10.96.0.0/16."""
+        """The range of ClusterIPs, such as 10.96.0.0/16."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopbackNetwork:
-    """No address but the loopback interface's; ClusterIPs lead nowhere."""
+    """The loopback interface; ClusterIPs are not reachable."""
 
     server: str = LOOPBACK
     services: str = "10.96.0.0/16"
@@ -40,37 +40,37 @@ class LoopbackNetwork:
 
 @dataclass(frozen=True, slots=True)
 class NodeNetwork:
-    """The cable between the machine and a real node, and what lies behind it.
+    """The veth pair between the machine and a real node, and the ranges of the node.
 
     Attributes:
-        number: tells the nodes of one machine apart, 0 to 255.
+        number: of the node on this machine, 0 to 255.
     """
 
     number: int
 
     @property
     def device(self) -> str:
-        """The machine's end of the cable."""
+        """The network device of the machine's end."""
         return f"kudo-{self.number}"
 
     @property
     def server(self) -> str:
-        """The machine's address on the cable, where the API server listens."""
+        """The address of the machine's end, on which the API server listens."""
         return f"10.245.{self.number}.1"
 
     @property
     def node(self) -> str:
-        """The node's address on the cable."""
+        """The address of the node's end."""
         return f"10.245.{self.number}.2"
 
     @property
-    def cable(self) -> str:
-        """The range of both ends."""
+    def link(self) -> str:
+        """The range of the addresses of both ends."""
         return f"10.245.{self.number}.0/30"
 
     @property
     def pods(self) -> str:
-        """The range of pods."""
+        """The range of pod IPs."""
         return f"10.244.{self.number}.0/24"
 
     @property
@@ -80,30 +80,31 @@ class NodeNetwork:
 
     @property
     def ranges(self) -> tuple[str, str, str]:
-        """Everything that nobody else on the machine may use."""
-        return self.cable, self.pods, self.services
+        """All ranges; nothing else on the machine may use them."""
+        return self.link, self.pods, self.services
 
 
 def service_of_the_server(network: Network) -> str:
-    """Return the ClusterIP of the Service `kubernetes`: the first one of the range."""
+    """Return the ClusterIP of the Service `kubernetes`, the first of the range."""
     return str(ipaddress.ip_network(network.services)[1])
 
 
 def connect(sandbox: int) -> NodeNetwork:
-    """Lay a cable between this machine and the network namespace of a process; needs root.
+    """Connect this machine with the network namespace of a process by a veth pair; needs root.
 
-    The cable and its routes go when the namespace goes.
+    The kernel removes the veth pair and its routes with the namespace.
 
     Raises:
-        ClusterError: no addresses are left, or the kernel refuses; the text says why.
+        ClusterError: no addresses are left, or `ip` failed; the message says why.
     """
     taken = _routes()
     for number in _NUMBERS:
         network = NodeNetwork(number)
-        if not _overlap(network.ranges, taken) and _lay(network, sandbox):
+        if not _overlap(network.ranges, taken) and _add_veth(network, sandbox):
             _address(network, sandbox)
             return network
-    raise ClusterError("no addresses are left for a real node between 10.244.0.0 and 10.245.255.0")
+    ranges = "10.244.0.0/16, 10.245.0.0/16 and 10.96.0.0/16"
+    raise ClusterError(f"no addresses are left for a real node in {ranges}")
 
 
 def _routes() -> list[str]:
@@ -117,8 +118,8 @@ def _overlap(ours: Iterable[str], others: Iterable[str]) -> bool:
     return any(one.overlaps(other) for one in mine for other in theirs)
 
 
-def _lay(network: NodeNetwork, sandbox: int) -> bool:
-    """Make the device, whose name is the claim to the number; False if another one has it."""
+def _add_veth(network: NodeNetwork, sandbox: int) -> bool:
+    """Add the veth pair; False if its name, which reserves the number, is taken."""
     try:
         _ip(
             *("link", "add", network.device, "type", "veth"),
@@ -137,8 +138,8 @@ def _address(network: NodeNetwork, sandbox: int) -> None:
     inside = ("nsenter", f"--target={sandbox}", "--net")
     _run(*inside, "ip", "address", "add", f"{network.node}/30", "dev", "eth0")
     _run(*inside, "ip", "link", "set", "eth0", "up")
-    # No default route: whatever is not on this machine is unreachable at once. ClusterIPs need a
-    # route all the same, because the kernel looks for one before it rewrites the address.
+    # No default route, so that addresses beyond this machine fail at once instead of timing out.
+    # ClusterIPs need a route, since the kernel looks it up before kube-proxy's rules apply.
     _run(*inside, "ip", "route", "add", network.services, "via", network.server)
     for destination in (network.pods, network.services):
         _ip("route", "add", destination, "via", network.node)

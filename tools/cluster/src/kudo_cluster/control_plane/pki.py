@@ -1,10 +1,10 @@
-"""Keys and certificates of a throw-away cluster.
+"""Keys and certificates of a short-lived cluster.
 
-One authority signs the API server's certificate and the client certificates, another one signs the
-serving certificates of webhooks, so that trusting a webhook never means trusting a client. Every
-key is new, and all of it is valid for a week: these clusters are not meant to live longer.
+One CA signs the certificates of the API server and of clients, another one those of webhooks, so
+that a CA that is trusted for webhooks is not trusted for clients. All keys are new; certificates
+are valid for a week.
 
-Certificates carry key usages and key identifiers, which strict verifiers (Python 3.13) insist on.
+Certificates have key usages and key identifiers, which strict verifiers (Python 3.13) require.
 """
 
 import datetime as dt
@@ -28,7 +28,7 @@ _PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A certificate and its private key, both in PEM."""
+    """A certificate and its private key, as PEM."""
 
     certificate: bytes
     key: bytes
@@ -65,17 +65,17 @@ class Authority:
 
     @classmethod
     def read(cls, directory: Path, name: str) -> "Authority":
-        """Read what ``pair.write`` wrote."""
+        """Read the files that ``pair.write`` wrote."""
         certificate = (directory / f"{name}.crt").read_bytes()
         return cls(Pair(certificate, (directory / f"{name}.key").read_bytes()))
 
     def server(self, name: str, hosts: Iterable[str]) -> Pair:
-        """Sign a certificate for a server reached under the given IP addresses and DNS names."""
+        """Issue a server certificate for IP addresses and DNS names."""
         alternatives = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
         return self._sign(_name(name), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
 
     def client(self, user: str, *groups: str) -> Pair:
-        """Sign a certificate that identifies a Kubernetes user (CN) and the user's groups (O)."""
+        """Issue a client certificate for a Kubernetes user (CN) and its groups (O)."""
         return self._sign(_name(user, *groups), ExtendedKeyUsageOID.CLIENT_AUTH, None)
 
     def _sign(
@@ -104,14 +104,14 @@ class Authority:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, from its first byte on."""
+    """Write a file with mode 0600, which it has before it has content."""
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)
     path.write_bytes(content)
 
 
 def signing_key() -> tuple[bytes, bytes]:
-    """Make a key pair for service account tokens: private and public key in PEM."""
+    """Return a new key pair for service account tokens: private and public key as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo

@@ -1,8 +1,8 @@
 """Free ports on the loopback interface.
 
-A port is free when it could be bound a moment ago; nobody can promise more. Candidates therefore
-come from below the range in which the kernel places outgoing connections (32768 and up by default),
-and whoever starts a component must be ready to start again with other ports.
+A port counts as free if it could be bound a moment ago; another process may take it before it is
+used. Candidates therefore lie below the range of ephemeral ports (32768 and up by default), and a
+caller must be ready to start a component again with other ports.
 """
 
 import random
@@ -13,7 +13,7 @@ CANDIDATES = range(20000, 30000)
 
 
 def is_free(port: int) -> bool:
-    """Tell whether the port can be bound on the loopback interface right now."""
+    """Return whether the port can be bound on the loopback interface now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
             probe.bind((LOOPBACK, port))
@@ -23,7 +23,7 @@ def is_free(port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Pick distinct free ports at random, so that clusters started together rarely collide."""
+    """Return distinct free ports, at random, so that clusters started together rarely collide."""
     chosen: list[int] = []
     for port in random.sample(CANDIDATES, len(CANDIDATES)):
         if is_free(port):

@@ -1,7 +1,7 @@
-"""The way from an empty directory to a ready cluster.
+"""The start of a cluster: certificates, kubeconfigs, components, RBAC, nodes.
 
-Every wait is for a condition, has a deadline, and ends at once when a component dies; then the
-error carries the end of that component's log.
+Each wait is for a condition, with a deadline. It ends at once when a component dies, with an error
+that has the end of the component's log.
 """
 
 import functools
@@ -29,7 +29,7 @@ from kudo_cluster.state import Running, State
 
 READY_TIMEOUT = 90.0
 NODE = "node-1"
-"""The name of the node that every cluster has from the start."""
+"""The name of the first node of every cluster."""
 CA = "ca"
 WEBHOOK_CA = "webhook-ca"
 _POLL = 0.05
@@ -39,28 +39,28 @@ _RBAC = tuple(Path(__file__).parents[1] / name for name in ("rbac.yaml", "chart-
 
 
 class Nodes(Protocol):
-    """Where the pods of a cluster go; each profile has its own."""
+    """The nodes of a cluster, by profile."""
 
     @property
     def programs(self) -> str:
-        """Name the programs that play the node, for whoever watches."""
+        """The programs of the nodes, for progress output."""
 
     @property
     def sandbox(self) -> Process | None:
-        """The process that everything on the node dies with, if there is one."""
+        """The first process in the namespaces of a real node, None without one."""
 
     def prepare(self, layout: Layout, supervision: Supervision) -> Network:
-        """Write what the programs read, and say how the API server is reached."""
+        """Write the files of the programs; return the addresses of the cluster."""
 
     def server_arguments(self, layout: Layout) -> tuple[str, ...]:
-        """Return what the API server must be told."""
+        """Return the arguments of the API server that the nodes need."""
 
     def start(self, startup: "Startup", api: Api) -> None:
-        """Start the programs and see to it that the node gets registered."""
+        """Start the programs, and register the node unless a program does."""
 
 
 def prepare(layout: Layout, ports: Ports, network: Network, *, name: str) -> str:
-    """Write everything the control plane reads, and return the API server's URL."""
+    """Write the files of the control plane; return the URL of the API server."""
     layout.pki.mkdir(mode=0o700)
     authority = Authority.create("kudo-cluster")
     authority.pair.write(layout.pki, CA)
@@ -76,13 +76,13 @@ def prepare(layout: Layout, ports: Ports, network: Network, *, name: str) -> str
 
 
 def setup_api(layout: Layout, server: str) -> Api:
-    """Return the API server as the set-up sees it: with every right."""
+    """Return a client with all rights, for the setup."""
     pki = layout.pki
     return Api(server, ca=pki / f"{CA}.crt", certificate=pki / "setup.crt", key=pki / "setup.key")
 
 
 class Startup:
-    """One attempt to start a cluster with given ports."""
+    """One attempt to start a cluster, with fixed ports."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Startup:
         self._deadline = time.monotonic() + READY_TIMEOUT
 
     def run(self, name: str, progress: Progress) -> State:
-        """Start every component and wait until pods can be created, scheduled and made ready."""
+        """Start all components and wait until pods can be created, scheduled and become ready."""
         layout, ports, nodes = self.layout, self.ports, self._nodes
         network = nodes.prepare(layout, self._supervision)
         server = prepare(layout, ports, network, name=name)
@@ -115,12 +115,12 @@ class Startup:
         self.start(components.scheduler(layout, ports))
         api = setup_api(layout, server)
         for file in _RBAC:
-            self.apply(api, "the access rules", _manifests(file))
+            self.apply(api, "the RBAC rules", _manifests(file))
         nodes.start(self, api)
         self.wait_until_healthy()
         self._wait("the first node", lambda: node_problem(api, NODE))
         self._wait("a service account", lambda: _service_account_problem(api))
-        # A foreign program on one of our ports may have answered in place of ours.
+        # Another process that took one of the ports may have answered the health checks.
         self._check_alive()
         started = State(
             name=name,
@@ -137,10 +137,10 @@ class Startup:
         """Start a component without waiting."""
         program = self._binaries.path(component.name)
         process = self._supervision.start(
-            [*component.entrance, str(program), *component.arguments],
+            [*component.nsenter, str(program), *component.arguments],
             self.layout.log(component.name),
-            # HOME, because kwok looks there for settings that are none of this cluster's business.
-            # GOGC, because a short life has more use for CPU than for memory: half the collections.
+            # HOME, since kwok would read settings from the caller's. GOGC=200 halves the garbage
+            # collections: short-lived clusters rather save CPU than memory.
             {"PATH": PATH, "HOME": str(self.layout.root), "GOGC": "200"},
         )
         self._running.append(
@@ -148,18 +148,18 @@ class Startup:
         )
 
     def apply(self, api: Api, what: str, manifests: Iterable[dict[str, Any]]) -> None:
-        """Write objects, as soon as the API server takes them; `what` names them in errors."""
+        """Apply objects, retrying until the API server accepts them; `what` is for errors."""
         for manifest in manifests:
             self._wait(what, functools.partial(api.apply, manifest))
 
     def wait_until_healthy(self) -> None:
-        """Wait until every component that was started says that it is well."""
+        """Wait until every component that was started is healthy."""
         ca = self.layout.pki / f"{CA}.crt"
         for running in self._running:
             self._wait(running.name, functools.partial(health.problem, running.health, ca))
 
     def _wait(self, what: str, attempt: Callable[[], str | None]) -> None:
-        """Repeat the attempt until it returns no problem."""
+        """Repeat an attempt until it returns None."""
         while (problem := _problem(attempt)) is not None:
             self._check_alive()
             if time.monotonic() > self._deadline:
@@ -183,7 +183,7 @@ class Startup:
 
 
 def _problem(attempt: Callable[[], str | None]) -> str | None:
-    """Count as a problem, not as the end, what a busy or starting server may cause."""
+    """Return the problem of an attempt, also for errors of a server that starts or is busy."""
     try:
         return attempt()
     except (OSError, http.client.HTTPException) as error:
@@ -195,7 +195,7 @@ def _problem(attempt: Callable[[], str | None]) -> str | None:
 
 
 def node_problem(api: Api, name: str) -> str | None:
-    """Return why no pod can be scheduled to the node yet; None if one can."""
+    """Return why pods cannot be scheduled to the node yet, None if they can."""
     found = api.get(f"/api/v1/nodes/{name}")
     if found is None:
         return "it does not exist"
@@ -207,7 +207,7 @@ def node_problem(api: Api, name: str) -> str | None:
 
 
 def _service_account_problem(api: Api) -> str | None:
-    # Without it no pod can be created in the namespace.
+    # Pods of a namespace cannot be created before its default service account.
     found = api.get("/api/v1/namespaces/default/serviceaccounts/default")
     return None if found is not None else "the namespace default has none"
 

@@ -1,7 +1,7 @@
-"""What a real node leaves behind even when the kernel clears up: directories of control groups.
+"""Removes the control groups of real nodes that have ended.
 
-They are empty then and cost nothing, but they would add up. Both versions of control groups are
-looked through: the second has one tree, the first one for each controller.
+The kernel does not remove them. They are empty and cost little, but they would accumulate. cgroup
+v2 has one hierarchy, v1 one for each controller; both are searched.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 PREFIX = "kudo-node-"
-"""How the group of a node begins; sandbox.sh adds the pid of the node's first process."""
+"""Prefix of a node's control group; sandbox.sh appends the pid of the node's first process."""
 _ROOT = Path("/sys/fs/cgroup")
 
 
@@ -22,6 +22,7 @@ def sweep(root: Path = _ROOT) -> None:
 
 def _remove(tree: Path) -> None:
     for directory, _, _ in os.walk(tree, topdown=False):
-        # Another one may be sweeping too, and a process takes a moment to leave its group.
+        # Another process may remove it at the same time, and a process that ends stays in its group
+        # for a moment.
         with contextlib.suppress(OSError):
             Path(directory).rmdir()

@@ -1,4 +1,4 @@
-"""What a real node needs from the machine, and what to do where it is missing."""
+"""Requirements of a real node: root, and Debian packages."""
 
 import os
 import shutil
@@ -19,18 +19,18 @@ PACKAGES = {
     "runc": "runc",
     "unshare": "util-linux",
 }
-"""The Debian package of each program that is not built here."""
+"""The Debian package of each program that is not built from source."""
 CNI_PACKAGE = "containernetworking-plugins"
 CNI_PLUGINS = ("host-local", "loopback", "portmap", "ptp")
 _CNI_DIRECTORIES = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 
 
 def check(user: int | None = None) -> None:
-    """Raise ClusterError, saying what to do, unless this machine can run a real node."""
+    """Raise ClusterError unless this machine can run a real node; the message says what to do."""
     if (os.geteuid() if user is None else user) != 0:
         raise ClusterError(
-            "a real node needs root: its containers, network and mounts belong to the kernel. Run "
-            "the command as root, or use the profile control-plane, which simulates its nodes"
+            "a real node needs root for its containers, network and mounts. Run the command as "
+            "root, or use the profile control-plane, which simulates its nodes"
         )
     if missing := missing_packages(program):
         raise ClusterError(
@@ -40,13 +40,13 @@ def check(user: int | None = None) -> None:
 
 
 def program(name: str) -> Path | None:
-    """Find a program as the processes of a cluster would."""
+    """Return the path of a program in the PATH of the cluster's processes."""
     found = shutil.which(name, path=PATH)
     return None if found is None else Path(found)
 
 
 def cni_directory(directories: Iterable[Path] = _CNI_DIRECTORIES) -> Path | None:
-    """Find the directory with the network plugins; None if no directory has all of them."""
+    """Return the directory with all CNI plugins, None without one."""
     complete = (d for d in directories if all((d / name).is_file() for name in CNI_PLUGINS))
     return next(complete, None)
 
@@ -54,7 +54,7 @@ def cni_directory(directories: Iterable[Path] = _CNI_DIRECTORIES) -> Path | None
 def missing_packages(
     find: Callable[[str], Path | None], directories: Iterable[Path] = _CNI_DIRECTORIES
 ) -> list[str]:
-    """Name the Debian packages that would bring what is missing, in order."""
+    """Return the Debian packages to install, sorted."""
     missing = {package for name, package in PACKAGES.items() if find(name) is None}
     if cni_directory(directories) is None:
         missing.add(CNI_PACKAGE)

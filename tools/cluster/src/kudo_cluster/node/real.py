@@ -1,7 +1,7 @@
 """A real node: containerd, kubelet and kube-proxy, in namespaces of their own.
 
-The control plane stays outside, on this machine. A cable joins both, so the machine reaches pods
-and ClusterIPs, and pods reach the API server; pods reach nothing beyond this machine.
+The control plane runs on this machine, outside of the namespaces. A veth pair connects both: the
+machine reaches pods and ClusterIPs, and pods reach the API server but nothing beyond this machine.
 """
 
 import json
@@ -25,7 +25,7 @@ from kudo_cluster.programs.binaries import Binaries
 
 _CONTAINERD = Path(__file__).with_name("containerd.toml")
 _SOCKET = "/run/containerd/containerd.sock"
-# They are alone on the node's address: no need to look for free ones.
+# Fixed ports: nothing else listens on the node's address.
 _CONTAINERD_PORT = 1338
 _KUBELET_PORT = 10248
 _PROXY_PORT = 10256
@@ -47,7 +47,7 @@ class RealNode:
         return None if self._sandbox is None else self._sandbox.process
 
     def prepare(self, layout: Layout, supervision: Supervision) -> NodeNetwork:
-        """Make the namespaces, lay the cable and write what the programs read."""
+        """Create the namespaces and the veth pair, and write the settings of the programs."""
         cgroups.sweep()
         self._sandbox = Sandbox.start(layout, supervision, self._kubelet.parent)
         self._network = network.connect(self._sandbox.process.pid)
@@ -55,7 +55,7 @@ class RealNode:
         return self._network
 
     def server_arguments(self, layout: Layout) -> tuple[str, ...]:
-        """Let the API server reach the kubelet, and let pods reach the API server."""
+        """Return arguments for access to the kubelet, and for the endpoint of the API server."""
         return (
             "--endpoint-reconciler-type=lease",
             "--kubelet-preferred-address-types=InternalIP",
@@ -64,40 +64,40 @@ class RealNode:
         )
 
     def start(self, startup: Startup, api: Api) -> None:  # noqa: ARG002 - the kubelet registers its node
-        """Start containerd, give it the first image, then start the others."""
+        """Start containerd and import the first image, then start kubelet and kube-proxy."""
         assert self._sandbox is not None
         assert self._network is not None
-        layout, inside = startup.layout, self._sandbox.entrance
+        layout, inside = startup.layout, self._sandbox.nsenter
         startup.start(containerd(layout, self._network, inside))
         startup.wait_until_healthy()
         busybox = needs.program("busybox")
         assert busybox is not None
         archive = layout.node / "busybox.tar"
         images.write_busybox(busybox, archive)
-        images.load(archive, entrance=inside, snapshotter=self._sandbox.snapshotter)
+        images.load(archive, nsenter=inside, snapshotter=self._sandbox.snapshotter)
         startup.start(kubelet(layout, self._network, inside))
         startup.start(kube_proxy(layout, self._network, inside))
 
 
 def installed() -> dict[str, Path]:
-    """Return the programs of a real node that the machine brings."""
+    """Return the programs of a real node that are installed on the machine."""
     found = needs.program("containerd")
     return {} if found is None else {"containerd": found}
 
 
-def containerd(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> Component:
-    """Describe containerd."""
+def containerd(layout: Layout, net: NodeNetwork, nsenter: tuple[str, ...]) -> Component:
+    """Return the component containerd."""
     return Component(
         name="containerd",
         arguments=(f"--config={layout.node / 'containerd.toml'}",),
         port=_CONTAINERD_PORT,
         health=f"http://{net.node}:{_CONTAINERD_PORT}/v1/metrics",
-        entrance=entrance,
+        nsenter=nsenter,
     )
 
 
-def kubelet(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> Component:
-    """Describe the kubelet."""
+def kubelet(layout: Layout, net: NodeNetwork, nsenter: tuple[str, ...]) -> Component:
+    """Return the component kubelet."""
     return Component(
         name="kubelet",
         arguments=(
@@ -108,12 +108,12 @@ def kubelet(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> Comp
         ),
         port=_KUBELET_PORT,
         health=f"http://{net.node}:{_KUBELET_PORT}/healthz",
-        entrance=entrance,
+        nsenter=nsenter,
     )
 
 
-def kube_proxy(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> Component:
-    """Describe kube-proxy."""
+def kube_proxy(layout: Layout, net: NodeNetwork, nsenter: tuple[str, ...]) -> Component:
+    """Return the component kube-proxy."""
     return Component(
         name="kube-proxy",
         arguments=(
@@ -121,13 +121,13 @@ def kube_proxy(layout: Layout, net: NodeNetwork, entrance: tuple[str, ...]) -> C
             f"--hostname-override={NODE}",
             "--proxy-mode=iptables",
             f"--cluster-cidr={net.pods}",
-            # The kernel lets nobody but the machine itself change this.
+            # This limit can only be changed in the machine's own network namespace.
             "--conntrack-max-per-core=0",
             f"--healthz-bind-address={net.node}:{_PROXY_PORT}",
         ),
         port=_PROXY_PORT,
         health=f"http://{net.node}:{_PROXY_PORT}/healthz",
-        entrance=entrance,
+        nsenter=nsenter,
     )
 
 
@@ -156,11 +156,11 @@ def _pod_network(net: NodeNetwork) -> dict[str, Any]:
         "ranges": [[{"subnet": net.pods}]],
         "routes": [{"dst": "0.0.0.0/0"}],
     }
-    # A cable for each pod, not a bridge: all that pods say passes the node, and so kube-proxy's
-    # rules, without the kernel module that bridges need for that.
-    cable = {"type": "ptp", "ipam": addresses}
+    # A veth pair for each pod (ptp) instead of a bridge: traffic between pods then passes the rules
+    # of kube-proxy without the kernel module br_netfilter.
+    ptp = {"type": "ptp", "ipam": addresses}
     ports = {"type": "portmap", "capabilities": {"portMappings": True}}
-    return {"cniVersion": "0.4.0", "name": "pods", "plugins": [cable, ports]}
+    return {"cniVersion": "0.4.0", "name": "pods", "plugins": [ptp, ports]}
 
 
 def _kubelet_settings(layout: Layout, net: NodeNetwork) -> dict[str, Any]:
@@ -177,18 +177,18 @@ def _kubelet_settings(layout: Layout, net: NodeNetwork) -> dict[str, Any]:
             "x509": {"clientCAFile": str(layout.pki / f"{CA}.crt")},
         },
         "authorization": {"mode": "AlwaysAllow"},
-        # Nothing answers there: a name is unknown at once, not after a long wait.
+        # No DNS server: nothing listens there, so a lookup fails at once instead of timing out.
         "clusterDNS": ["127.0.0.1"],
         "clusterDomain": "cluster.local",
         "podCIDR": net.pods,
         "podLogsDir": str(layout.logs / "pods"),
-        # A volume follows its ConfigMap within this time.
+        # A volume is updated within this time after its ConfigMap.
         "syncFrequency": "5s",
-        # A machine that is full, or has swap, serves a test as well.
+        # Do not evict pods from a full disk, and accept swap: this is for tests.
         "evictionHard": {"nodefs.available": "0%", "imagefs.available": "0%"},
         "imageGCHighThresholdPercent": 100,
         "failSwapOn": False,
-        # The machine may have either version of control groups, and no systemd.
+        # The machine may have cgroup v1 or v2, and no systemd.
         "failCgroupV1": False,
         "cgroupDriver": "cgroupfs",
         "cgroupsPerQOS": False,

@@ -1,4 +1,4 @@
-"""Simulated nodes: kwok moves their pods on, and no container ever runs."""
+"""Simulated nodes: kwok updates the status of their pods; no container runs."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ class SimulatedNodes:
         self._stock_stages = binaries.stock_stages
 
     def prepare(self, layout: Layout, supervision: Supervision) -> LoopbackNetwork:  # noqa: ARG002 - nothing is started yet
-        """Write the stages."""
+        """Write the stages of kwok."""
         stages.write(self._stock_stages, layout.stages)
         return LoopbackNetwork()
 
     def server_arguments(self, layout: Layout) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
-        """Tell the API server that nobody reaches it through a Service."""
+        """Return arguments without an endpoint of the API server, which no pod calls."""
         return ("--endpoint-reconciler-type=none",)
 
     def start(self, startup: Startup, api: Api) -> None:

@@ -1,17 +1,19 @@
-"""The stages that kwok plays: its own fast ones, adapted, and ours.
+"""The stages of kwok: its stock ones, adapted, and our own.
 
-A stage says how a simulated node moves a pod on. The stock stages, copied out of kwok's module when
-it was built, make every pod ready and every Job complete at once. Ours (stages.yaml) add pods that
-fail or never start; ``adapt`` keeps the stock stages off those pods and lets annotations slow the
-stock stages down. All of it is steered by the pod itself:
+A stage changes the status of a simulated pod. The stock stages, copied from kwok's module when it
+is built, make every pod ready and every Job complete at once. Our stages (stages.yaml) add pods
+that fail or never start; ``adapt`` excludes those pods from the stock stages and adds delays by
+annotation. The
+pod selects its stages:
 
     annotation kwok.kudo.dev/ready-delay: "1.5s"   pending for that long, then ready
     annotation kwok.kudo.dev/run-for: "3s"         a Job's pod runs for that long before it ends
     annotation kwok.kudo.dev/exit-code: "1"        its containers end with that code
     an image whose name contains never-pulls       waits with ImagePullBackOff for ever
 
-Durations are Go's, such as "500ms" or "2s". A pod whose containers are always started again does
-not fail but goes into CrashLoopBackOff: after run-for if it has one, else without ever being ready.
+Durations are Go's, such as "500ms" or "2s". A pod with restartPolicy Always does not fail but goes
+into
+CrashLoopBackOff: after run-for if that is set, else without having been ready.
 """
 
 from pathlib import Path
@@ -47,7 +49,7 @@ _DELAYS = {"pod-ready": "ready-delay", "pod-complete": "run-for"}
 
 
 def adapt(stage: dict[str, Any]) -> dict[str, Any]:
-    """Return a stock stage that leaves our pods alone and obeys the delaying annotations."""
+    """Return a stock stage that excludes our pods and honours the annotations for delays."""
     name = stage["metadata"]["name"]
     if name not in _DELAYS:
         return stage
@@ -60,7 +62,7 @@ def adapt(stage: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(stock: Path, destination: Path) -> None:
-    """Write one file with every stage, for kwok's --config."""
+    """Write all stages into one file, for --config of kwok."""
     documents = [
         adapt(document)
         for path in sorted(stock.glob("*.yaml"))

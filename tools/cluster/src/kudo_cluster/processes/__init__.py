@@ -1,1 +1,1 @@
-"""Processes that end with the process that started them, and the namespaces of a node."""
+"""Supervised processes, which end with their parent, and the namespaces of a real node."""

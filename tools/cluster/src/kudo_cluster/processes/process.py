@@ -1,9 +1,9 @@
-"""Processes named so that a recycled pid cannot be mistaken for them.
+"""Identity of processes that survives the reuse of pids.
 
-A pid alone is not an identity: once a process is gone, the kernel may give its number to a
-stranger. Together with the start time in ``/proc/PID/stat`` it is one until the next boot, which
-starts that clock anew, so the boot's id belongs to it. A signal goes through a pidfd that was
-opened before the identity was checked, hence it reaches our process or nobody.
+The kernel may reuse the pid of a process that has ended. The pid and the start time in
+``/proc/PID/stat`` identify a process until the next boot, which resets that clock, so the boot id
+is part of the identity. Signals are sent through a pidfd that is opened before the identity is
+checked, so they reach this process or none.
 """
 
 import os
@@ -55,7 +55,7 @@ class Process:
 
 
 def wait_until_gone(processes: Iterable[Process], timeout: float) -> list[Process]:
-    """Wait for the processes to end and return those that still run after the timeout."""
+    """Wait for processes to end; return those that still run after ``timeout`` seconds."""
     deadline = time.monotonic() + timeout
     left = [process for process in processes if process.alive]
     while left and time.monotonic() < deadline:
@@ -69,10 +69,10 @@ def _start_time(pid: int) -> int | None:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The command's name stands in parentheses and may itself hold spaces and parentheses.
+    # The command name is in parentheses and may contain spaces and parentheses.
     fields = stat.rpartition(")")[2].split()
     state, threads, started = fields[0], int(fields[17]), int(fields[19])
-    # Its first thread may be a zombie while others still end, and hold its files and ports.
+    # The first thread may be a zombie while other threads still hold files and ports.
     gone = state == "X" or (state == "Z" and threads <= 1)
     return None if gone else started
 

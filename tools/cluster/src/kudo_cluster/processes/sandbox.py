@@ -1,8 +1,8 @@
-"""The namespaces that a real node lives in: of processes, mounts and network.
+"""The PID, mount and network namespaces of a real node.
 
-Their first process holds everything together. When it ends, however that comes about, the kernel
-kills every process in them, and containers, mounts, network devices, routes and firewall rules go
-with the namespaces. Only directories of control groups stay; see node/cgroups.py.
+When their first process ends, for whatever reason, the kernel kills all processes in them and
+removes containers, mounts, network devices, routes and firewall rules with the namespaces. Only
+control groups stay; see node/cgroups.py.
 """
 
 import time
@@ -27,8 +27,8 @@ class Sandbox:
     """The namespaces of one running node.
 
     Attributes:
-        process: their first process, by the pid that the machine knows it by.
-        snapshotter: how containerd keeps images there: overlayfs, or native where it must copy.
+        process: their first process, with its pid outside of them.
+        snapshotter: of containerd: overlayfs, or native where overlayfs does not work.
     """
 
     process: Process
@@ -36,15 +36,15 @@ class Sandbox:
 
     @classmethod
     def start(cls, layout: Layout, supervision: Supervision, programs: Path) -> Self:
-        """Make new namespaces; needs root.
+        """Create namespaces; needs root.
 
         Args:
-            layout: the cluster's directory, which is seen inside as well.
-            supervision: the parent of the first process.
-            programs: a directory that is seen inside as well.
+            layout: the cluster's directory, which is mounted in the namespaces, too.
+            supervision: starts the first process.
+            programs: another directory that is mounted in the namespaces.
 
         Raises:
-            ClusterError: the kernel refuses; the text holds what was said.
+            ClusterError: the namespaces cannot be created; the message has the output.
         """
         layout.node.mkdir()
         log = layout.log("sandbox")
@@ -56,13 +56,13 @@ class Sandbox:
         while not ready.exists():
             if not outside.alive or time.monotonic() > deadline:
                 said = log.read_text(encoding="utf-8", errors="replace").strip()
-                raise ClusterError(f"the namespaces of a real node cannot be made: {said}")
+                raise ClusterError(f"cannot create the namespaces of a real node: {said}")
             time.sleep(_POLL)
         return cls.read(layout)
 
     @classmethod
     def read(cls, layout: Layout) -> Self:
-        """Return what `start` made in this directory; raises ClusterError if it has ended."""
+        """Return the namespaces of a directory; raises ClusterError if they have ended."""
         pid, snapshotter = (layout.node / _READY).read_text(encoding="utf-8").split()
         try:
             return cls(Process.of(int(pid)), snapshotter)
@@ -70,6 +70,6 @@ class Sandbox:
             raise ClusterError(f"the real node in {layout.root} has died") from None
 
     @property
-    def entrance(self) -> tuple[str, ...]:
-        """What stands before a command so that it runs inside."""
+    def nsenter(self) -> tuple[str, ...]:
+        """Command prefix that runs a command in the namespaces."""
         return ("nsenter", f"--target={self.process.pid}", "--mount", "--net", "--pid")

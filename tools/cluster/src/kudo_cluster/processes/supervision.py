@@ -1,7 +1,7 @@
-"""Our end of the supervisor: ask it to start programs, let go of it, or end it.
+"""Starts a supervisor process, and programs through it; detaches or stops it.
 
-Closing the pipe ends the supervisor and all its children; so does the death of this process,
-however it comes about.
+The supervisor and all its children end when the pipe to it is closed, and so when this process
+ends, for whatever reason.
 """
 
 import json
@@ -25,12 +25,12 @@ class Supervision:
     """A running supervisor."""
 
     def __init__(self, log: Path, *, remove: Path | None) -> None:
-        """Start a supervisor; it deletes the directory `remove` when it ends."""
+        """Start a supervisor, which deletes the directory `remove` when it ends."""
         command = [sys.executable, "-I", "-S", str(_PROGRAM), str(os.getpid())]
         if remove is not None:
             command.append(f"--remove={remove}")
         with log.open("ab") as stderr:
-            # A session of its own: an interrupt at the terminal is for us, and we stop it in order.
+            # Its own session: Ctrl-C in a terminal then reaches this process only, which stops it.
             self._popen = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -44,9 +44,9 @@ class Supervision:
         self.process = Process.of(self._popen.pid)
 
     def start(self, command: list[str], log: Path, environment: dict[str, str]) -> Process:
-        """Start a program; raises ClusterError if that is impossible.
+        """Start a program; raises ClusterError if it cannot be started.
 
-        A program that ends at once is no error here: the Process returned is then not alive.
+        A program that ends at once is no error: the returned Process is not alive then.
         """
         request = {"command": command, "log": str(log), "environment": environment}
         answer = self._ask({"start": request})
@@ -62,27 +62,27 @@ class Supervision:
         """Let the supervisor outlive this process."""
         self._ask({"detach": True})
         self._close_pipes()
-        # The process goes on; tell Popen, which would otherwise warn about a forgotten child.
+        # The supervisor keeps running; without a returncode Popen would warn about it.
         self._popen.returncode = 0
 
     def stop(self) -> None:
-        """End the supervisor and its children; returns when all are gone."""
+        """End the supervisor and its children, and wait until all have ended."""
         self._close_pipes()
         try:
             self._popen.wait(_STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
-            # The kernel then kills its children.
+            # The kernel kills its children then (PR_SET_PDEATHSIG).
             self.process.signal(signal.SIGKILL)
             self._popen.wait()
         if self._remove is not None:
-            # It does so itself, unless it was killed.
+            # Normally the supervisor has deleted it, unless it was killed.
             shutil.rmtree(self._remove, ignore_errors=True)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         try:
-            # One question at a time: two threads would read each other's answers.
+            # One request at a time: two threads could read each other's answers.
             with self._asking:
                 self._popen.stdin.write(json.dumps(request).encode() + b"\n")
                 self._popen.stdin.flush()
@@ -91,7 +91,7 @@ class Supervision:
             line = b""
         if not line:
             output = self._log.read_text(encoding="utf-8", errors="replace").strip()
-            raise ClusterError(f"the cluster's supervisor died: {output or 'no output'}")
+            raise ClusterError(f"the supervisor of the cluster has died: {output or 'no output'}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -1,23 +1,23 @@
-"""The parent of a cluster's processes: none of them outlives it, and it outlives nobody it serves.
+"""Supervisor: the parent of a cluster's processes, which ends them all when its own parent ends.
 
-It runs as a program of its own (``python -I -S supervisor.py PARENT_PID [--remove DIRECTORY]``),
-imports nothing but the standard library, and has one thread. That matters: the kernel's
-"signal me when my parent dies" counts the thread that forked as the parent, and running code
-between fork and exec is safe only where no other thread can hold a lock.
+It runs as a program (``python -I -S supervisor.py PARENT_PID [--remove DIRECTORY]``), imports only
+the standard library, and has a single thread. For PR_SET_PDEATHSIG the kernel treats the thread
+that forked as the parent, and code between fork and exec is safe only if no other thread can hold a
+lock.
 
-Requests come as JSON lines on standard input, answers leave on standard output:
+Requests are JSON lines on stdin, answers are JSON lines on stdout:
 
     {"start": {"command": [...], "log": PATH, "environment": {...}}}  ->  {"pid": 123}
                                                                or  {"error": "..."}
-    {"detach": true}  ->  {"detached": true}     from here on only a signal ends it
+    {"detach": true}  ->  {"detached": true}     from then on only a signal ends it
 
-Everything is killed, and the directory of ``--remove`` deleted, when standard input ends, when the
-parent is another process than at the start (somebody forked with the pipe's other end would keep it
-open) or on SIGTERM or SIGINT. What the children started comes to the supervisor when they end, and
-is killed as well. If the supervisor itself is killed, the kernel kills its children.
+It kills all processes, and deletes the directory of ``--remove``, when stdin ends, when its parent
+has changed (a fork of the parent would keep the pipe open) and on SIGTERM or SIGINT. As subreaper
+it becomes the parent of the processes that its children leave behind, and kills those, too. If the
+supervisor itself is killed, the kernel kills its children.
 
-With ``--become COMMAND ...`` it supervises nothing but turns into that command, which the kernel
-then kills when the parent dies.
+With ``--become COMMAND ...`` it supervises nothing, but executes the command, which the kernel
+kills when the parent ends.
 """
 
 import argparse
@@ -40,15 +40,15 @@ _PARENT_CHECK = 0.5
 
 
 class Stop(BaseException):
-    """Leave the loop, kill the children and end."""
+    """Ends the loop; the children are killed then."""
 
 
 def die_with_parent(parent: int) -> Callable[[], None]:
-    """Return what a child calls before it executes a program that must not outlive the parent."""
+    """Return a preexec_fn that makes the kernel kill the child when the parent ends."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def prepare() -> None:
-        # The parent may have died before the request took effect: then nobody will send the signal.
+        # If the parent ended before prctl, the kernel sends no signal.
         if prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != parent:
             os._exit(127)
 
@@ -56,19 +56,19 @@ def die_with_parent(parent: int) -> Callable[[], None]:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what children leave behind when they end."""
+    """Become the parent of orphaned descendants (subreaper)."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def children() -> list[int]:
-    """Return the pids of the children of this process, adopted ones included."""
+    """Return the pids of the children of this process, including adopted orphans."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             stat = path.read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        # The command's name stands in parentheses and may itself hold some.
+        # The command name is in parentheses and may contain some.
         if int(stat.rpartition(")")[2].split()[1]) == os.getpid():
             found.append(int(path.parent.name))
     return found
@@ -84,7 +84,7 @@ class Supervisor:
         self._prepare = die_with_parent(os.getpid())
 
     def serve(self) -> None:
-        """Answer requests until the parent goes away; raises Stop at the end."""
+        """Answer requests until the parent ends or closes the pipe; raises Stop then."""
         received = b""
         while True:
             readable, _, _ = select.select([] if self._detached else [0], [], [], _PARENT_CHECK)
@@ -100,7 +100,7 @@ class Supervisor:
                     answer(self._handle(json.loads(line)))
 
     def kill_all(self) -> None:
-        """Kill every child and all that it started; wait until the kernel has let go of them."""
+        """Kill all children and their descendants, and wait for their end."""
         for child in self._children:
             child.kill()
         for child in self._children:
@@ -131,13 +131,13 @@ class Supervisor:
         return {"pid": child.pid}
 
     def _reap(self) -> None:
-        # Without this a dead component would stay a zombie and its pid in use.
+        # Otherwise a component that has ended would stay a zombie, and keep its pid.
         for child in self._children:
             child.poll()
 
 
 def answer(message: dict[str, Any]) -> None:
-    """Write one line on standard output; a parent that has gone is noticed elsewhere."""
+    """Write one line to stdout; raises Stop if the parent has closed the pipe."""
     try:
         os.write(1, json.dumps(message).encode() + b"\n")
     except BrokenPipeError as gone:
@@ -145,18 +145,18 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def become(command: list[str], parent: int) -> NoReturn:
-    """Turn into another program that is killed when the parent dies."""
+    """Execute another program, which the kernel kills when the parent ends."""
     die_with_parent(parent)()
     os.execvp(command[0], command)
 
 
 def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the handler's signature
-    """End on a signal."""
+    """Raise Stop on a signal."""
     raise Stop
 
 
 def main() -> int:
-    """Serve until told to stop."""
+    """Run the supervisor, or the command of ``--become``."""
     parser = argparse.ArgumentParser(description="Parent of a local cluster's processes.")
     parser.add_argument("parent", type=int)
     parser.add_argument("--remove", type=Path)

@@ -1,1 +1,1 @@
-"""The programs and container images of a cluster, built from pinned Go modules and cached."""
+"""The programs of a cluster, built from pinned Go modules and cached, and container images."""

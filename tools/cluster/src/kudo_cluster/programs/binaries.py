@@ -1,13 +1,14 @@
-"""The programs of a cluster: found, or built once and cached.
+"""The programs of a cluster: ready-made, or built once and cached.
 
-Where ``KUBEBUILDER_ASSETS`` names a directory with kube-apiserver, etcd and kubectl, the programs
-in it win. Everything else is built from the pinned Go modules into
-``${XDG_CACHE_HOME:-~/.cache}/kudo/bin/KEY``. KEY is a hash of all that decides what comes out, so
-a changed pin leads to a new directory and never to a mixture. What only a real node needs has a
-module and a directory of its own: nobody builds it who runs the control plane alone.
+Programs in ``KUBEBUILDER_ASSETS`` are used if that directory has kube-apiserver, etcd and kubectl.
+All others are built from pinned Go modules into ``${XDG_CACHE_HOME:-~/.cache}/kudo/bin/KEY``. KEY
+is a hash of everything that affects the result, so a changed version gets a new directory. The
+programs of a real node have their own module and directory: the control plane is built without
+them.
 
-A file in the cache is always whole: it is built under another name and renamed. One process builds
-at a time; the others wait for it and then find its work. An interrupted build goes on where it was.
+A program is built under another name and then renamed, so a file in the cache is always complete.
+One process builds at a time and others wait for it. An interrupted build continues where it
+stopped.
 """
 
 import contextlib
@@ -30,12 +31,12 @@ _STAGE_SOURCES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Programs that one module pins and one directory holds.
+    """Programs that one Go module pins, built into one directory.
 
     Attributes:
         programs: in the order in which they are built.
-        module: the folder of the module, below golang.MODULE.
-        stages: the stages of kwok to copy beside them, as folders in kwok's module.
+        module: the directory of the module, below golang.MODULE.
+        stages: the stages of kwok to copy as well, as directories in kwok's module.
     """
 
     programs: tuple[Program, ...]
@@ -99,7 +100,7 @@ def obtain(progress: Progress = silent, *, node: bool = False) -> Binaries:
 
 
 def cache_key(suite: Suite = CONTROL_PLANE) -> str:
-    """Hash all that decides what the programs are: pins, flags, packages and platform."""
+    """Return a hash of everything that affects the programs: versions, flags, platform."""
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum"):
         digest.update((golang.MODULE / suite.module / name).read_bytes())
@@ -110,13 +111,13 @@ def cache_key(suite: Suite = CONTROL_PLANE) -> str:
 
 
 def cache_directory(suite: Suite = CONTROL_PLANE) -> Path:
-    """Say where the programs of this version of a module are cached."""
+    """Return the cache directory of the programs of a suite."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "kudo" / "bin" / cache_key(suite)
 
 
 def ready_made(progress: Progress = silent) -> dict[str, Path]:
-    """Return the programs in $KUBEBUILDER_ASSETS; none if the directory is incomplete."""
+    """Return the programs in $KUBEBUILDER_ASSETS, {} if required ones are missing."""
     value = os.environ.get(ASSETS_VARIABLE)
     if not value:
         return {}
@@ -124,7 +125,7 @@ def ready_made(progress: Progress = silent) -> dict[str, Path]:
     found = {p.name: directory / p.name for p in PROGRAMS if _is_program(directory / p.name)}
     missing = [name for name in _ASSETS_NEEDED if name not in found]
     if missing:
-        progress(f"{ASSETS_VARIABLE}={value} is not used: it holds no {', '.join(missing)}")
+        progress(f"{ASSETS_VARIABLE}={value} is not used: it lacks {', '.join(missing)}")
         return {}
     return found
 
@@ -159,7 +160,7 @@ def _fill(cache: Path, suite: Suite, programs: Iterable[Program], progress: Prog
 
 
 def _build(programs: list[Program], scratch: Path, cache: Path, progress: Progress) -> None:
-    """Build programs and put those that are whole into the cache, also if others failed."""
+    """Build programs; those that succeed are cached even if others fail."""
     try:
         golang.build(programs, scratch, cache / "build.log", progress=progress)
     finally:
@@ -169,7 +170,7 @@ def _build(programs: list[Program], scratch: Path, cache: Path, progress: Progre
 
 
 def _copy_stages(destination: Path) -> None:
-    """Copy kwok's own stages, with their license, in the order in which they are to be read."""
+    """Copy the stock stages of kwok with their license; kwok reads them in order of name."""
     module = golang.module_directory(_KWOK)
     destination.mkdir()
     shutil.copyfile(module / "LICENSE", destination / "LICENSE")
@@ -180,9 +181,9 @@ def _copy_stages(destination: Path) -> None:
         if path.name != "kustomization.yaml"
     ]
     if not sources:
-        raise BuildError(f"{module} holds no stages")
+        raise BuildError(f"{module} has no stages")
     for path in sources:
-        # Not copy(): files in Go's module cache are read-only, and ours have to be removable.
+        # Not copy(), which keeps the mode: files in Go's module cache are read-only.
         shutil.copyfile(path, destination / path.name)
 
 
@@ -199,7 +200,7 @@ def _locked(path: Path, progress: Progress) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _scratch(cache: Path) -> Iterator[Path]:
-    """Give a directory to build in; only the holder of the lock may be here."""
+    """Yield a directory to build in; only the holder of the lock may use it."""
     scratch = cache / "unfinished"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()

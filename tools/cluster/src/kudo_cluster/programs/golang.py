@@ -1,8 +1,8 @@
-"""Build programs from the pinned Go modules beside this file, with signs of life.
+"""Builds programs from the pinned Go modules beside this file, with progress output.
 
-A module names each program as a tool and pins everything it is made from: ``gomodule/`` for the
-control plane, ``gomodule/node/`` for a real node. Building leaves both as they are, and never
-depends on the caller's Go workspace or flags.
+Each module lists its programs as tools and pins their dependencies: ``gomodule/`` for the control
+plane, ``gomodule/node/`` for a real node. A build does not change them, and ignores the caller's Go
+workspace and flags.
 """
 
 import json
@@ -31,12 +31,12 @@ _SUPERVISOR = Path(supervisor.__file__)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program of a cluster: its name here, the Go package that holds it, and who pins it.
+    """A program of a cluster and the Go package that it is built from.
 
     Attributes:
-        name: what the file is called.
+        name: file name of the program.
         package: the Go package to build.
-        module: the folder of the module that pins it, below MODULE.
+        module: directory of the module that pins it, below MODULE.
     """
 
     name: str
@@ -45,13 +45,13 @@ class Program:
 
     @property
     def go_name(self) -> str:
-        """The file name that the Go command gives it: the last element that is no version."""
+        """The file name that `go build` gives it: the last path element that is not a version."""
         *_, before, last = self.package.split("/")
         return before if _MAJOR_VERSION.fullmatch(last) else last
 
 
 def module_version(module: str) -> str:
-    """Read the pinned version of a module, such as v1.36.3, from go.mod."""
+    """Return the version of a module in go.mod, such as v1.36.3."""
     found = re.search(rf"^\s*{re.escape(module)} (v\S+)", _go_mod(), re.MULTILINE)
     if found is None:
         raise BuildError(f"{MODULE / 'go.mod'} does not require {module}")
@@ -59,7 +59,7 @@ def module_version(module: str) -> str:
 
 
 def linker_flags() -> str:
-    """Give the components a version that version checks accept; built plainly, they report none."""
+    """Return linker flags that set the version of the components, which they lack otherwise."""
     version = module_version("k8s.io/kubernetes")
     major, minor, _ = version.removeprefix("v").split(".", 2)
     values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
@@ -68,21 +68,21 @@ def linker_flags() -> str:
 
 
 def compiler_flags() -> str:
-    """Leave debugging information out: writing it is a tenth of the compiler's time.
+    """Return compiler flags that omit debugging information, a tenth of the compile time.
 
-    The linker drops it in any case. Optimization stays on, since tests wait for these programs.
+    The linker would drop it. Optimization stays on, since tests wait for these programs.
     """
     return "all=-dwarf=false"
 
 
 def target() -> tuple[str, str]:
-    """Name this machine as Go does: GOOS and GOARCH, without asking Go, which may be absent."""
+    """Return GOOS and GOARCH of this machine, without the Go command, which may be missing."""
     machine = platform.machine().lower()
     return sys.platform, {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
 
 
 def check_go() -> None:
-    """Raise BuildError, saying what to do, unless a recent enough Go is on the PATH."""
+    """Raise BuildError unless a Go that is new enough is on the PATH."""
     needed = needed_go()
     if shutil.which("go") is None:
         raise BuildError(
@@ -101,39 +101,39 @@ def check_go() -> None:
 
 
 def needed_go() -> str:
-    """Read the lowest Go version that go.mod allows."""
+    """Return the lowest Go version that go.mod allows."""
     found = re.search(r"^go (\S+)$", _go_mod(), re.MULTILINE)
     assert found is not None
     return found[1]
 
 
 def build(programs: Sequence[Program], directory: Path, log: Path, *, progress: Progress) -> None:
-    """Build programs of one module into a directory, each under its own name.
+    """Build programs of one module into a directory.
 
-    One Go command builds them all: while one program is linked, which takes a single core, the
-    packages of the others are compiled.
+    One `go build` builds them all: while it links one program on a single core, it compiles
+    packages of the others.
 
     Args:
-        programs: what to build; all of the same module.
-        directory: where the programs and intermediate results are written.
-        log: receives everything the Go command says.
-        progress: receives the lines.
+        programs: the programs, all of the same module.
+        directory: receives the programs and intermediate files.
+        log: receives the output of the Go command.
+        progress: receives progress lines.
 
     Raises:
-        BuildError: with the end of the log, and where it lies; the directory then holds those
-            programs that could be built.
+        BuildError: a program failed; with the end of the log and its path. The directory contains
+            the programs that succeeded.
     """
     [module] = {program.module for program in programs}
     command = ["go", "build", "-v", "-mod=readonly", "-buildvcs=false", "-trimpath"]
     command += [f"-gcflags={compiler_flags()}", f"-ldflags={linker_flags()}"]
-    # What an interrupted Go command leaves there may be half a file.
+    # Not `directory` itself: an interrupted Go command may leave incomplete files.
     made = directory / "made"
     command += ["-o", f"{made}{os.sep}", *(program.package for program in programs)]
     for program in programs:
         progress(f"building {program.name} from {program.package} {_version_of(program)}".rstrip())
     start = time.monotonic()
     with log.open("wb") as stream:
-        # Where go works: when it is interrupted, it leaves everything there.
+        # The Go command leaves its temporary files there when it is interrupted.
         environment = {**_environment(), "GOTMPDIR": str(directory)}
         code = _run(command, MODULE / module, environment, stream.fileno(), log, progress)
     for program in programs:
@@ -142,14 +142,14 @@ def build(programs: Sequence[Program], directory: Path, log: Path, *, progress: 
     if code != 0:
         raise BuildError(
             f"go build failed (exit code {code}); the end of its log {log}:\n"
-            f"{_tail(log)}\nIf modules could not be fetched, check the network and the GOPROXY "
-            "setting, then run the command again: what is built already is kept."
+            f"{_tail(log)}\nIf modules could not be downloaded, check the network and GOPROXY, "
+            "then run the command again: it keeps what is already built."
         )
     progress(f"built in {time.monotonic() - start:.0f} s")
 
 
 def module_directory(module: str) -> Path:
-    """Say where Go keeps the sources of a module that go.mod pins, fetching them if need be."""
+    """Return the directory of a pinned module in Go's module cache, downloading it if needed."""
     fetched = subprocess.run(
         ["go", "mod", "download", "-json", module],
         cwd=MODULE,
@@ -173,8 +173,8 @@ def _run(
 ) -> int:
     heartbeat = Heartbeat(progress)
     start = time.monotonic()
-    # A process group of its own: the compilers that go starts have to end with it. Should this
-    # process be killed, the kernel kills go; a compiler ends with the package it is at.
+    # Its own process group, so that the compilers end with the Go command. If this process is
+    # killed, the kernel kills the Go command, and a compiler ends after its package.
     tether = [sys.executable, "-I", "-S", str(_SUPERVISOR), str(os.getpid()), "--become"]
     building = subprocess.Popen(
         [*tether, *command],
@@ -203,11 +203,11 @@ def _done(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     fetched = sum(line.startswith("go: downloading ") for line in lines)
     compiled = f"{len(lines) - fetched} packages compiled"
-    return f"{fetched} modules fetched, {compiled}" if fetched else compiled
+    return f"{fetched} modules downloaded, {compiled}" if fetched else compiled
 
 
 def _environment() -> dict[str, str]:
-    # The caller's workspace or -mod flag would build something else than go.sum fixes.
+    # The caller's workspace or -mod flag could select other versions than go.sum.
     own = {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "", "GO111MODULE": "on"}
     goos, goarch = target()
     return {**os.environ, **own, "GOOS": goos, "GOARCH": goarch}

@@ -1,7 +1,7 @@
-"""Container images without a registry: archives that containerd imports.
+"""Container images without a registry, as archives that containerd imports.
 
-The archives are Docker's, because containerd then completes short names as it does for a pod:
-what was imported as `busybox` is what a pod finds that asks for `busybox`.
+The archives have Docker's format: for it containerd completes short names as it does for pods, so a
+pod with the image `busybox` finds an image that was imported as `busybox`.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from kudo_cluster.programs.golang import target
 
 BUSYBOX = "busybox:latest"
 SANDBOX = "sandbox:latest"
-"""The image of the container that holds a pod's namespaces: it only has to wait."""
+"""The image of the pause container of a pod."""
 _ACCOUNTS = b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
 _GROUPS = b"root:x:0:\nnogroup:x:65534:\n"
 _LOADER = 3
@@ -26,17 +26,17 @@ _CONFIG = {"Cmd": ["sleep", "infinity"], "Env": ["PATH=/bin"]}
 
 
 def write_busybox(program: Path, archive: Path, names: Sequence[str] = (BUSYBOX, SANDBOX)) -> None:
-    """Write an archive with an image made of nothing but a static busybox.
+    """Write an archive with an image that contains only a static busybox.
 
-    The image has the applets as links in /bin, the users root and nobody, and a /tmp for all.
+    The image has the applets as links in /bin, the users root and nobody, and a writable /tmp.
 
     Args:
-        program: the busybox of this machine.
+        program: path of busybox on this machine.
         archive: the file to write.
-        names: what the image is called, without a host.
+        names: names of the image, without a host.
 
     Raises:
-        ClusterError: the program is not static, so it could not run alone.
+        ClusterError: the program is not statically linked, so it cannot run in the image.
     """
     content = program.read_bytes()
     if _needs_loader(content):
@@ -52,8 +52,8 @@ def write(archive: Path, layer: bytes, config: Mapping[str, object], names: Sequ
     Args:
         archive: the file to write.
         layer: a tar file with the image's root directory.
-        config: how its containers run: Cmd, Env and their like, as Docker calls them.
-        names: what the image is called, such as `busybox:latest`.
+        config: Docker's config of the image, such as Cmd and Env.
+        names: names of the image, such as `busybox:latest`.
     """
     operating_system, architecture = target()
     image = {
@@ -69,20 +69,20 @@ def write(archive: Path, layer: bytes, config: Mapping[str, object], names: Sequ
         _file(tar, "manifest.json", json.dumps(manifest).encode())
 
 
-def load(archive: Path, *, entrance: Sequence[str], snapshotter: str) -> None:
+def load(archive: Path, *, nsenter: Sequence[str], snapshotter: str) -> None:
     """Import an archive into the containerd of a node.
 
     Args:
-        archive: an image archive as Docker, buildah or `write` make it, or one in OCI's layout.
-        entrance: leads into the node's namespaces.
-        snapshotter: the one that the node's containerd uses.
+        archive: an image archive of Docker, buildah or `write`, or an OCI image layout.
+        nsenter: command prefix that enters the node's namespaces.
+        snapshotter: of the node's containerd.
 
     Raises:
-        ClusterError: containerd refuses; the text says why.
+        ClusterError: the import failed; the message says why.
     """
-    command = [*entrance, "ctr", "--namespace=k8s.io", "images", "import"]
+    command = [*nsenter, "ctr", "--namespace=k8s.io", "images", "import"]
     with archive.open("rb") as stream:
-        # Through a pipe: inside, the path may lead elsewhere.
+        # On stdin, since the path may not exist in the mount namespace of the node.
         done = subprocess.run(
             [*command, f"--snapshotter={snapshotter}", "-"],
             stdin=stream,
@@ -90,11 +90,11 @@ def load(archive: Path, *, entrance: Sequence[str], snapshotter: str) -> None:
             text=True,
         )
     if done.returncode:
-        raise ClusterError(f"the image {archive} cannot be imported: {done.stderr.strip()}")
+        raise ClusterError(f"cannot import the image {archive}: {done.stderr.strip()}")
 
 
 def _needs_loader(program: bytes) -> bool:
-    """Tell whether an ELF file of 64 bits names a loader, as everything does that is not static."""
+    """Return whether a 64-bit ELF file is dynamically linked, that is, has a PT_INTERP segment."""
     (table,) = struct.unpack_from("<Q", program, 0x20)
     size, count = struct.unpack_from("<HH", program, 0x36)
     kinds = (struct.unpack_from("<I", program, table + n * size)[0] for n in range(count))
