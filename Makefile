@@ -117,9 +117,9 @@ faults: $(STAMP) ## send hostile inputs; measure slow steps; break every write a
 	@$(BIN)/kudo-cluster build
 	@$(BIN)/python -m tests.faults
 
-bench: $(STAMP) ## measure speed and memory against the figures to reach
+bench: $(STAMP) ## measure speed and memory against the figures to reach (BENCH=name; BENCH_ARGS=--json=file)
 	@$(BIN)/kudo-cluster build
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench $(BENCH) $(BENCH_ARGS)
 
 chart: $(STAMP) ## check the Helm chart: renders, values, alerts, and a release on a real API server
 	@command -v promtool >/dev/null || { echo "promtool is missing: apt-get install prometheus" >&2; exit 1; }

@@ -1,7 +1,12 @@
-"""What a bench reports: figures with their targets, printed as one table."""
+"""What a bench reports: figures with their targets, printed as one table or written as JSON."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +18,14 @@ class Figure:
         target: What it must reach, for people.
         measured: What came out, for people, with the numbers that it was made of.
         ok: Whether the target is reached.
+        values: The numbers of each round by name, for programs; nothing where a bench has none.
     """
 
     name: str
     target: str
     measured: str
     ok: bool
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def table(figures: Sequence[Figure]) -> Iterator[str]:
@@ -30,3 +37,18 @@ def table(figures: Sequence[Figure]) -> Iterator[str]:
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         yield f"| {' | '.join(cells)} |"
+
+
+def write_json(file: Path, figures: Sequence[Figure], options: Mapping[str, Any]) -> None:
+    """Write figures, what they were measured with, and how busy the machine is, as JSON."""
+    found = {
+        "machine": {
+            "cores": len(os.sched_getaffinity(0)),
+            "load": os.getloadavg(),
+            "python": platform.python_version(),
+            "system": platform.platform(),
+        },
+        "options": dict(options),
+        "figures": [asdict(figure) for figure in figures],
+    }
+    file.write_text(f"{json.dumps(found, indent=2)}\n", encoding="utf-8")

@@ -19,6 +19,8 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from tests.bench.rounds import percentile
+
 _HOST = "127.0.0.1"
 _TIMEOUT = 30.0
 _LINE = 64 << 20
@@ -60,8 +62,7 @@ class Result:
 
     def percentile(self, share: float) -> float:
         """Return the latency that this share of the requests stays within, in seconds."""
-        ordered = sorted(self.latencies)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+        return percentile(self.latencies, share)
 
 
 class Connection:

@@ -4,12 +4,15 @@ The machine is shared and its speed moves, so single values say little; the rati
 within one round does. Figures are the median over the rounds, the minimum is shown beside it.
 """
 
+import math
 import statistics
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import sysconf
 from pathlib import Path
+from typing import TypeVar
 
+T = TypeVar("T")
 _TICKS = sysconf("SC_CLK_TCK")
 
 
@@ -44,6 +47,17 @@ class Values:
     def minimum(self) -> float:
         return min(self.values)
 
+    @property
+    def maximum(self) -> float:
+        return max(self.values)
+
+    def told(self, digits: int = 2, *, factor: float = 1.0, unit: str = "") -> str:
+        """Return median and spread for people, such as `0.62 (0.58 to 0.66)`."""
+        low, middle, high = (
+            f"{value * factor:.{digits}f}" for value in (self.minimum, self.median, self.maximum)
+        )
+        return f"{middle}{unit and f' {unit}'} ({low} to {high})"
+
     def over(self, other: "Values") -> "Values":
         """Return the ratios within each round."""
         pairs = zip(self.values, other.values, strict=True)
@@ -55,11 +69,30 @@ Measure = Callable[[], Awaitable[float]]
 
 async def paired(rounds: int, subjects: Mapping[str, Measure]) -> dict[str, Values]:
     """Measure every subject in every round; the order turns round by round."""
-    found: dict[str, list[float]] = {name: [] for name in subjects}
+    found = await alternating(rounds, subjects)
+    return {name: Values(tuple(values)) for name, values in found.items()}
+
+
+async def alternating(
+    rounds: int, subjects: Mapping[str, Callable[[], Awaitable[T]]]
+) -> dict[str, list[T]]:
+    """Return what each subject gave in each round; the order turns round by round."""
+    found: dict[str, list[T]] = {name: [] for name in subjects}
     for number in range(rounds):
         for name in _turned(list(subjects), number):
             found[name].append(await subjects[name]())
-    return {name: Values(tuple(values)) for name, values in found.items()}
+    return found
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that this share of the values does not exceed (nearest rank).
+
+    Raises:
+        ValueError: there is no value, or the share is not within 0 and 1.
+    """
+    if not values or not 0 <= share <= 1:
+        raise ValueError(f"no percentile {share} of {len(values)} values")
+    return sorted(values)[max(1, math.ceil(share * len(values))) - 1]
 
 
 def _turned(names: Sequence[str], number: int) -> Sequence[str]:

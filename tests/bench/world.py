@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kudo_cluster import Cluster
@@ -14,6 +14,7 @@ from kudo_cluster.errors import ClusterError
 from kudo_cluster.installation import Service
 from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.progress import Progress
+from tests.bench.measure.profiling import Profiles
 
 _CRDS = Path(__file__).resolve().parents[2] / "crds"
 _AT_ONCE = 8
@@ -28,12 +29,14 @@ class World:
     Attributes:
         directory: For files and logs; goes with the cluster.
         supervision: Starts processes that end with this one.
+        profiles: Where profiles of services go.
     """
 
     cluster: Cluster
     directory: Path
     supervision: Supervision
     progress: Progress
+    profiles: Profiles = field(default_factory=Profiles)
 
     def service(self, name: str, command: list[str]) -> tuple[Service, int]:
         """Return a process that serves TLS and probes, not started yet, and its TLS port."""
@@ -41,7 +44,8 @@ class World:
         ports = [f"--port={port}", f"--probe-port={probe_port}"]
         pair = [f"--tls-cert={self.certificate}", f"--tls-key={self.key}"]
         log = self.directory / f"{name}.log"
-        return Service(name, [*command, *ports, *pair], log, probe_port, self.supervision), port
+        command = self.profiles.command(name, [*command, *ports, *pair])
+        return Service(name, command, log, probe_port, self.supervision), port
 
     @property
     def certificate(self) -> Path:
@@ -62,11 +66,11 @@ class World:
 
     async def api_metrics(self) -> str:
         """Return what the API server says of itself."""
-        return await asyncio.to_thread(_kubectl, self.cluster, "get", "--raw", "/metrics")
+        return await api_metrics(self.cluster)
 
 
 @contextmanager
-def running_world(progress: Progress) -> Iterator[World]:
+def running_world(progress: Progress, profiles: Profiles | None = None) -> Iterator[World]:
     """Start a cluster with the CRDs and stop it at the end of the block."""
     with Cluster.start(name="bench", progress=progress) as cluster:
         _kubectl(cluster, "apply", "--server-side", f"--filename={_CRDS}")
@@ -74,12 +78,14 @@ def running_world(progress: Progress) -> Iterator[World]:
         directory = cluster.directory / "bench"
         directory.mkdir()
         supervision = Supervision(directory / "supervisor.log", remove=None)
-        world = World(cluster, directory, supervision, progress)
+        profiles = profiles or Profiles()
+        world = World(cluster, directory, supervision, progress, profiles)
         world.new_certificate()
         try:
             yield world
         finally:
             supervision.stop()
+            profiles.write_tables()
 
 
 def _kubectl(cluster: Cluster, *arguments: str) -> str:
@@ -90,12 +96,17 @@ def _kubectl(cluster: Cluster, *arguments: str) -> str:
     return done.stdout
 
 
+async def api_metrics(cluster: Cluster) -> str:
+    """Return what the API server of a cluster says of itself."""
+    return await asyncio.to_thread(_kubectl, cluster, "get", "--raw", "/metrics")
+
+
 def program(name: str) -> Path:
     """Return an installed command of the project."""
     return Path(sys.executable).with_name(name)
 
 
-async def each(calls: Iterable[Call]) -> None:
+async def each(calls: Iterable[Call], *, at_once: int = _AT_ONCE) -> None:
     """Make calls, a few at a time."""
     waiting = iter(calls)
 
@@ -104,5 +115,5 @@ async def each(calls: Iterable[Call]) -> None:
             await call()
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(_AT_ONCE):
+        for _ in range(at_once):
             group.create_task(work())
