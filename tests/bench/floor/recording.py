@@ -1,13 +1,16 @@
-"""One real deploy, and the templates of its writes: what the protocol floor sends for an Instance.
+"""One real run, and the templates of its writes: what the protocol floor sends for an Instance.
 
-A write of the recorded deploy becomes a template: the names, uids and resourceVersions in it that
+A write of the recorded run becomes a template: the names, uids and resourceVersions in it that
 belong to the recorded Instance, or that an earlier answer gave, are left open. Everything else,
 also timestamps, is sent as it was recorded.
+
+A write may need the resourceVersion or uid of an object that stood before, which the reconciler
+read or knew from its caches. Reading it is no part of the floor: it is read before.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 Json = Any
@@ -59,6 +62,11 @@ class Exchange:
         return not self.reads and "dryRun" not in self.query and self.status < 300
 
     @property
+    def found(self) -> bool:
+        """Whether it read something."""
+        return self.reads and self.status < 300
+
+    @property
     def verb(self) -> str:
         """Return the verb as the API server counts it."""
         if self.method == "PATCH" and "apply-patch" in self.content_type:
@@ -70,16 +78,31 @@ class Exchange:
         return f"{self.verb} {self.resource}"
 
 
-def facts_of(created: Json) -> Facts:
-    """Return what the templates leave open of an Instance, as the API server created it."""
-    metadata = created["metadata"]
+def facts_of(instance: Json) -> Facts:
+    """Return what the templates leave open of an Instance, as the API server answered it.
+
+    The uid of the run is among them if one is scheduled: a cleanup gets its uid later.
+    """
+    metadata = instance["metadata"]
+    scheduled = instance["spec"].get("planExecution") or {}
+    run = {"instance.run": scheduled["uid"]} if "uid" in scheduled else {}
     return {
         "instance.namespace": metadata["namespace"],
         "instance.name": metadata["name"],
         "instance.uid": metadata["uid"],
-        "instance.plan": created["spec"]["planExecution"]["uid"],
         f"instance.{_VERSION}": metadata[_VERSION],
+        **run,
     }
+
+
+def facts_before(namespace: str, name: str) -> Facts:
+    """Return what is known of an Instance before the request for its run."""
+    return {"instance.namespace": namespace, "instance.name": name}
+
+
+def key_of(facts: Facts) -> tuple[str, str]:
+    """Return namespace and name of an Instance."""
+    return facts["instance.namespace"], facts["instance.name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +132,12 @@ def _fill(value: Json, facts: Mapping[str, str]) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
-    """A template of one write.
+class Template:
+    """A template of one request.
 
     Attributes:
-        number: Its place in the deploy; facts of its answer are named after it.
-        kept: Fields of the answer's metadata that later writes need.
+        number: Its place in the run; facts of its answer are named after it.
+        kept: Fields of the answer's metadata that later requests need.
     """
 
     number: int
@@ -135,47 +158,84 @@ class Write:
             facts[f"{self.number}.{field}"] = answer["metadata"][field]
 
 
-def templates(created: Json, exchanges: Sequence[Exchange]) -> list[Write]:
-    """Return the templates of all writes of a recorded deploy, in the order of their arrival.
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """Those of one run.
+
+    Attributes:
+        before: Reads of what stood before and a write needs.
+        writes: All writes, in the order of their arrival.
+    """
+
+    before: list[Template]
+    writes: list[Template]
+
+
+def templates(instance: Json, exchanges: Sequence[Exchange]) -> Templates:
+    """Return the templates of a recorded run.
 
     Args:
-        created: The Instance as its creation was answered.
+        instance: The Instance as the request for the run was answered.
         exchanges: What the reconciler sent for it, reads included.
     """
-    known = _Known(facts_of(created))
-    writes = [(number, one) for number, one in enumerate(exchanges) if one.writes]
+    known = _Known(facts_of(instance))
     drafts = []
-    for number, one in writes:
-        drafts.append((number, one, known.text(one.path), known.value(one.body)))
-        known.answered(number, one.answer)
-    return [
-        Write(
-            number,
-            one.method,
-            one.content_type,
-            path,
-            one.query,
-            body,
-            frozenset(known.used.get(number, ())),
-        )
+    for number, one in enumerate(_with_lookups(instance, exchanges)):
+        if one.writes or one.found:
+            drafts.append((number, one, known.text(one.path), known.value(one.body)))
+            known.answered(number, one.answer)
+    # What is needed of an answer is known only after the last request.
+    made = [
+        Template(number, one.method, one.content_type, path, one.query, body, known.used(number))
         for number, one, path, body in drafts
     ]
+    return Templates(
+        before=[one for one in made if one.method == "GET" and one.kept],
+        writes=[one for one in made if one.method != "GET"],
+    )
+
+
+def _with_lookups(instance: Json, exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
+    """Yield a read before each write that expects what nothing has told yet."""
+    seen = set(_identity(instance).values())
+    for one in exchanges:
+        if one.writes and one.method != "POST":
+            expected = one.body if isinstance(one.body, dict) else {}
+            named = _identity({"metadata": expected.get("preconditions", expected.get("metadata"))})
+            unknown = {field: value for field, value in named.items() if value not in seen}
+            if unknown:
+                seen.update(unknown.values())
+                answer = {"metadata": unknown}
+                yield replace(one, method="GET", query={}, body=None, status=200, answer=answer)
+        yield one
+        seen.update(_identity(one.answer).values())
+
+
+def _identity(obj: Json) -> dict[str, str]:
+    """Return uid and resourceVersion of an object, as far as it has them."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    fields = ("uid", _VERSION)
+    return {field: metadata[field] for field in fields if metadata and metadata.get(field)}
 
 
 class _Known:
-    """The values of the recorded deploy that another deploy has others for."""
+    """The values of the recorded run that another run has others for."""
 
     def __init__(self, facts: Facts) -> None:
-        self.used: dict[int, set[str]] = {}
+        self._used: dict[int, set[str]] = {}
         self._versions = {facts[f"instance.{_VERSION}"]: f"instance.{_VERSION}"}
         self._texts = {facts[name]: name for name in facts if not name.endswith(_VERSION)}
 
     def answered(self, number: int, answer: Json) -> None:
-        metadata = answer.get("metadata", {}) if isinstance(answer, dict) else {}
-        if version := metadata.get(_VERSION):
-            self._versions[version] = f"{number}.{_VERSION}"
-        if uid := metadata.get("uid"):
-            self._texts.setdefault(uid, f"{number}.uid")
+        found = _identity(answer)
+        if _VERSION in found:
+            self._versions.setdefault(found[_VERSION], f"{number}.{_VERSION}")
+        if "uid" in found:
+            self._texts.setdefault(found["uid"], f"{number}.uid")
+
+    def used(self, number: int) -> frozenset[str]:
+        """Return the fields of an answer that were needed."""
+        return frozenset(self._used.get(number, ()))
 
     def text(self, text: str) -> Hole | str:
         # The longest first: a name may hold another one.
@@ -206,7 +266,7 @@ class _Known:
     def _use(self, fact: str) -> str:
         source, _, field = fact.partition(".")
         if source != "instance":
-            self.used.setdefault(int(source), set()).add(field)
+            self._used.setdefault(int(source), set()).add(field)
         return fact
 
 
@@ -223,7 +283,7 @@ def _any_open(values: Sequence[Json]) -> bool:
 
 
 def told(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Yield one word for each request of a deploy, in order."""
+    """Yield one word for each request of a run, in order."""
     for one in exchanges:
         suffix = "" if one.status < 300 else f" ({one.status})"
         yield f"{one}{suffix}"

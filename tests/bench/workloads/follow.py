@@ -9,9 +9,8 @@ from typing import Final
 
 from kubeio.client import Client
 from kubeio.decoding.watch import WatchEvent
-from tests.support.build import Json
 from tests.support.cluster.resources import INSTANCES
-from tests.support.instances import entry, idle, messages, status_of
+from tests.support.instances import idle, messages, status_of
 
 Key = tuple[str, str]
 """Namespace and name of an Instance."""
@@ -64,24 +63,15 @@ async def _follow(
     raise TimeoutError(f"{len(left)} Instances were not done when the watch ended")
 
 
-def ended(plan: str, *, uids: dict[Key, str] | None = None) -> Done:
-    """Return what tells that a plan is COMPLETE, the Instance idle, and its status up to date.
-
-    Args:
-        plan: Name of the plan.
-        uids: Those of the runs that do not count, by Instance.
-    """
+def ended(plan: str) -> Done:
+    """Return what tells that a plan is COMPLETE, the Instance idle, and its status up to date."""
 
     def done(event: WatchEvent) -> bool:
         found = event.object
         if event.type == "DELETED" or not idle(found):
             return False
-        metadata = found["metadata"]
-        before = (uids or {}).get((metadata["namespace"], metadata["name"]))
-        if before is not None and entry(found, plan).get("uid") == before:
-            return False
         if status_of(found, plan) == "FATAL_ERROR":
-            raise RuntimeError(f"{metadata['name']}: {messages(found, plan)}")
+            raise RuntimeError(f"{found['metadata']['name']}: {messages(found, plan)}")
         return status_of(found, plan) == "COMPLETE"
 
     return done
@@ -89,8 +79,3 @@ def ended(plan: str, *, uids: dict[Key, str] | None = None) -> Done:
 
 def gone(event: WatchEvent) -> bool:
     return event.type == "DELETED"
-
-
-def uid_of(instance: Json, plan: str) -> str:
-    """Return the uid of the last run of a plan."""
-    return str(entry(instance, plan).get("uid", ""))

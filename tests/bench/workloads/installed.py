@@ -22,7 +22,7 @@ from tests.bench.options import Options
 from tests.bench.workloads.follow import Key
 from tests.bench.world import api_metrics, each
 from tests.support.build import Json
-from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
+from tests.support.cluster.resources import NAMESPACES, VERSIONS
 from tests.support.cluster.waiting import wait_until
 
 _CRDS: Final = Path(__file__).resolve().parents[3] / "crds"
@@ -80,9 +80,6 @@ class Installed:
         except NotFound:
             return True
         return False
-
-    async def create(self, key: Key, instance: Json) -> Json:
-        return await self.client.create(INSTANCES, instance, namespace=key[0])
 
     # The reconciler
 

@@ -1,23 +1,24 @@
-"""Records one deploy of a real reconciler on the cluster that is measured."""
+"""Records one run of a real reconciler on the cluster that is measured."""
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kubeio.connection.config import load_config
-from tests.bench.floor.recorder import kubeconfig_of, recording
+from tests.bench.floor.recorder import Recorder, kubeconfig_of, recording
 from tests.bench.floor.recording import Exchange
-from tests.bench.workloads.follow import Key, ended, followed
+from tests.bench.workloads.follow import Done, Key, followed
 from tests.bench.workloads.installed import Installed
-from tests.support import build
 from tests.support.build import Json
 from tests.support.cluster.waiting import events_written
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A deploy.
+    """A run.
 
     Attributes:
         file: What the floor's client reads.
@@ -28,32 +29,58 @@ class Recording:
     exchanges: list[Exchange]
 
 
-async def record(installed: Installed, version: Json) -> Recording:
-    """Deploy two Instances of an OperatorVersion, and record the second: the first warms up."""
-    [first] = await installed.namespaces(version, spread=1)
-    [second] = await installed.namespaces(version, spread=1)
-    kubeconfig = installed.installation.cluster.kubeconfig("reconciler")
-    async with recording(load_config(kubeconfig)) as (recorder, server):
-        file = installed.installation.directory / "recorded.kubeconfig"
-        file.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
-        reconciler = installed.installation.another_reconciler("recorded", f"--kubeconfig={file}")
-        await asyncio.to_thread(reconciler.start)
-        try:
-            await _deployed(installed, (first, "recorded-00000"), version)
-            recorder.namespace = second
-            created = await _deployed(installed, (second, "recorded-00001"), version)
-            await events_written(reconciler)
-        finally:
-            await asyncio.to_thread(reconciler.stop)
-    await installed.clear([first, second])
-    found = {"created": created, "exchanges": [asdict(one) for one in recorder.exchanges]}
+async def record(
+    installed: Installed,
+    versions: Sequence[Json],
+    prepare: Callable[[Key], Awaitable[None]],
+    send: Callable[[Key], Awaitable[Json]],
+    done: Done,
+) -> Recording:
+    """Record what follows a request for an Instance, the second time: the first warms up.
+
+    Args:
+        installed: Where.
+        versions: OperatorVersions that there are.
+        prepare: Makes an Instance ready for the request; what is sent for that is not recorded.
+        send: Sends the request and returns the Instance as answered.
+        done: Tells when it is done.
+    """
+    namespaces = [(await installed.namespaces(*versions, spread=1))[0] for _ in range(2)]
+    first, second = ((name, f"recorded-{place:05}") for place, name in enumerate(namespaces))
+    async with _recorded_reconciler(installed) as recorder:
+        for key in (first, second):
+            await prepare(key)
+        await _done(installed, first, send, done)
+        recorder.namespace = second[0]
+        answered = await _done(installed, second, send, done)
+    await installed.clear(namespaces)
+    found = {"answered": answered, "exchanges": [asdict(one) for one in recorder.exchanges]}
     output = installed.installation.directory / "recording.json"
     output.write_text(json.dumps(found), encoding="utf-8")
     return Recording(output, recorder.exchanges)
 
 
-async def _deployed(installed: Installed, key: Key, version: Json) -> Json:
-    async with followed(installed.client, [key], ended("deploy")) as following:
-        created = await installed.create(key, build.instance(key[1], version["metadata"]["name"]))
+@asynccontextmanager
+async def _recorded_reconciler(installed: Installed) -> AsyncIterator[Recorder]:
+    """Run a reconciler for the block whose requests go through a recorder."""
+    installation = installed.installation
+    upstream = load_config(installation.cluster.kubeconfig("reconciler"))
+    async with recording(upstream) as (recorder, server):
+        file = installation.directory / "recorded.kubeconfig"
+        file.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
+        reconciler = installation.another_reconciler("recorded", f"--kubeconfig={file}")
+        await asyncio.to_thread(reconciler.start)
+        try:
+            yield recorder
+            await events_written(reconciler)
+        finally:
+            await asyncio.to_thread(reconciler.stop)
+
+
+async def _done(
+    installed: Installed, key: Key, send: Callable[[Key], Awaitable[Json]], done: Done
+) -> Json:
+    async with followed(installed.client, [key], done) as following:
+        answered = await send(key)
         await following
-    return created
+    return answered

@@ -1,8 +1,8 @@
-"""Templates of a recorded deploy: filled with the facts of another Instance."""
+"""Templates of a recorded run: filled with the facts of another Instance."""
 
 from typing import Any
 
-from tests.bench.floor.recording import Exchange, Facts, facts_of, templates, told
+from tests.bench.floor.recording import Exchange, Facts, facts_before, facts_of, templates, told
 
 Json = dict[str, Any]
 STATUS = "/apis/kudo.dev/v1beta1/namespaces/recording/instances/recorded/status"
@@ -28,7 +28,7 @@ def exchange(method: str, path: str, body: Any, answer: Any = None, **fields: An
 def sent(exchanges: list[Exchange], *answers: Json) -> list[tuple[str, Any]]:
     """Return path and body of each write for the other Instance."""
     facts, found = facts_of(OTHER), []
-    writes = templates(RECORDED, exchanges)
+    writes = templates(RECORDED, exchanges).writes
     for number, write in enumerate(writes):
         found.append(write.request(facts))
         write.learn(answers[number] if number < len(answers) else {}, facts)
@@ -98,7 +98,7 @@ def test_reads_dry_runs_and_refused_writes_are_no_writes_of_the_floor() -> None:
 
 
 def test_what_needs_nothing_of_an_answer_keeps_nothing_of_it() -> None:
-    [write] = templates(RECORDED, [exchange("POST", EVENTS, {})])
+    [write] = templates(RECORDED, [exchange("POST", EVENTS, {})]).writes
     facts: Facts = {}
     write.learn({"metadata": {"uid": "1", "resourceVersion": "2"}}, facts)
     assert facts == {}
@@ -106,8 +106,54 @@ def test_what_needs_nothing_of_an_answer_keeps_nothing_of_it() -> None:
 
 def test_a_body_without_facts_is_sent_as_it_was_recorded() -> None:
     body: Json = {"spec": {"planExecution": {}}}
-    [write] = templates(RECORDED, [exchange("PATCH", STATUS, body)])
+    [write] = templates(RECORDED, [exchange("PATCH", STATUS, body)]).writes
     assert write.request(facts_of(OTHER))[1] is body
+
+
+def test_what_a_write_needs_of_an_object_that_stood_before_is_read_before() -> None:
+    path = "/api/v1/namespaces/recording/configmaps/recorded"
+    stood = {"metadata": {"uid": "uid-of-map", "resourceVersion": "90"}}
+    applied = {"metadata": {"name": "recorded", "resourceVersion": "90"}}
+    found = templates(
+        RECORDED,
+        [
+            exchange("GET", STATUS, None, answer=RECORDED),
+            exchange("GET", path, None, answer=stood),
+            exchange("PATCH", path, applied),
+        ],
+    )
+    [read], [write] = found.before, found.writes
+    facts = facts_before("elsewhere", "another")
+    assert read.request(facts)[0] == "/api/v1/namespaces/elsewhere/configmaps/another"
+    read.learn({"metadata": {"uid": "uid", "resourceVersion": "6990"}}, facts)
+    metadata = {"name": "another", "resourceVersion": "6990"}
+    assert write.request(facts)[1] == {"metadata": metadata}
+
+
+def test_what_the_reconciler_knew_of_an_object_from_its_cache_is_read_before_as_well() -> None:
+    path = "/api/v1/namespaces/recording/configmaps/recorded"
+    applied = {"metadata": {"resourceVersion": "90"}}
+    after = {"metadata": {"uid": "uid-of-map", "resourceVersion": "120"}}
+    found = templates(
+        RECORDED,
+        [
+            exchange("PATCH", path, applied, answer=after),
+            exchange("DELETE", path, {"preconditions": after["metadata"]}),
+        ],
+    )
+    [read], [apply, delete] = found.before, found.writes
+    assert (read.method, read.kept) == ("GET", frozenset({"resourceVersion"}))
+    facts = facts_before("elsewhere", "another")
+    read.learn({"metadata": {"resourceVersion": "6990"}}, facts)
+    assert apply.request(facts)[1] == {"metadata": {"resourceVersion": "6990"}}
+    apply.learn({"metadata": {"uid": "uid", "resourceVersion": "7100"}}, facts)
+    expected = {"uid": "uid", "resourceVersion": "7100"}
+    assert delete.request(facts)[1] == {"preconditions": expected}
+
+
+def test_a_created_object_is_not_read_before() -> None:
+    exchanges = [exchange("POST", EVENTS, {"metadata": {"uid": "of nothing"}})]
+    assert templates(RECORDED, exchanges).before == []
 
 
 def test_requests_are_told_as_the_api_server_counts_them() -> None:
