@@ -15,13 +15,18 @@ from tests.bench import deleted, hostile, inline, memory, templates, webhook, wo
 from tests.bench.figures import Figure, table, write_json
 from tests.bench.measure.profiling import Profiles
 from tests.bench.options import USUAL, Options
-from tests.bench.workloads import deploys, plans
+from tests.bench.workloads import commands, deploys, failing, growth, idle, plans, start
 from tests.bench.workloads.installed import Installed, installed
 from tests.bench.world import World, running_world
 
 WITH_KUDO: Mapping[str, Callable[[Installed], Awaitable[list[Figure]]]] = {
     "deploys": deploys.bench,
     **plans.BENCHES,
+    "growth": growth.bench,
+    "failing": failing.bench,
+    "start": start.bench,
+    "idle": idle.bench,
+    "commands": commands.bench,
 }
 BENCHES: Mapping[str, Callable[[World, int], Awaitable[list[Figure]]]] = {
     "webhook": webhook.bench,

@@ -17,6 +17,7 @@ from tests.bench.workloads.reports import (
 )
 from tests.bench.workloads.versions import CONFIG_MAP, config_map_version
 from tests.bench.workloads.workload import Workload, compare, creating
+from tests.support.build import Json
 
 _MIN_SHARE: Final = 0.75
 _MAX_CPU: Final = 1.5
@@ -25,11 +26,12 @@ _MAX_WRITES: Final = 4
 _MAX_EVENTS: Final = 2
 
 
-def deploys(count: int) -> Workload:
+def deploys(count: int, *others: Json) -> Workload:
+    """Return the workload; `others` are OperatorVersions that there are as well."""
     return Workload(
         name="deploys",
         count=count,
-        versions=(config_map_version(),),
+        versions=(config_map_version(), *others),
         send=creating(CONFIG_MAP),
         done=ended("deploy"),
         sent=Request("POST", "instances"),

@@ -9,6 +9,8 @@ CONFIG_MAP: Final = "config-map-1"
 PARAMETERS: Final = "parameters-1"
 NEXT: Final = "parameters-2"
 CLEANUP: Final = "cleanup-1"
+RETRIED: Final = "retried-1"
+FATAL: Final = "fatal-1"
 PHASES: Final = "phases-1"
 
 
@@ -48,6 +50,21 @@ def cleanup_version() -> Json:
             {"name": "none", "kind": "Delete", "spec": {"resources": ["all.yaml"]}},
         ],
         plans={"deploy": build.plan({"step": ["all"]}), "cleanup": build.plan({"step": ["none"]})},
+    )
+
+
+def failing_versions() -> tuple[Json, Json]:
+    """Return a version whose step is retried for ever, and one whose plan fails for good."""
+    return _failing(RETRIED, wantErr=True), _failing(FATAL, wantErr=True, fatal=True)
+
+
+def _failing(name: str, **dummy: bool) -> Json:
+    return build.operator_version(
+        name,
+        templates={},
+        tasks=[{"name": "all", "kind": "Dummy", "spec": dummy}],
+        plans={"deploy": build.plan({"step": ["all"]})},
+        parameters=[build.parameter("VALUE", "first")],
     )
 
 

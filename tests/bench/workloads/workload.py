@@ -6,8 +6,8 @@ reconciler's own transport (the protocol floor), one through aiohttp as it comes
 themselves are sent by the same process in the same way for all.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -33,6 +33,14 @@ CLIENT: Final = "client"
 _WARM_UP: Final = 50
 
 
+Send = Callable[[Client, Key], Awaitable[Json]]
+Beside = Callable[[str], AbstractAsyncContextManager[None]]
+
+
+def _nothing(_: str) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """What is asked for, and when it is done.
@@ -51,7 +59,7 @@ class Workload:
     name: str
     count: int
     versions: tuple[Json, ...]
-    send: Callable[[Client, Key], Awaitable[Json]]
+    send: Send
     done: Done
     sent: Request
     stands: str = ""
@@ -70,7 +78,7 @@ class Compared:
     batches: dict[str, list[Batch]]
 
 
-def creating(version: str, **parameters: str) -> Callable[[Client, Key], Awaitable[Json]]:
+def creating(version: str, **parameters: str) -> Send:
     """Return what creates an Instance of an OperatorVersion."""
 
     async def send(client: Client, key: Key) -> Json:
@@ -80,13 +88,20 @@ def creating(version: str, **parameters: str) -> Callable[[Client, Key], Awaitab
     return send
 
 
-def patching(spec: Json) -> Callable[[Client, Key], Awaitable[Json]]:
+def patching(spec: Json) -> Send:
     """Return what changes the spec of an Instance by a merge patch."""
 
     async def send(client: Client, key: Key) -> Json:
         return await client.merge_patch(INSTANCES, key[1], {"spec": spec}, namespace=key[0])
 
     return send
+
+
+def requests_of(
+    installed: Installed, send: Send, wanted: Iterable[Key]
+) -> dict[Key, Callable[[], Awaitable[Json]]]:
+    """Return a request for each of some Instances."""
+    return {key: partial(send, installed.client, key) for key in wanted}
 
 
 async def deleting(client: Client, key: Key) -> Json:
@@ -112,16 +127,25 @@ async def _measured(
         return await _by_client(installed, workload, recording, subject, batches)
 
 
-async def measure_reconciler(installed: Installed, workload: Workload) -> Batch:
-    """Return what a reconciler that was started for it takes, once it is warm."""
+async def measure_reconciler(
+    installed: Installed, workload: Workload, beside: Beside = _nothing
+) -> Batch:
+    """Return what a reconciler that was started for it takes, once it is warm.
+
+    Args:
+        installed: Where.
+        workload: What is asked of it.
+        beside: Entered with the namespace of the first Instance once the reconciler is warm, and
+            left when the batch is over.
+    """
     async with (
-        _instances(installed, workload) as batches,
+        _instances(installed, workload) as (warm, measured),
         installed.reconciler(profile=f"{workload.name}-reconciler"),
     ):
-        for some in batches:
-            requests = {key: partial(workload.send, installed.client, key) for key in some}
-            batch = await run_batch(installed, requests, workload.done)
-    return batch
+        await run_batch(installed, requests_of(installed, workload.send, warm), workload.done)
+        async with beside(measured[0][0]):
+            requests = requests_of(installed, workload.send, measured)
+            return await run_batch(installed, requests, workload.done)
 
 
 async def _by_client(
@@ -172,8 +196,7 @@ async def _instances(
 
 
 async def _deploy(installed: Installed, workload: Workload, wanted: list[Key]) -> None:
-    create = creating(workload.stands)
-    requests = {key: partial(create, installed.client, key) for key in wanted}
+    requests = requests_of(installed, creating(workload.stands), wanted)
     await run_batch(installed, requests, ended("deploy"))
 
 
