@@ -119,13 +119,13 @@ async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
     await install(world, *one_task("pipes", "Pipe", pod, pod="a.yaml", pipe=files))
     await install(world, *one_task("has", "KudoOperator", {}, **HAVE))
     account = f"system:serviceaccount:{world.namespace}:{ACCOUNT}"
-    for name, resource in {
-        "applies": "secrets",
-        "deletes": "secrets",
-        "pipes": "pods",
-        "has": "instances",
+    for name, right in {
+        "applies": 'patch resource "secrets"',
+        "deletes": 'get resource "secrets"',
+        "pipes": 'get resource "pods"',
+        "has": 'get resource "instances"',
     }.items():
-        says = f'User "{account}" cannot get resource "{resource}"'
+        says = f'User "{account}" cannot {right}'
         seen = await until_says(world, name, says)
         assert instances.status_of(seen, "deploy") != "COMPLETE"
     admin_kubectl("get", "secret", "old-secret")

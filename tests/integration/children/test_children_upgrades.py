@@ -113,7 +113,7 @@ async def test_a_file_that_sets_what_the_version_dropped_stops_before_the_upgrad
 
     failed = await children.upgrade(world, later("SIZE: 1\nGONE: g"))
 
-    text = "the parameter file of task have sets GONE, and child-0.2.0 does not declare it any more"
+    text = "the parameter file of task have sets GONE, and child-0.2.0 no longer declares it"
     assert text in instances.messages(failed, "deploy")
     assert (await spec_of_child(world))[0] == "child-0.1.0"
 
