@@ -57,11 +57,11 @@ class RequestCounts:
 
     def of(self, resources: Iterable[str]) -> "RequestCounts":
         """Return the requests for some resources and their subresources; watches are left out."""
-        wanted = frozenset(resources)
+        desired = frozenset(resources)
         found = {
             kind: n
             for kind, n in self.counts.items()
-            if kind.resource.partition("/")[0] in wanted and kind.verb != "WATCH"
+            if kind.resource.partition("/")[0] in desired and kind.verb != "WATCH"
         }
         return RequestCounts(found)
 
@@ -71,8 +71,8 @@ class RequestCounts:
         return RequestCounts({kind: n for kind, n in left.items() if n})
 
     def total(self, verbs: Iterable[str]) -> int:
-        wanted = frozenset(verbs)
-        return sum(n for kind, n in self.counts.items() if kind.verb in wanted)
+        desired = frozenset(verbs)
+        return sum(n for kind, n in self.counts.items() if kind.verb in desired)
 
     def each(self, objects: int) -> Iterator[str]:
         """Yield how many requests of each kind one object costs, the most frequent first."""

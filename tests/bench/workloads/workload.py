@@ -98,10 +98,10 @@ def patching(spec: Json) -> Send:
 
 
 def requests_of(
-    installed: Installed, send: Send, wanted: Iterable[Key]
+    installed: Installed, send: Send, desired: Iterable[Key]
 ) -> dict[Key, Callable[[], Awaitable[Json]]]:
     """Return a request for each of some Instances."""
-    return {key: partial(send, installed.client, key) for key in wanted}
+    return {key: partial(send, installed.client, key) for key in desired}
 
 
 async def deleting(client: Client, key: Key) -> Json:
@@ -156,8 +156,8 @@ async def _by_client(
     batches: tuple[list[Key], list[Key]],
 ) -> Batch:
     kubeconfig = installed.installation.cluster.kubeconfig("reconciler")
-    wanted = [key for some in batches for key in some]
-    async with floor_process(transport, kubeconfig, recording.file, wanted) as client:
+    desired = [key for some in batches for key in some]
+    async with floor_process(transport, kubeconfig, recording.file, desired) as client:
 
         def cpu() -> Cpu:
             return {**installed.cpu(), CLIENT: cpu_seconds(client.pid)}
@@ -195,8 +195,8 @@ async def _instances(
     await installed.clear(namespaces)
 
 
-async def _deploy(installed: Installed, workload: Workload, wanted: list[Key]) -> None:
-    requests = requests_of(installed, creating(workload.stands), wanted)
+async def _deploy(installed: Installed, workload: Workload, desired: list[Key]) -> None:
+    requests = requests_of(installed, creating(workload.stands), desired)
     await run_batch(installed, requests, ended("deploy"))
 
 
