@@ -1,0 +1,42 @@
+"""Why a request got no usable answer.
+
+HttpError
+├── CannotConnect      no connection was made: nothing was sent
+│   └── ConnectTimeout
+├── Disconnected       the connection ended before the answer began
+├── BadAnswer          malformed, cut off, too long, or in an encoding nobody asked for
+└── ReadTimeout        the body paused for too long
+
+Errors of the socket itself (`OSError`) pass through as they are. No text quotes a byte of an
+answer, which may be one of a Secret.
+"""
+
+
+class HttpError(Exception):
+    """Root of the errors of this package."""
+
+
+class CannotConnect(HttpError):
+    """No connection could be made, so the request was not sent."""
+
+
+class ConnectTimeout(CannotConnect, TimeoutError):
+    """The TCP or the TLS handshake took too long, so the request was not sent."""
+
+
+class Disconnected(HttpError):
+    """The server closed the connection before its answer began."""
+
+    def __init__(self, text: str = "Server disconnected") -> None:
+        super().__init__(text)
+
+
+class BadAnswer(HttpError):
+    """The answer is not HTTP/1.1, ended too early, or is longer than the client takes."""
+
+
+class ReadTimeout(HttpError, TimeoutError):
+    """The server sent nothing for too long in the middle of a body."""
+
+    def __init__(self) -> None:
+        super().__init__("Timeout on reading data from socket")

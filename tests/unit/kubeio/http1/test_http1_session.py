@@ -1,0 +1,297 @@
+"""Which connection a request goes over, what is sent again, and what never is."""
+
+import asyncio
+import functools
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from kubeio.http1 import pool
+from kubeio.http1.errors import CannotConnect, ConnectTimeout, Disconnected, HttpError
+from kubeio.http1.pool import Address
+from kubeio.http1.request import Request
+from tests.unit.kubeio.fake_api import until
+from tests.unit.kubeio.http1.servers import (
+    OK,
+    Peer,
+    Server,
+    answers,
+    answers_once_then_drops,
+    asked,
+    get,
+    hangs,
+    put,
+    says,
+    serving,
+    session,
+)
+
+Serve = Callable[..., AbstractAsyncContextManager[Server]]
+
+
+@pytest.fixture(params=["https", "http"])
+def serve(request: pytest.FixtureRequest) -> Serve:
+    """Return `serving` with or without TLS."""
+    return functools.partial(serving, tls=request.param == "https")
+
+
+def paths(server: Server) -> list[str]:
+    return [one.split(b" ")[1].decode() for one in server.requests]
+
+
+async def test_requests_share_a_connection(serve: Serve) -> None:
+    async with serve(answers) as server, session(server) as opened:
+        for _ in range(3):
+            assert await asked(opened, get()) == b"{}"
+        assert await asked(opened, put()) == b"{}"
+        assert server.connections == 1
+
+
+async def test_requests_at_the_same_time_have_connections_of_their_own(serve: Serve) -> None:
+    async with serve(answers) as server, session(server) as opened:
+        await asyncio.gather(*(asked(opened, get()) for _ in range(5)))
+        assert server.connections == 5
+        await asyncio.gather(*(asked(opened, get()) for _ in range(5)))
+        assert server.connections == 5
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        OK + b"surplus",
+    ],
+)
+async def test_a_connection_that_may_not_be_used_again_is_closed(answer: bytes) -> None:
+    async def script(peer: Peer) -> None:
+        await says(answer)(peer)
+        await peer.gone()
+
+    async with serving(script) as server, session(server) as opened:
+        for _ in range(2):
+            assert await asked(opened, get()) == b"{}"
+        assert server.connections == 2
+        await until(lambda: server.ended == 2)
+
+
+async def test_a_read_is_repeated_once_on_a_new_connection() -> None:
+    """Also if others are at hand: a server that restarts closes all of them."""
+    both = asyncio.Barrier(2)
+
+    async def drops(peer: Peer) -> None:
+        await peer.request()
+        await both.wait()
+        await peer.say(OK)
+        await peer.request()
+
+    async with serving(drops, drops, answers) as server, session(server) as opened:
+        await asyncio.gather(asked(opened, get("/1")), asked(opened, get("/2")))
+        assert await asked(opened, get("/3")) == b"{}"
+        assert server.connections == 3
+        assert paths(server)[2:] == ["/3", "/3"]
+
+
+async def test_a_read_is_not_repeated_twice(serve: Serve) -> None:
+    async with serve(says()) as server, session(server, limit=1) as opened:
+        with pytest.raises((Disconnected, OSError)):
+            await asked(opened, get())
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "HEAD"])
+async def test_what_may_change_something_is_sent_once(method: str) -> None:
+    async with serving(answers_once_then_drops, answers) as server, session(server) as opened:
+        await asked(opened, get())
+        request = Request(method, "/b", headers=(), body=b"", content_type="a/b")
+        with pytest.raises((Disconnected, OSError)):
+            await asked(opened, request)
+        assert request.sent
+        assert paths(server) == ["/a", "/b"]
+
+
+async def test_a_write_goes_over_another_connection_than_one_that_the_server_has_closed(
+    serve: Serve,
+) -> None:
+    idle = asyncio.Event()
+
+    async def closes(peer: Peer) -> None:
+        await says(OK)(peer)
+        await idle.wait()
+
+    async with serve(closes, answers) as server, session(server, limit=1) as opened:
+        await asked(opened, get())
+        (connection,) = opened._pool._idle
+        idle.set()
+        await asyncio.wait([connection.closed])
+        assert await asked(opened, put()) == b"{}"
+        assert server.connections == 2
+
+
+async def test_an_answer_that_nobody_asked_for_closes_its_connection(serve: Serve) -> None:
+    timeout = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n"
+    idle = asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await says(OK)(peer)
+        await idle.wait()
+        await peer.say(timeout)
+        await peer.gone()
+
+    async with serve(script, answers) as server, session(server) as opened:
+        await asked(opened, get())
+        idle.set()
+        await until(lambda: server.ended == 1)
+        response = await opened.send(get())
+        response.close()
+        assert response.status == 200
+
+
+async def test_answers_before_the_answer_are_passed_over() -> None:
+    early = b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n"
+    async with serving(says(*early, OK)) as server, session(server) as opened:
+        response = await opened.send(put())
+        assert (response.status, response.values("A")) == (200, [])
+        assert await response.read() == b"{}"
+        response.close()
+
+
+async def test_a_head_has_no_body() -> None:
+    only = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+    async with serving(says(only)) as server, session(server, limit=1) as opened:
+        for _ in range(2):
+            assert await asked(opened, Request("HEAD", "/a", headers=())) == b""
+        assert server.connections == 2
+
+
+async def test_an_answer_before_the_end_of_the_request_ends_the_connection(serve: Serve) -> None:
+    """Its rest would be taken for the next request."""
+    refusal = b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"
+
+    async def refuses(peer: Peer) -> None:
+        await peer.reader.readuntil(b"\r\n\r\n")
+        await peer.say(refusal)
+        await peer.gone()
+
+    async with serve(refuses, answers) as server, session(server) as opened:
+        response = await opened.send(put(b"x" * 2**26))
+        assert (response.status, await response.read()) == (413, b"")
+        response.close()
+        await until(lambda: server.ended == 1)
+        assert await asked(opened, get()) == b"{}"
+
+
+async def test_cancellation_closes_the_connection(serve: Serve) -> None:
+    async with serve(hangs, answers) as server, session(server, limit=1) as opened:
+        call = asyncio.ensure_future(asked(opened, put()))
+        await until(lambda: server.requests)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await until(lambda: server.ended == 1)
+        assert await asked(opened, get()) == b"{}"
+        assert server.connections == 2
+
+
+async def test_cancellation_of_who_waits_for_a_connection_takes_none() -> None:
+    async with serving(hangs, answers) as server, session(server, limit=1) as opened:
+        first = asyncio.ensure_future(asked(opened, get()))
+        await until(lambda: server.requests)
+        second, third = (asyncio.ensure_future(asked(opened, get())) for _ in range(2))
+        await asyncio.sleep(0)
+        second.cancel()
+        first.cancel()
+        assert await third == b"{}"
+        await asyncio.wait([first, second])
+        assert server.connections == 2
+
+
+async def test_who_waits_for_a_connection_is_served_in_order() -> None:
+    async with serving(answers) as server, session(server, limit=2) as opened:
+        await asyncio.gather(*(asked(opened, get(f"/{n}")) for n in range(9)))
+        assert server.connections == 2
+        assert paths(server) == [f"/{n}" for n in range(9)]
+
+
+async def test_closing_ends_requests_under_way_and_those_that_wait(serve: Serve) -> None:
+    async with serve(hangs) as server, session(server, limit=1) as opened:
+        calls = [asyncio.ensure_future(asked(opened, one)) for one in (put(), get(), put())]
+        await until(lambda: server.requests)
+        await opened.close()
+        ends = await asyncio.gather(*calls, return_exceptions=True)
+        assert [isinstance(one, HttpError) for one in ends] == [True] * 3
+        with pytest.raises(HttpError, match="closed"):
+            await opened.send(get())
+        await until(lambda: server.ended == 1)
+        assert len(server.requests) == 1
+
+
+async def test_an_unused_connection_is_closed_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+    serve: Serve,
+) -> None:
+    monkeypatch.setattr(pool, "IDLE_SECONDS", 0.01)
+    async with serve(answers) as server, session(server) as opened:
+        await asyncio.gather(asked(opened, get()), asked(opened, get()))
+        await until(lambda: server.ended == 2)
+        assert await asked(opened, get()) == b"{}"
+        assert server.connections == 3
+
+
+async def test_a_server_that_does_not_shake_hands_ends_in_a_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "CONNECT_TIMEOUT", 0.05)
+
+    async def silent(peer: Peer) -> None:
+        await peer.gone()
+
+    async with serving(silent, tls=False) as server:
+        url = server.url.replace("http:", "https:")
+        async with session(url) as opened:
+            request = put()
+            with pytest.raises(ConnectTimeout, match=f"Connection timeout to host {url}"):
+                await opened.send(request)
+            assert not request.sent
+        await until(lambda: server.ended == 1)
+
+
+async def test_where_nobody_listens_nothing_is_sent() -> None:
+    async with serving(answers) as server:
+        pass
+    async with session(server) as opened:
+        request = put()
+        with pytest.raises(CannotConnect, match=r"Cannot connect to host 127\.0\.0\.1:\d+ ssl:def"):
+            await opened.send(request)
+    assert not request.sent
+
+
+@pytest.mark.parametrize("host", ["nowhere.invalid", "a..b", "x" * 70])
+async def test_a_host_without_an_address_is_a_failed_connection(host: str) -> None:
+    async with session(f"https://{host}") as opened:
+        with pytest.raises(CannotConnect, match=f"Cannot connect to host {host}:443"):
+            await opened.send(get())
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://A.example", Address("a.example", 443, True, "", "a.example")),
+        ("http://a:8080/b/c/", Address("a", 8080, False, "/b/c", "a:8080")),
+        ("https://[fd00::1]:6443", Address("fd00::1", 6443, True, "", "[fd00::1]:6443")),
+        ("http://[::1]:80/ü%2F", Address("::1", 80, False, "/%C3%BC%2F", "[::1]")),
+        (
+            "https://bücher.example",
+            Address("bücher.example", 443, True, "", "xn--bcher-kva.example"),
+        ),
+    ],
+)
+def test_the_parts_of_a_url(url: str, address: Address) -> None:
+    assert Address.parse(url) == address
+
+
+@pytest.mark.parametrize("url", ["ftp://a", "a:80", "https://", "https://a:b"])
+def test_what_is_no_url_of_a_server(url: str) -> None:
+    with pytest.raises(ValueError, match=r"no http or https URL|[Pp]ort"):
+        Address.parse(url)
