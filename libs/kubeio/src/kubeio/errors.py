@@ -21,8 +21,8 @@ KubeError
     └── ServerError           5xx
         └── ServerTimeout     504
 
-Errors carry status, reason and causes as attributes. Exceptions of aiohttp do not leave this
-package; they are chained as ``__cause__``. CancelledError passes through.
+Errors carry status, reason and causes as attributes. Exceptions of `http1` and of aiohttp do not
+leave this package; they are chained as ``__cause__``. CancelledError passes through.
 """
 
 import email.utils

@@ -49,8 +49,7 @@ async def events(chunks: AsyncIterable[bytes], subject: str) -> AsyncIterator[Wa
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     """Yield the lines in a stream of chunks, without line ends; empty lines are skipped.
 
-    ``readline`` of aiohttp copies a long line once for each chunk, and fails above its buffer size.
-    This joins the chunks once.
+    The chunks of a long line are joined once, and several lines are taken from one chunk.
     """
     parts: list[bytes] = []
     size = 0
