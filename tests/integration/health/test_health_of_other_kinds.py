@@ -76,7 +76,8 @@ async def test_a_claim_whose_pod_was_scheduled_is_waited_for_until_it_is_bound(
     await admin.merge_patch(objects.CLAIMS, "data", patch, namespace=world.namespace)
     await objects.deploy_again(world)
 
-    text = f"persistentvolumeclaim {world.namespace}/data is not bound: its volume is being provisioned"
+    data = f"persistentvolumeclaim {world.namespace}/data"
+    text = f"{data} is not bound: its volume is being provisioned"
     await world.until(
         "i", lambda i: text in instances.messages(i, "deploy"), "the claim to be waited for"
     )
