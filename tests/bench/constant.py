@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kudo_webhook.app import MUTATE_PATH, VALIDATE_PATH
+from kudo_webhook.routes import MUTATE_PATH, VALIDATE_PATH
 from serving.probes import Probes, asgi_app
 from serving.server import serve
 

@@ -24,7 +24,7 @@ from kudo import bounds, names
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Service
 from kudo_reconciler.objects.cached_objects import reduced
-from kudo_webhook.app import MUTATE_PATH
+from kudo_webhook.routes import MUTATE_PATH
 from tests.bench import load, reviews
 from tests.bench.figures import Figure
 from tests.bench.reviews import Json

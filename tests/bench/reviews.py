@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kudo_webhook.app import MUTATE_PATH, VALIDATE_PATH
+from kudo_webhook.routes import MUTATE_PATH, VALIDATE_PATH
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from kudo_webhook.app import MUTATE_PATH
+from kudo_webhook.routes import MUTATE_PATH
 from serving.turns import Longest
 from tests.bench.figures import Figure
 from tests.bench.memory import resident

@@ -3,7 +3,7 @@
 import re
 
 from tests.unit.docs.pages import ROOT, links, paths
-from tests.unit.webhook.vectors import DENIALS
+from tests.unit.webhook.vectors.recorded import DENIALS
 
 # Rules of linters and of other projects are written alike; none of them is one of these.
 _CODE = re.compile(r"\b(?:C\d{1,2}b?|D\d{2})\b")

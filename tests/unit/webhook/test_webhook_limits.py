@@ -17,10 +17,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kudo.api import JsonObject
+from kudo_webhook.admission import Admission
 from kudo_webhook.app import HANDLERS
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.reviewing import INLINE_BODY, INLINE_ENTRIES
-from kudo_webhook.routes import Admission
+from kudo_webhook.routes import build_app
 from kudo_webhook.versions import VersionSource
 from serving.probes import Scope
 from serving.worker_pool import WorkerSettings
@@ -297,7 +298,8 @@ async def answered(
     async def send(message: Scope) -> None:
         sent.append(message)
 
-    await admission.mutate({"type": "http", "headers": []}, receive, send)
+    scope = {"type": "http", "method": "POST", "path": MUTATE, "headers": []}
+    await build_app(admission)(scope, receive, send)
     status: JsonObject = orjson.loads(sent[1]["body"])["response"]["status"]
     return status, metrics
 

@@ -17,7 +17,7 @@ from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.registration import Place, Registration, Unreadable, Webhooks
-from tests.unit.webhook.certificates_world import CONFIGURATION, NAMESPACE, Api
+from tests.unit.webhook.certificates.built_in.world import CONFIGURATION, NAMESPACE, Api
 from tests.unit.webhook.harness import until
 
 BOTH = (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)

@@ -8,38 +8,29 @@ flight finish; the probe listener closes last.
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-
-from fastapi import FastAPI
-from starlette.routing import Route
 
 from kubeio.client import Client
 from kubeio.connection.config import load_config
-from kudo_webhook.certificate import ClientAuthority, Files, Served
-from kudo_webhook.certificates.authority import pem
-from kudo_webhook.certificates.keeper import Keeper
-from kudo_webhook.metrics import Metrics
+from kudo_webhook.admission import Admission
+from kudo_webhook.certificates.built_in.authority import pem
+from kudo_webhook.certificates.built_in.keeper import Keeper
+from kudo_webhook.certificates.client_authority import ClientAuthority
+from kudo_webhook.certificates.files import Files
+from kudo_webhook.certificates.served import Served
+from kudo_webhook.metrics import MUTATE, VALIDATE, Metrics
 from kudo_webhook.registration import Place, Registration, Webhooks
-from kudo_webhook.routes import MUTATE, VALIDATE, Admission
+from kudo_webhook.routes import build_app
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import InformedVersions, VersionSource
 from serving.connections import Connections
-from serving.probes import AsgiApp, Probes, Receive, Scope, Send
+from serving.probes import Probes
 from serving.server import serve, serve_probes
 from serving.turns import follow_turns
 from serving.worker_pool import build_pool
 
 log = logging.getLogger(__name__)
-
-MUTATE_PATH = "/mutate-kudo-dev-v1beta1-instance"
-VALIDATE_PATH = "/validate-kudo-dev-v1beta1-instance"
-ORIGINAL_PATH = "/admit-kudo-dev-v1beta1-instance"
-"""The one path of KUDO 0.19, where a mutating configuration had requests judged and patched at
-once. It is the mutating route, which does both: a configuration that still names it gets every
-rule on what users submit and the plan that a change needs. What the validating route adds, the
-look at the state after all other webhooks, needs a configuration of its own; a validating one that
-names this path is judged by the same rules, and the API server leaves the patch out."""
 
 HANDLERS = "kudo.jobs.review"
 """Module of the jobs that worker processes do for us."""
@@ -54,48 +45,6 @@ class Listening:
 
     port: int
     probe_port: int
-
-
-class Application(FastAPI):
-    """FastAPI that finds the admission routes by their paths at once.
-
-    A route declares nothing that FastAPI could read from a request, so all that its middleware and
-    router do for one is to look for it, and that costs as much as half a decision. Whatever is no
-    POST to one of these paths goes through them as ever.
-    """
-
-    def __init__(self, endpoints: Mapping[str, AsgiApp]) -> None:
-        super().__init__(
-            routes=[Route(path, app, methods=["POST"]) for path, app in endpoints.items()],
-            openapi_url=None,
-            redirect_slashes=False,
-            telemetry={
-                "tracing": False,
-                "metrics": False,
-                "logs": False,
-                "operation_spans": False,
-                "auto_configure": False,
-            },
-        )
-        self._endpoints = dict(endpoints)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            endpoint = self._endpoints.get(scope["path"])
-            if endpoint is not None:
-                return await endpoint(scope, receive, send)
-        return await super().__call__(scope, receive, send)
-
-
-def build_app(admission: Admission) -> FastAPI:
-    """Return the web application: the admission routes, by their paths, and nothing else."""
-    return Application(
-        {
-            MUTATE_PATH: admission.mutate,
-            VALIDATE_PATH: admission.validate,
-            ORIGINAL_PATH: admission.mutate,
-        }
-    )
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -185,7 +134,7 @@ async def serve_admission(
         )
         await stop.wait()
         probes.draining = True
-        admission.drain()
+        admission.draining = True
         registering.cancel()
         log.info("draining", extra={"seconds": settings.drain_seconds})
         await asyncio.sleep(settings.drain_seconds)

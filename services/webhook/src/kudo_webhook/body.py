@@ -1,6 +1,6 @@
-"""Read a request's body, no further than the limit."""
+"""The bound on the body of a request, as middleware."""
 
-from serving.probes import Receive, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LIMIT = 4 * 1024 * 1024
 """Bytes. An API server takes 3 MiB and etcd stores 1.5 MiB by default, so the submitted object
@@ -11,32 +11,34 @@ class BodyTooLarge(Exception):
     """The body is larger than the limit; the rest of it has not been read."""
 
 
-class BodyLost(Exception):
-    """The client went away in the middle of the body."""
+class BodyLimit:
+    """Middleware under which reading more of a body than the limit raises `BodyTooLarge`.
 
+    A body whose header announces too much is not read at all.
 
-async def read_body(scope: Scope, receive: Receive, limit: int = LIMIT) -> bytes:
-    """Return the whole body of an ASGI request.
-
-    Raises:
-        BodyTooLarge: it is larger than `limit`, by its header or in fact.
-        BodyLost: the connection broke.
+    Args:
+        app: What reads the body.
+        limit: Bytes of a body.
     """
-    if _announced(scope) > limit:
-        raise BodyTooLarge
-    chunks: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise BodyLost
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > limit:
-            raise BodyTooLarge
-        chunks.append(chunk)
-        more = message.get("more_body", False)
-    return b"".join(chunks)
+
+    def __init__(self, app: ASGIApp, limit: int = LIMIT) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        announced, received = _announced(scope), 0
+
+        async def bounded() -> Message:
+            nonlocal received
+            if announced > self._limit:
+                raise BodyTooLarge
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._limit:
+                raise BodyTooLarge
+            return message
+
+        await self._app(scope, bounded, send)
 
 
 def _announced(scope: Scope) -> int:

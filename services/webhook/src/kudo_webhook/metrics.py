@@ -14,28 +14,33 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from kudo_webhook.certificates.rotation import Write
+from kudo_webhook.certificates.built_in.rotation import Write
 from serving.connections import Connections
 from serving.limits import Reason
+
+MUTATE, VALIDATE = "mutate", "validate"
+"""The admission routes, as they are counted and logged."""
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Outcome:
-    """How one request ended; filled in inside its block, at whose end it is counted.
+    """How one request ended; filled in inside its block, and counted once: by `end`, or at its end.
 
     Attributes:
+        route: Where it was sent to; a request without a route is not counted.
         operation: CREATE, UPDATE, …; empty if the request could not be read.
         outcome: allowed, denied, limited where something was too large or too many requests wait,
             or error where the fault is not the change's.
         reason: CamelCase reason of a denial or error.
     """
 
-    __slots__ = ("_metrics", "_route", "_start", "operation", "outcome", "reason")
+    __slots__ = ("_ended", "_metrics", "_start", "operation", "outcome", "reason", "route")
 
     def __init__(self, metrics: "Metrics", route: str) -> None:
-        self._metrics, self._route = metrics, route
+        self._metrics, self.route = metrics, route
         self.operation, self.outcome, self.reason = "", "error", ""
+        self._ended = False
 
     def __enter__(self) -> Self:
         self._metrics.in_flight += 1
@@ -43,9 +48,16 @@ class Outcome:
         return self
 
     def __exit__(self, *_: object) -> None:
-        seconds = time.perf_counter() - self._start
+        self.end()
+
+    def end(self) -> None:
+        """Count the request; its answer is made."""
+        if self._ended:
+            return
+        self._ended = True
         self._metrics.in_flight -= 1
-        self._metrics.ended(self._route, self, seconds)
+        if self.route:
+            self._metrics.ended(self, time.perf_counter() - self._start)
 
 
 class Metrics:
@@ -109,18 +121,18 @@ class Metrics:
         self._durations = {route: duration.labels(route) for route in routes}
         self._counters: dict[tuple[str, str, str, str], Counter] = {}
 
-    def request(self, route: str) -> Outcome:
+    def request(self, route: str = "") -> Outcome:
         """Return a block that measures one request and fills in the outcome."""
         return Outcome(self, route)
 
-    def ended(self, route: str, outcome: Outcome, seconds: float) -> None:
+    def ended(self, outcome: Outcome, seconds: float) -> None:
         """Count a request."""
-        key = (route, outcome.operation, outcome.outcome, outcome.reason)
+        key = (outcome.route, outcome.operation, outcome.outcome, outcome.reason)
         counter = self._counters.get(key)
         if counter is None:
             counter = self._counters[key] = self._requests.labels(*key)
         counter.inc()
-        self._durations[route].observe(seconds)
+        self._durations[outcome.route].observe(seconds)
 
     def follow(self, connections: Connections) -> None:
         """Show how many connections to the admission port there are, and what they hold."""

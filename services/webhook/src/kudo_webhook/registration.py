@@ -30,8 +30,8 @@ from kubeio.kinds import ENDPOINT_SLICES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.preconditions import unchanged
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
-from kudo_webhook.certificates.configurations import ConfigurationApi
-from kudo_webhook.certificates.store import MANAGER
+from kudo_webhook.certificates.built_in.configurations import ConfigurationApi
+from kudo_webhook.certificates.built_in.store import MANAGER
 
 log = logging.getLogger(__name__)
 

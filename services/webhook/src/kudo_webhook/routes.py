@@ -1,205 +1,72 @@
-"""The two admission routes: read, find the OperatorVersions, decide, answer.
+"""The web application: its routes, the bounds around them, and what errors become.
 
 Every request gets an answer within the deadline, which lies below the `timeoutSeconds` of the
-webhook configurations, so that users read our reason and not the API server's timeout. A body
-that is no AdmissionReview is answered with HTTP 400 (413 if too large) and a Status; whatever can
-be answered with an AdmissionReview comes with HTTP 200. Nothing here has side effects, so a dry
-run is answered as any other request. What exceeds a limit is denied with what was too large, and
-counts as `limited`, apart from faults of ours (`error`). Parameter values never reach the log:
-messages may quote them, so only reasons and fields are logged.
+webhook configurations, so that users read our reason and not the API server's timeout.
 """
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
-from kudo.admission.answers import Answer, failed
-from kudo.admission.envelope import AdmissionReview, MalformedReview, allow, deny, failure
-from kudo_webhook.body import LIMIT, BodyLost, BodyTooLarge, read_body
-from kudo_webhook.metrics import Metrics, Outcome
-from kudo_webhook.reviewing import Reviewer, Seen, busy
-from kudo_webhook.versions import VersionSource, VersionUnreadable
-from serving.logs import log_context
-from serving.probes import Receive, Scope, Send
-from workers import Pool
+from fastapi import APIRouter, FastAPI
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
-log = logging.getLogger(__name__)
+from kudo_webhook.admission import Admission
+from kudo_webhook.answers import EXCEPTION_HANDLERS, late
+from kudo_webhook.body import BodyLimit
+from kudo_webhook.deadline import Deadline
+from kudo_webhook.exchange import Exchanges
+from kudo_webhook.metrics import MUTATE, VALIDATE
 
-MUTATE, VALIDATE = "mutate", "validate"
-
-_JOB_SHARE = 0.4
-"""Part of the deadline that one job of a worker may take. A review takes up to two jobs, and a job
-that needs too much must end, and be told as such, before the deadline does."""
-
-_HttpAnswer = tuple[int, bytes]
-"""HTTP status and JSON."""
-
-
-class _Unusable(Exception):
-    """A request that cannot be answered with an AdmissionReview."""
-
-    def __init__(self, code: int, reason: str, message: str, *, limit: str = "") -> None:
-        self.code, self.reason, self.message, self.limit = code, reason, message, limit
-        super().__init__(message)
+MUTATE_PATH = "/mutate-kudo-dev-v1beta1-instance"
+VALIDATE_PATH = "/validate-kudo-dev-v1beta1-instance"
+ORIGINAL_PATH = "/admit-kudo-dev-v1beta1-instance"
+"""The one path of KUDO 0.19, where a mutating configuration had requests judged and patched at
+once. It is the mutating route, which does both: a configuration that still names it gets every
+rule on what users submit and the plan that a change needs. What the validating route adds, the
+look at the state after all other webhooks, needs a configuration of its own; a validating one that
+names this path is judged by the same rules, and the API server leaves the patch out."""
 
 
-class Endpoint:
-    """One route as a bare ASGI app.
+def build_app(admission: Admission) -> FastAPI:
+    """Return the web application: the admission routes, and nothing else."""
+    router = APIRouter(redirect_slashes=False)
 
-    Objects around request and response, as frameworks have them, cost as much as a decision.
+    # `route` and not `post`: that one looks in each request for parameters of the endpoint, which
+    # has none, and parses its cookies for them. Python 3.11 takes a second for 32 KB of them, in
+    # which nobody else is answered.
 
-    Attributes:
-        draining: Whether each connection is closed with its next answer. A client then never sends
-            on a kept connection that is about to close, where a request would be lost.
-    """
+    @router.route(MUTATE_PATH, methods=["POST"])
+    @router.route(ORIGINAL_PATH, methods=["POST"])
+    async def mutate(request: Request) -> Response:
+        """Judge what was submitted, and schedule the plan that it needs."""
+        return await admission.answer(MUTATE, request)
 
-    def __init__(self, handle: Callable[[Scope, Receive], Awaitable[_HttpAnswer]]) -> None:
-        self._handle = handle
-        self.draining = False
+    @router.route(VALIDATE_PATH, methods=["POST"])
+    async def validate(request: Request) -> Response:
+        """Judge the state that would be stored."""
+        return await admission.answer(VALIDATE, request)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        status, body = await self._handle(scope, receive)
-        length = b"%d" % len(body)
-        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
-        if self.draining:
-            headers.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-
-class Admission:
-    """Answers AdmissionReviews.
-
-    Attributes:
-        mutate: Judges what was submitted and schedules the plan that it needs.
-        validate: Judges the state that would be stored.
-
-    Args:
-        source: Where OperatorVersions are found.
-        pool: The worker processes for what the event loop must not do.
-        metrics: Where requests are counted.
-        deadline: Seconds from the first byte of a request to its answer.
-        fresh_uid: Makes the uid of a new run.
-    """
-
-    def __init__(
-        self,
-        source: VersionSource,
-        pool: Pool,
-        metrics: Metrics,
-        *,
-        deadline: float,
-        fresh_uid: Callable[[], str],
-    ) -> None:
-        self._reviewer = Reviewer(source, pool, deadline * _JOB_SHARE, fresh_uid)
-        self._metrics = metrics
-        self._deadline = deadline
-        self.mutate = Endpoint(partial(self._handle, MUTATE))
-        self.validate = Endpoint(partial(self._handle, VALIDATE))
-
-    def drain(self) -> None:
-        """From now on, close each connection with its next answer."""
-        self.mutate.draining = self.validate.draining = True
-
-    async def _handle(self, route: str, scope: Scope, receive: Receive) -> _HttpAnswer:
-        seen = Seen()
-        with self._metrics.request(route) as outcome:
-            try:
-                answer = await self._answer(route, scope, receive, seen)
-            except _Unusable as error:
-                return _refuse(error, outcome)
-            review = seen.review
-            if review is None:
-                # A large body that nobody could read to the end, and not as API servers begin it.
-                return _refuse(_unusable(answer), outcome)
-            outcome.operation = review.operation
-            outcome.outcome, outcome.reason = answer.outcome, answer.reason
-            return _respond(route, review, answer)
-
-    async def _answer(self, route: str, scope: Scope, receive: Receive, seen: Seen) -> Answer:
-        """Return the answer to what `seen` holds then.
-
-        Raises:
-            _Unusable: the request cannot be answered with an AdmissionReview.
-        """
-        try:
-            async with asyncio.timeout(self._deadline):
-                body = await _body(scope, receive)
-                seen.arrived = True
-                return await self._reviewed(route, body, seen)
-        except TimeoutError:
-            if not seen.arrived:
-                text = "the body did not arrive in time"
-                raise _Unusable(408, "RequestTimeout", text) from None
-            if seen.in_worker:
-                # No job takes that long, so it has waited for others to end.
-                return busy()
-            text = f"no decision within {self._deadline:g} s; try again"
-            return failed(504, "DeadlineExceeded", text)
-
-    async def _reviewed(self, route: str, body: bytes, seen: Seen) -> Answer:
-        try:
-            return await self._reviewer.review(route, body, seen)
-        except MalformedReview as error:
-            raise _Unusable(400, "BadRequest", str(error)) from error
-        except VersionUnreadable as error:
-            return failed(500, "OperatorVersionUnreadable", f"{error}; try again")
-        except Exception:
-            with _context(seen.review):
-                log.exception("no decision, because of an error in the webhook")
-            return failed(500, "InternalError", "the webhook failed to decide; its log says why")
-
-
-def _unusable(answer: Answer) -> _Unusable:
-    problem = answer.problems[0]
-    return _Unusable(answer.code, problem.reason, problem.message, limit=problem.limit)
-
-
-async def _body(scope: Scope, receive: Receive) -> bytes:
-    try:
-        return await read_body(scope, receive)
-    except BodyTooLarge as error:
-        text = f"the body is larger than {LIMIT} bytes"
-        raise _Unusable(413, "RequestEntityTooLarge", text, limit="body") from error
-    except BodyLost as error:
-        raise _Unusable(400, "ClientDisconnected", "the connection broke") from error
-
-
-def _context(review: AdmissionReview | None) -> AbstractContextManager[None]:
-    if review is None:
-        return nullcontext()
-    return log_context(namespace=review.namespace, name=review.name)
-
-
-def _refuse(error: _Unusable, outcome: Outcome) -> _HttpAnswer:
-    outcome.reason = error.reason
-    if error.limit:
-        outcome.outcome = "limited"
-    extra = {"reason": error.reason, "limit": error.limit, "error": error.message}
-    # The port ends connections that are too slow or too many, each of which comes here; its own
-    # counter tells of them, and a line for each would let them fill the log.
-    level = logging.DEBUG if error.reason == "ClientDisconnected" else logging.WARNING
-    log.log(level, "unusable request", extra=extra)
-    return error.code, failure(error.code, error.reason, error.message)
-
-
-def _respond(route: str, review: AdmissionReview, answer: Answer) -> _HttpAnswer:
-    if answer.allowed:
-        patch = answer.patch if route == MUTATE else b""
-        return 200, allow(review, warnings=answer.warnings, patch=patch)
-    with _context(review):
-        log.info(
-            "denied",
-            extra={
-                "route": route,
-                "operation": review.operation,
-                "outcome": answer.outcome,
-                "reason": answer.reason,
-                "limit": answer.limit,
-                "fields": [problem.field for problem in answer.problems],
-                "dry_run": review.dry_run,
-            },
-        )
-    return 200, deny(review, answer.problems, answer.code)
+    return FastAPI(
+        routes=router.routes,
+        # The first is the outermost: what the deadline answers is counted as well.
+        middleware=[
+            Middleware(Exchanges, metrics=admission.metrics, service=admission),
+            Middleware(
+                Deadline,
+                seconds=admission.deadline,
+                late=partial(late, seconds=admission.deadline),
+            ),
+            Middleware(BodyLimit),
+        ],
+        exception_handlers=EXCEPTION_HANDLERS,
+        openapi_url=None,
+        redirect_slashes=False,
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+        },
+    )

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kudo_webhook.body import LIMIT as BODY_LIMIT
-from kudo_webhook.certificates.keeper import BuiltIn
-from kudo_webhook.certificates.lifetimes import Lifetimes, duration
+from kudo_webhook.certificates.built_in.keeper import BuiltIn
+from kudo_webhook.certificates.built_in.lifetimes import Lifetimes, duration
 from serving.limits import PortLimits
 from serving.logs import Style
 from serving.settings import (

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kudo_webhook.certificates.authority import serving_names
+from kudo_webhook.certificates.built_in.authority import serving_names
 from kudo_webhook.settings import OPTIONS
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[5]
 README = (ROOT / "certs" / "README.md").read_text(encoding="utf-8")
 MANIFEST = (ROOT / "certs" / "cert-manager.yaml").read_text(encoding="utf-8")
 OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all(MANIFEST))

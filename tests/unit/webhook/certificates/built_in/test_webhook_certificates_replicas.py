@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.properties import examples
-from tests.unit.webhook.certificates_world import SECRET, World
+from tests.unit.webhook.certificates.built_in.world import SECRET, World
 
 many = settings(max_examples=examples(15, deep=1_000))
 AUTHORITY = f"{SECRET}-ca"

@@ -12,12 +12,12 @@ from typing import Literal
 
 from cryptography import x509
 
-from kudo_webhook.certificates.authority import Pair, new_authority, new_leaf
-from kudo_webhook.certificates.configurations import Bundles, Configurations
-from kudo_webhook.certificates.due import authority_due, leaf_due
-from kudo_webhook.certificates.lifetimes import Lifetimes
-from kudo_webhook.certificates.store import PairSecret, Stored
-from kudo_webhook.certificates.trust import desired, trusts
+from kudo_webhook.certificates.built_in.authority import Pair, new_authority, new_leaf
+from kudo_webhook.certificates.built_in.configurations import Bundles, Configurations
+from kudo_webhook.certificates.built_in.due import authority_due, leaf_due
+from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
+from kudo_webhook.certificates.built_in.store import PairSecret, Stored
+from kudo_webhook.certificates.built_in.trust import desired, trusts
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kudo.api import JsonObject, OperatorVersion
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "admission-vectors.json"
+GOLDEN = Path(__file__).parents[3] / "golden" / "admission-vectors.json"
 
 DENIALS: Mapping[str, tuple[str, str]] = {
     "D01": ("PlanUnknown", "does not exist in"),

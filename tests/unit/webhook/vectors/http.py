@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kudo.api import JsonObject
 from tests.unit.webhook.harness import MUTATE, VALIDATE, Webhook, patch_of, review
-from tests.unit.webhook.vectors import DENIALS, Outcome, Vector, items
+from tests.unit.webhook.vectors.recorded import DENIALS, Outcome, Vector, items
 
 AT_ONCE = 8
 PASSED_OVER = "MutatingWebhookMissing"

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kudo_webhook.certificates.lifetimes import Lifetimes
+from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
 
 _COMMON_NAME = "kudo-webhook"
 

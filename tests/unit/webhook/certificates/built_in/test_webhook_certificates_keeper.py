@@ -11,10 +11,16 @@ import pytest
 from cryptography import x509
 
 from kubeio.errors import Forbidden, ServerError
-from kudo_webhook.certificate import Served
-from kudo_webhook.certificates.authority import Pair
-from kudo_webhook.certificates.keeper import BuiltIn, Keeper
-from tests.unit.webhook.certificates_world import CONFIGURATION, NAMESPACE, SECRET, TIMES, World
+from kudo_webhook.certificates.built_in.authority import Pair
+from kudo_webhook.certificates.built_in.keeper import BuiltIn, Keeper
+from kudo_webhook.certificates.served import Served
+from tests.unit.webhook.certificates.built_in.world import (
+    CONFIGURATION,
+    NAMESPACE,
+    SECRET,
+    TIMES,
+    World,
+)
 from tests.unit.webhook.harness import any_certificate, until
 
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from cryptography import x509
 
-from kudo_webhook.certificates.authority import Pair, issued_by
-from kudo_webhook.certificates.lifetimes import Lifetimes
+from kudo_webhook.certificates.built_in.authority import Pair, issued_by
+from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
 
 Reason = Literal[
     "missing",  # or damaged

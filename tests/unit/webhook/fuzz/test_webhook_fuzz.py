@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from kudo.api import JsonObject
 from tests.support.properties import examples
-from tests.unit.webhook.harness import VALIDATE, DictVersions, review, running
-from tests.unit.webhook.test_webhook_fuzz_contract import (
+from tests.unit.webhook.fuzz.contract import (
     Client,
     assert_metrics_are_ours,
     judged,
@@ -24,7 +23,7 @@ from tests.unit.webhook.test_webhook_fuzz_contract import (
     routes,
     well_formed,
 )
-from tests.unit.webhook.test_webhook_fuzz_inputs import (
+from tests.unit.webhook.fuzz.inputs import (
     CANARY,
     INSTANCES,
     VERSIONS,
@@ -32,7 +31,8 @@ from tests.unit.webhook.test_webhook_fuzz_inputs import (
     requests,
     reviews,
 )
-from tests.unit.webhook.vectors_http import patched
+from tests.unit.webhook.harness import VALIDATE, DictVersions, review, running
+from tests.unit.webhook.vectors.http import patched
 
 pytestmark = pytest.mark.hypothesis
 

@@ -6,10 +6,10 @@ import pytest
 
 from kubeio.errors import Forbidden
 from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
-from kudo_webhook.certificates.authority import new_authority, new_leaf, pem, serving_names
-from kudo_webhook.certificates.store import LostRace
-from kudo_webhook.certificates.trust import desired, read_bundle, write_bundle
-from tests.unit.webhook.certificates_world import (
+from kudo_webhook.certificates.built_in.authority import new_authority, new_leaf, pem, serving_names
+from kudo_webhook.certificates.built_in.store import LostRace
+from kudo_webhook.certificates.built_in.trust import desired, read_bundle, write_bundle
+from tests.unit.webhook.certificates.built_in.world import (
     ADMISSION,
     CONFIGURATION,
     NAMES,

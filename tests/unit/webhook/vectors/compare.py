@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tests.unit.webhook.vectors import Outcome, Vector
-from tests.unit.webhook.vectors_exceptions import DEPARTURES, Departure
+from tests.unit.webhook.vectors.exceptions import DEPARTURES, Departure
+from tests.unit.webhook.vectors.recorded import Outcome, Vector
 
 
 @dataclass

@@ -14,7 +14,7 @@ from kubeio.errors import Conflict, NotFound
 from kubeio.kinds import SECRETS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo_webhook.certificates.authority import Damaged, Pair, pem
+from kudo_webhook.certificates.built_in.authority import Damaged, Pair, pem
 
 MANAGER = "kudo-webhook"
 _MAKER = "kudo-webhook-new"

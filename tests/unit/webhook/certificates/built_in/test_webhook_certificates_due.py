@@ -11,7 +11,7 @@ from cryptography.x509.verification import PolicyBuilder, Store
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo_webhook.certificates.authority import (
+from kudo_webhook.certificates.built_in.authority import (
     Damaged,
     Pair,
     new_authority,
@@ -19,8 +19,8 @@ from kudo_webhook.certificates.authority import (
     pem,
     serving_names,
 )
-from kudo_webhook.certificates.due import authority_due, leaf_due
-from kudo_webhook.certificates.lifetimes import Lifetimes, duration
+from kudo_webhook.certificates.built_in.due import authority_due, leaf_due
+from kudo_webhook.certificates.built_in.lifetimes import Lifetimes, duration
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)

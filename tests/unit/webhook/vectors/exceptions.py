@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 from kudo.api import JsonObject
-from tests.unit.webhook.vectors import Outcome, Vector, declared, denied, items
+from tests.unit.webhook.vectors.recorded import Outcome, Vector, declared, denied, items
 
 
 @dataclass(frozen=True, slots=True)

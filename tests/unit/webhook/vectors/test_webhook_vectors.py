@@ -12,10 +12,10 @@ import pytest
 
 from kudo.names import FINALIZER_CLEANUP
 from tests.unit.webhook.harness import DictVersions, running
-from tests.unit.webhook.vectors import DENIALS, GOLDEN, Outcome, Vector, denied, read
-from tests.unit.webhook.vectors_compare import compare
-from tests.unit.webhook.vectors_exceptions import DEPARTURES, Departure
-from tests.unit.webhook.vectors_http import Answer, ask_all
+from tests.unit.webhook.vectors.compare import compare
+from tests.unit.webhook.vectors.exceptions import DEPARTURES, Departure
+from tests.unit.webhook.vectors.http import Answer, ask_all
+from tests.unit.webhook.vectors.recorded import DENIALS, GOLDEN, Outcome, Vector, denied, read
 
 ONLY_SEEN_BEFORE_MUTATION = {"D16", "D20"}
 """Denials of a plan beside a change: once a trigger is written, the two look the same."""

@@ -14,11 +14,11 @@ from typing import Protocol
 from kubeio.backoff import Backoff
 from kubeio.errors import Forbidden, KubeError
 from kubeio.leader_election.elector import elapsed, utc_now
-from kudo_webhook.certificates.authority import Pair, serving_names
-from kudo_webhook.certificates.configurations import ConfigurationApi, Configurations
-from kudo_webhook.certificates.lifetimes import Lifetimes
-from kudo_webhook.certificates.rotation import Objects, Rotation, Write
-from kudo_webhook.certificates.store import LostRace, PairSecret, SecretApi
+from kudo_webhook.certificates.built_in.authority import Pair, serving_names
+from kudo_webhook.certificates.built_in.configurations import ConfigurationApi, Configurations
+from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
+from kudo_webhook.certificates.built_in.rotation import Objects, Rotation, Write
+from kudo_webhook.certificates.built_in.store import LostRace, PairSecret, SecretApi
 
 log = logging.getLogger(__name__)
 

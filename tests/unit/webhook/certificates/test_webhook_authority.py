@@ -9,7 +9,8 @@ import aiohttp
 import orjson
 import pytest
 
-from kudo_webhook.certificate import Files, Served
+from kudo_webhook.certificates.files import Files
+from kudo_webhook.certificates.served import Served
 from tests.unit.webhook.harness import write_pair
 from tests.unit.webhook.test_webhook_process import KUBECONFIG, ended, line, start
 

@@ -11,6 +11,13 @@ import pytest
 
 from kudo_webhook.body import LIMIT
 from tests.support.properties import examples
+from tests.unit.webhook.fuzz.contract import (
+    assert_lines_are_ours,
+    assert_metrics_are_ours,
+    log_lines,
+    routes,
+)
+from tests.unit.webhook.fuzz.inputs import CANARY, VERSIONS
 from tests.unit.webhook.harness import (
     MUTATE,
     DictVersions,
@@ -20,13 +27,6 @@ from tests.unit.webhook.harness import (
     review,
     running,
 )
-from tests.unit.webhook.test_webhook_fuzz_contract import (
-    assert_lines_are_ours,
-    assert_metrics_are_ours,
-    log_lines,
-    routes,
-)
-from tests.unit.webhook.test_webhook_fuzz_inputs import CANARY, VERSIONS
 
 BODY = json.dumps(review(instance({"PORT": CANARY}), instance())).encode()
 

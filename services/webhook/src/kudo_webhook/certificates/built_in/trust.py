@@ -6,9 +6,9 @@ from datetime import datetime
 
 from cryptography import x509
 
-from kudo_webhook.certificates.authority import Pair, issued_by, pem
-from kudo_webhook.certificates.due import valid
-from kudo_webhook.certificates.lifetimes import Lifetimes
+from kudo_webhook.certificates.built_in.authority import Pair, issued_by, pem
+from kudo_webhook.certificates.built_in.due import valid
+from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
 
 Trust = frozenset[x509.Certificate]
 

@@ -1,0 +1,148 @@
+"""Answers as HTTP responses, and the exception handlers that make them of errors.
+
+What is no AdmissionReview is answered with an HTTP error and a Status; whatever can be answered
+with an AdmissionReview comes with HTTP 200. Parameter values never reach the log: messages may
+quote them, so only reasons and fields are logged.
+"""
+
+import logging
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from kudo.admission.answers import Answer, failed
+from kudo.admission.envelope import AdmissionReview, MalformedReview, allow, deny, failure
+from kudo_webhook.body import LIMIT, BodyTooLarge
+from kudo_webhook.exchange import Exchange
+from kudo_webhook.metrics import MUTATE
+from kudo_webhook.reviewing import busy
+from kudo_webhook.versions import VersionUnreadable
+from serving.logs import log_context
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Request, Any], Coroutine[Any, Any, Response]]
+
+
+class NoDecision(Exception):
+    """An error of ours ended a decision; its cause says which."""
+
+
+def respond(exchange: Exchange, answer: Answer) -> Response:
+    """Return an answer as an AdmissionReview; as a Status if nobody could read the request."""
+    review = exchange.seen.review
+    if review is None:
+        # A large body that nobody could read to the end, and not as API servers begin it.
+        problem = answer.problems[0]
+        return _refuse(exchange, answer.code, problem.reason, problem.message, limit=problem.limit)
+    outcome = exchange.outcome
+    outcome.operation = review.operation
+    outcome.outcome, outcome.reason = answer.outcome, answer.reason
+    if answer.allowed:
+        patch = answer.patch if outcome.route == MUTATE else b""
+        return _json(exchange, 200, allow(review, warnings=answer.warnings, patch=patch))
+    _log_denial(outcome.route, review, answer)
+    return _json(exchange, 200, deny(review, answer.problems, answer.code))
+
+
+def late(request: Request, seconds: float) -> Response:
+    """Return the answer to a request that took longer than its deadline."""
+    exchange = Exchange.of(request)
+    if not exchange.seen.arrived:
+        text = "the body did not arrive in time"
+        return _refuse(exchange, 408, "RequestTimeout", text)
+    if exchange.seen.in_worker:
+        # No job takes that long, so it has waited for others to end.
+        return respond(exchange, busy())
+    text = f"no decision within {seconds:g} s; try again"
+    return respond(exchange, failed(504, "DeadlineExceeded", text))
+
+
+# Exception handlers. They are coroutines, since others would run in threads.
+
+
+async def _body_too_large(request: Request, _error: Exception) -> Response:
+    text = f"the body is larger than {LIMIT} bytes"
+    return _refuse(Exchange.of(request), 413, "RequestEntityTooLarge", text, limit="body")
+
+
+async def _client_disconnected(request: Request, _error: Exception) -> Response:
+    return _refuse(Exchange.of(request), 400, "ClientDisconnected", "the connection broke")
+
+
+async def _malformed_review(request: Request, error: Exception) -> Response:
+    return _refuse(Exchange.of(request), 400, "BadRequest", str(error))
+
+
+async def _version_unreadable(request: Request, error: Exception) -> Response:
+    answer = failed(500, "OperatorVersionUnreadable", f"{error}; try again")
+    return respond(Exchange.of(request), answer)
+
+
+async def _no_decision(request: Request, error: Exception) -> Response:
+    exchange = Exchange.of(request)
+    with _context(exchange.seen.review):
+        log.error("no decision, because of an error in the webhook", exc_info=error.__cause__)
+    text = "the webhook failed to decide; its log says why"
+    return respond(exchange, failed(500, "InternalError", text))
+
+
+EXCEPTION_HANDLERS: dict[int | type[Exception], Handler] = {
+    BodyTooLarge: _body_too_large,
+    ClientDisconnect: _client_disconnected,
+    MalformedReview: _malformed_review,
+    VersionUnreadable: _version_unreadable,
+    NoDecision: _no_decision,
+}
+
+
+def _refuse(
+    exchange: Exchange, code: int, reason: str, message: str, *, limit: str = ""
+) -> Response:
+    """Return a Status: the request cannot be answered with an AdmissionReview."""
+    exchange.outcome.reason = reason
+    if limit:
+        exchange.outcome.outcome = "limited"
+    extra = {"reason": reason, "limit": limit, "error": message}
+    # The port ends connections that are too slow or too many, each of which comes here; its own
+    # counter tells of them, and a line for each would let them fill the log.
+    level = logging.DEBUG if reason == "ClientDisconnected" else logging.WARNING
+    log.log(level, "unusable request", extra=extra)
+    return _json(exchange, code, failure(code, reason, message))
+
+
+def _json(exchange: Exchange, code: int, body: bytes) -> Response:
+    # Counted before it is sent: a client that reads slowly makes no decision slow.
+    exchange.outcome.end()
+    # Content-Type stays the first header; Starlette by itself puts it last.
+    headers = {"content-type": "application/json", "content-length": str(len(body))}
+    if exchange.service.draining:
+        # Then no client sends on a kept connection that is about to close, where a request would
+        # be lost.
+        headers["connection"] = "close"
+    return Response(body, status_code=code, headers=headers)
+
+
+def _log_denial(route: str, review: AdmissionReview, answer: Answer) -> None:
+    with _context(review):
+        log.info(
+            "denied",
+            extra={
+                "route": route,
+                "operation": review.operation,
+                "outcome": answer.outcome,
+                "reason": answer.reason,
+                "limit": answer.limit,
+                "fields": [problem.field for problem in answer.problems],
+                "dry_run": review.dry_run,
+            },
+        )
+
+
+def _context(review: AdmissionReview | None) -> AbstractContextManager[None]:
+    if review is None:
+        return nullcontext()
+    return log_context(namespace=review.namespace, name=review.name)

@@ -1,0 +1,122 @@
+"""A serving certificate in files that somebody renews.
+
+Files are polled, since a mounted Secret changes by a symlink that no inotify watch of the file
+sees.
+"""
+
+import asyncio
+import logging
+import ssl
+from pathlib import Path
+
+from cryptography import x509
+
+from kudo_webhook.certificates.served import Served
+
+log = logging.getLogger(__name__)
+
+_Signature = tuple[tuple[int, int, int], ...]
+_AUTHORITY_HINT = (
+    "without the authority the API server would refuse every change: use an issuer that leaves "
+    "ca.crt in its Secret, or, if the API server's machine trusts the issuer, set --public-roots "
+    "(tls.publicRoots of the chart)"
+)
+
+
+class Files:
+    """A certificate with its key, in PEM files that somebody renews.
+
+    Args:
+        served: Where it is served.
+        certificate: The certificate, and after it those that lead to its authority.
+        key: Its key, without a password.
+        authority: What signed it; None if there is no such file.
+        authority_needed: Whether a pair whose authority is unknown is not served, since nobody
+            else tells the API server whom to trust.
+    """
+
+    def __init__(
+        self,
+        served: Served,
+        certificate: Path,
+        key: Path,
+        *,
+        authority: Path | None = None,
+        authority_needed: bool = False,
+    ) -> None:
+        self._served = served
+        self._certificate, self._key, self._authority = certificate, key, authority
+        self._authority_needed = authority_needed
+        self._tried: _Signature | None = None
+
+    def refresh(self) -> bool:
+        """Load the files if they have changed since the last attempt; blocks for the reading.
+
+        Returns:
+            Whether another certificate is served from now on. A failure is logged, once for
+            each state of the files.
+        """
+        try:
+            signature = self._signature()
+            if signature == self._tried:
+                return False
+            self._tried = signature
+            # Before the pair: a former pair goes on being trusted, one without authority never is.
+            issuer = self._issuer()
+            self._served.load(self._certificate, self._key)
+            self._served.issuer, self._served.problem = issuer, ""
+        except (OSError, ValueError) as error:
+            self._refused(error)
+            return False
+        log.info("certificate loaded", extra={"expires": str(self._served.not_after)})
+        return True
+
+    async def watch(self, interval: float) -> None:
+        """Refresh for ever; changes are seen after `interval` seconds at most."""
+        while True:
+            await asyncio.to_thread(self.refresh)
+            await asyncio.sleep(interval)
+
+    def _issuer(self) -> bytes:
+        found = b""
+        if self._authority is not None and self._authority.exists():
+            found = self._authority.read_bytes()
+        if _holds_certificate(found):
+            return found
+        if self._authority_needed:
+            where = self._authority or "--tls-ca"
+            raise ValueError(f"{where} is missing or holds no certificate; {_AUTHORITY_HINT}")
+        return b""
+
+    def _signature(self) -> _Signature:
+        paths = [self._certificate, self._key]
+        if self._authority is not None and self._authority.exists():
+            paths.append(self._authority)
+        stats = (path.stat() for path in paths)
+        # ctime, since a repaired file mode must be seen, too.
+        return tuple((stat.st_ctime_ns, stat.st_ino, stat.st_size) for stat in stats)
+
+    def _refused(self, error: Exception) -> None:
+        self._served.problem = _describe(error)
+        if isinstance(error, FileNotFoundError):
+            if self._tried == ():
+                return
+            self._tried = ()
+        kept = (
+            "the one loaded before stays" if self._served.loaded else "there is none to serve with"
+        )
+        log.error("certificate refused, %s", kept, extra={"error": self._served.problem})
+
+
+def _holds_certificate(pem: bytes) -> bool:
+    # cert-manager leaves ca.crt out, or empty, where an issuer names no authority.
+    try:
+        return bool(x509.load_pem_x509_certificates(pem))
+    except ValueError:
+        return False
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
+        return "the key does not belong to the certificate"
+    return str(error)

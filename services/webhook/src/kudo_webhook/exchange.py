@@ -1,0 +1,61 @@
+"""What is known of one admission request, and the middleware that begins and counts it."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kudo_webhook.metrics import Metrics, Outcome
+from kudo_webhook.reviewing import Seen
+
+_KEY = "kudo.exchange"
+
+
+class Service(Protocol):
+    """Says whether the service is about to stop."""
+
+    draining: bool
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and its answer.
+
+    Attributes:
+        outcome: How it ends, as it is counted; its route is empty off the admission routes.
+        service: Whose request it is.
+        seen: What has been read of it so far.
+    """
+
+    outcome: Outcome
+    service: Service
+    seen: Seen = field(default_factory=Seen)
+
+    @classmethod
+    def of(cls, request: Request) -> "Exchange":
+        """Return the exchange that `Exchanges` has begun for a request."""
+        found: Exchange = request.scope[_KEY]
+        return found
+
+
+class Exchanges:
+    """Middleware that begins an `Exchange` for each request, and counts how it ends.
+
+    A request that reaches no admission route is not counted.
+
+    Args:
+        app: The application.
+        metrics: Where requests are counted.
+        service: Whose requests they are.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, service: Service) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._metrics.request() as outcome:
+            scope[_KEY] = Exchange(outcome, self._service)
+            await self._app(scope, receive, send)
