@@ -17,7 +17,9 @@ from kudo.api import JsonObject
 from kudo_webhook.admission import Admission
 from kudo_webhook.app import HANDLERS
 from kudo_webhook.body import LIMIT
+from kudo_webhook.exchange import Exchange
 from kudo_webhook.metrics import Metrics
+from kudo_webhook.reviewing import Seen
 from kudo_webhook.routes import ORIGINAL_PATH, build_app
 from serving.probes import Scope
 from tests.unit.webhook.harness import (
@@ -40,12 +42,14 @@ class Asked:
 
     Attributes:
         taken: Whether the client takes what it is sent.
+        scope: Of the last request.
     """
 
     versions: DictVersions = field(default_factory=first_operator)
     deadline: float = 60.0
     taken: asyncio.Event = field(default_factory=asyncio.Event)
     sent: list[Scope] = field(default_factory=list)
+    scope: Scope = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.taken.set()
@@ -72,6 +76,7 @@ class Asked:
         self.sent.clear()
         scope: Scope = {"type": "http", "method": method, "path": path, "headers": [*headers]}
         scope["query_string"] = b"a=b"
+        self.scope = scope
         waiting = iter(messages)
 
         async def receive() -> Scope:
@@ -170,12 +175,44 @@ async def test_the_deadline_does_not_end_an_answer_that_its_client_takes_late() 
     assert (status, answer["response"]["allowed"]) == (200, True)
 
 
+async def test_a_request_that_waits_is_ended_by_the_deadline_from_its_first_step_on() -> None:
+    asked = Asked(deadline=0.05)
+    status, answer = await asked.ask(messages=())
+    assert (status, answer["reason"]) == (408, "RequestTimeout")
+    assert asked.counted() == {("mutate", "error", "RequestTimeout"): 1}
+
+
+async def test_a_request_that_waits_is_ended_with_its_task() -> None:
+    asked = Asked()
+    task = asyncio.create_task(asked.ask(messages=()))
+    async with asyncio.timeout(30):
+        while not asked.metrics.in_flight:  # noqa: ASYNC110 - a counter sets no event
+            await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert asked.metrics.in_flight == 0
+    assert asked.sent == []
+
+
 async def test_an_announced_body_over_the_limit_is_not_read() -> None:
     asked = Asked()
     headers = [(b"content-length", b"%d" % (LIMIT + 1))]
     status, answer = await asked.ask(headers=headers, messages=())
     assert (status, answer["reason"]) == (413, "RequestEntityTooLarge")
     assert asked.counted() == {("mutate", "limited", "RequestEntityTooLarge"): 1}
+
+
+@pytest.mark.parametrize("body", [BODY, b"[]"])
+async def test_what_was_read_of_a_request_goes_with_its_answer(body: bytes) -> None:
+    # uvicorn keeps the scope of a connection until its next request, and an idle connection may
+    # stay for minutes.
+    asked = Asked()
+    await asked.ask(messages=[{"type": "http.request", "body": body}])
+    assert asked.scope
+    held = [one for value in asked.scope.values() for one in gc.get_referents(value)]
+    kinds = {type(one) for one in [*asked.scope.values(), *held]}
+    assert not kinds & {Exchange, Seen}
 
 
 PART: Scope = {"type": "http.request", "body": b" " * (64 << 10), "more_body": True}

@@ -58,4 +58,9 @@ class Exchanges:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._metrics.request() as outcome:
             scope[_KEY] = Exchange(outcome, self._service)
-            await self._app(scope, receive, send)
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                # uvicorn keeps the scope until the next request of the connection, and with it
+                # there would stay the parsed objects, many times as large as the body.
+                del scope[_KEY]
