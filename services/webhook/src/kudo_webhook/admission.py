@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from kudo.admission.envelope import MalformedReview
 from kudo_webhook.answers import NoDecision, respond
+from kudo_webhook.body import whole_body
 from kudo_webhook.exchange import Exchange
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.reviewing import Reviewer
@@ -64,7 +65,7 @@ class Admission:
         """
         exchange = Exchange.of(request)
         exchange.outcome.route = route
-        body = await request.body()
+        body = await whole_body(request)
         exchange.seen.arrived = True
         try:
             answer = await self._reviewer.review(route, body, exchange.seen)
