@@ -28,12 +28,12 @@ _VERSIONS = 100
 _NAMESPACE = "bench"
 _CPU_REQUESTS = 3000
 _RATE = 200
-_RATE_SECONDS = 6
+_RATE_SECONDS = 10
 _RENEWALS = 50
 _WARM_UP = 1000
 
-_MAX_RATIO = 1.7
-_MAX_P99 = 0.010
+_MAX_CPU_RATIO = 1.4
+_MAX_P99_RATIO = 1.3
 _READS = re.compile(
     r'^apiserver_request_total\{[^}]*resource="operatorversions"[^}]*verb="(?:GET|LIST)"[^}]*\} '
     r"(\S+)$",
@@ -80,16 +80,17 @@ async def bench(world: World, rounds: int) -> list[Figure]:
     await _fill(world)
     bodies = world.directory / "bodies"
     size = reviews.write(bodies, reviews.reviews(_NAMESPACE, _version_names()))
-    with _started(world, bodies) as (webhook, constant):
-        for subject in (webhook, constant):
+    with _started(world, bodies) as subjects:
+        webhook = subjects["webhook"]
+        for subject in subjects.values():
             await subject.send(_WARM_UP)
         before = await _reads(world)
         world.progress("measuring CPU per request")
         cpu = await paired(
-            rounds, {"webhook": webhook.cpu_per_request, "constant": constant.cpu_per_request}
+            rounds, {name: subject.cpu_per_request for name, subject in subjects.items()}
         )
         world.progress(f"measuring latency at {_RATE} requests/s")
-        p99 = await paired(rounds, {"webhook": webhook.p99, "constant": constant.p99})
+        p99 = await paired(rounds, {name: subject.p99 for name, subject in subjects.items()})
         reads = await _reads(world) - before
         world.progress(f"renewing the certificate {_RENEWALS} times")
         renewal = await renew_under_load(
@@ -126,7 +127,8 @@ def _version_names() -> list[str]:
 
 
 @contextmanager
-def _started(world: World, bodies: Path) -> Iterator[tuple[Subject, Subject]]:
+def _started(world: World, bodies: Path) -> Iterator[dict[str, Subject]]:
+    """Run the webhook and both constant applications; yield each by its name."""
     kubeconfig = world.cluster.kubeconfig("webhook")
     commands = {
         "webhook": [
@@ -138,17 +140,17 @@ def _started(world: World, bodies: Path) -> Iterator[tuple[Subject, Subject]]:
             "--drain-seconds=0",
         ],
         "constant": [sys.executable, "-m", "tests.bench.constant"],
+        "unparsed": [sys.executable, "-m", "tests.bench.constant", "--body=bytes"],
     }
-    subjects = []
+    subjects: dict[str, Subject] = {}
     for name, command in commands.items():
         service, port = world.service(name, command)
         service.start()
-        subjects.append(Subject(service, port, world.ca, bodies))
-    webhook, constant = subjects
+        subjects[name] = Subject(service, port, world.ca, bodies)
     try:
-        yield webhook, constant
+        yield subjects
     finally:
-        for subject in subjects:
+        for subject in subjects.values():
             subject.service.stop()
 
 
@@ -159,26 +161,36 @@ async def _reads(world: World) -> int:
 
 
 def _cpu(cpu: dict[str, Values], size: float) -> Figure:
-    mine, constant = cpu["webhook"], cpu["constant"]
+    mine, constant, unparsed = cpu["webhook"], cpu["constant"], cpu["unparsed"]
     ratio = mine.over(constant)
     return Figure(
-        f"webhook: server CPU per request ({size / 1000:.1f} KB body) over a constant FastAPI POST",
-        f"<= {_MAX_RATIO}",
-        f"{ratio.median:.2f} (min {ratio.minimum:.2f}; {mine.minimum * 1e6:.0f} us over "
-        f"{constant.minimum * 1e6:.0f} us)",
-        ratio.median <= _MAX_RATIO,
+        f"webhook: server CPU per request ({size / 1000:.1f} KB body) over a constant FastAPI POST "
+        "of the same body, ordinary routes on both sides",
+        f"<= {_MAX_CPU_RATIO}",
+        f"{_spread(ratio)}; {mine.median * 1e6:.0f} us over {constant.median * 1e6:.0f} us; "
+        f"{_spread(mine.over(unparsed))} over {unparsed.median * 1e6:.0f} us of one that does not "
+        "parse the body",
+        ratio.median <= _MAX_CPU_RATIO,
     )
 
 
 def _latency(p99: dict[str, Values]) -> Figure:
-    mine, constant = p99["webhook"], p99["constant"]
+    mine, constant, unparsed = p99["webhook"], p99["constant"], p99["unparsed"]
+    ratio = mine.over(constant)
     return Figure(
-        f"webhook: p99 at {_RATE} requests/s, {_INSTANCES} Instances, {_VERSIONS} OperatorVersions",
-        f"<= {_MAX_P99 * 1e3:.0f} ms",
-        f"{mine.median * 1e3:.1f} ms (min {mine.minimum * 1e3:.1f} ms; constant "
-        f"{constant.median * 1e3:.1f} ms)",
-        mine.median <= _MAX_P99,
+        f"webhook: p99 at {_RATE} requests/s, {_INSTANCES} Instances, {_VERSIONS} OperatorVersions,"
+        " over that of the constant application",
+        f"<= {_MAX_P99_RATIO}",
+        f"{_spread(ratio)}; {mine.median * 1e3:.1f} ms over {constant.median * 1e3:.1f} ms; "
+        f"{_spread(mine.over(unparsed))} over {unparsed.median * 1e3:.1f} ms of one that does not "
+        "parse the body",
+        ratio.median <= _MAX_P99_RATIO,
     )
+
+
+def _spread(ratio: Values) -> str:
+    """Return the median of ratios, with the smallest and the largest of a round."""
+    return f"{ratio.median:.2f} ({ratio.minimum:.2f} to {max(ratio.values):.2f})"
 
 
 def _api_reads(reads: int, sent: int) -> Figure:
