@@ -209,9 +209,9 @@ async def test_a_ca_bundle_that_comes_back_is_removed_again_with_public_roots_al
     )
 
     for registration, expected in ((other, "aGVsZA=="), (public, None)):
-        await registration._pass()
+        await registration.once()
         api.make(MUTATING_WEBHOOKS, webhooks=[held])
-        await registration._pass()
+        await registration.once()
         assert api.held(MUTATING_WEBHOOKS)[0]["clientConfig"].get("caBundle") == expected
 
 
@@ -244,15 +244,15 @@ async def test_another_version_is_corrected_once_and_then_left_alone() -> None:
     registration = Registration(
         api, Webhooks(WANTED.mutating, ()), PLACE, ready=lambda: True, authority=lambda: b"ca"
     )
-    await registration._pass()
+    await registration.once()
     assert api.held(MUTATING_WEBHOOKS)[0]["timeoutSeconds"] == 10
 
     api.make(MUTATING_WEBHOOKS, webhooks=[webhook("mutate", timeoutSeconds=3)])
-    await registration._pass()
+    await registration.once()
     assert api.held(MUTATING_WEBHOOKS)[0]["timeoutSeconds"] == 3
 
     api.make(MUTATING_WEBHOOKS)
-    await registration._pass()
+    await registration.once()
     assert api.held(MUTATING_WEBHOOKS)[0]["timeoutSeconds"] == 10
 
 
@@ -262,7 +262,7 @@ async def test_a_missing_right_is_named_once(caplog: pytest.LogCaptureFixture) -
 
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            await registration._pass()
+            await registration.once()
 
     [record] = caplog.records
     assert "cannot register: " in record.getMessage()
@@ -285,7 +285,7 @@ async def test_webhooks_that_the_api_server_refuses_are_named(
 
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            await registration._pass()
+            await registration.once()
 
     [record] = caplog.records
     assert "cannot register: caBundle: unable to load root certificates" in record.getMessage()

@@ -11,7 +11,6 @@ What stands there already is brought up to date once in the life of a process, a
 only where it is missing, so that replicas of two versions don't undo each other's work.
 """
 
-import asyncio
 import base64
 import json
 import logging
@@ -23,21 +22,21 @@ from typing import Protocol, Self
 from cryptography import x509
 
 from kubeio import jsonpatch
-from kubeio.backoff import Backoff
 from kubeio.client import ListResult
-from kubeio.errors import Conflict, KubeError, NotFound
+from kubeio.errors import Conflict, NotFound
 from kubeio.kinds import ENDPOINT_SLICES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.preconditions import unchanged
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.certificates.built_in.configurations import ConfigurationApi
 from kudo_webhook.certificates.built_in.store import MANAGER
+from kudo_webhook.retry import SOON_SECONDS, LostRace, RetryLoop
 
 log = logging.getLogger(__name__)
 
 _SERVICE = "kubernetes.io/service-name"
-_SOON, _MISSING, _POLL = 1.0, 5.0, 30.0
-_PATIENCE = 30.0
+_MISSING, _POLL = 5.0, 30.0
+_TIMEOUT = 30.0
 
 
 class Unreadable(ValueError):
@@ -136,31 +135,29 @@ class Registration:
         self._authority = authority
         self._public_roots = public_roots
         self._current: set[Resource] = set()
-        self._failures = Backoff(base=_SOON, cap=_POLL)
-        self._complaint = ""
+        self._loop = RetryLoop(
+            self._register_both,
+            timeout=_TIMEOUT,
+            longest_delay=_POLL,
+            complaint="cannot register",
+            expected=(NoAuthority,),
+        )
 
     async def run(self) -> None:
         """Register once we can be reached, and look now and then that it stays so."""
-        while True:
-            delay = await self._pass()
-            await asyncio.sleep(delay)
+        await self._loop.run()
 
-    async def _pass(self) -> float:
-        """Do what is due; returns the seconds until the next time."""
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                if not self._current and not (self._ready() and await self._reachable()):
-                    return _SOON
-                # Mutating first: a change that is only validated is refused for its missing run.
-                for resource in self._desired:
-                    await self._register(resource)
-        except Conflict:
-            return _SOON
-        except (KubeError, NoAuthority, TimeoutError) as error:
-            self._complain(str(error) or "the API server did not answer in time")
-            return self._failures.next(getattr(error, "retry_after", None))
-        self._failures.reset()
-        self._complaint = ""
+    async def once(self) -> float:
+        """Make one attempt; returns the seconds until the next one."""
+        return await self._loop.once()
+
+    async def _register_both(self) -> float:
+        """Register what is missing; returns the seconds until the next look."""
+        if not self._current and not (self._ready() and await self._reachable()):
+            return SOON_SECONDS
+        # Mutating first: a change that is only validated is refused for its missing run.
+        for resource in self._desired:
+            await self._register(resource)
         return _POLL if len(self._current) == len(self._desired) else _MISSING
 
     async def _reachable(self) -> bool:
@@ -211,14 +208,12 @@ class Registration:
             jsonpatch.test("/metadata/resourceVersion", version),
             jsonpatch.add("/webhooks", desired),
         ]
-        async with unchanged(version, lambda: self._api.get(resource, name)):
-            await self._api.json_patch(resource, name, patch, field_manager=MANAGER)
+        try:
+            async with unchanged(version, lambda: self._api.get(resource, name)):
+                await self._api.json_patch(resource, name, patch, field_manager=MANAGER)
+        except Conflict as error:
+            raise LostRace(f"{resource.kind} {name}: {error}") from error
         log.info("registered", extra={"kind": resource.kind})
-
-    def _complain(self, text: str) -> None:
-        if text != self._complaint:
-            log.warning("cannot register: %s", text)
-        self._complaint = text
 
 
 def _with_bundles(

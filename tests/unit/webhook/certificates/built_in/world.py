@@ -25,8 +25,9 @@ from kudo_webhook.certificates.built_in.authority import (
 from kudo_webhook.certificates.built_in.configurations import Configurations
 from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
 from kudo_webhook.certificates.built_in.rotation import Objects, Rotation
-from kudo_webhook.certificates.built_in.store import LostRace, PairSecret
+from kudo_webhook.certificates.built_in.store import PairSecret
 from kudo_webhook.certificates.built_in.trust import Trust, read_bundle
+from kudo_webhook.retry import LostRace
 
 NAMESPACE, SECRET, CONFIGURATION = "kudo-system", "serving", "admission"
 NAMES = serving_names("kudo-webhook", NAMESPACE)

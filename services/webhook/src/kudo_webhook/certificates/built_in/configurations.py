@@ -16,8 +16,9 @@ from kubeio.errors import Conflict, Invalid, NotFound
 from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo_webhook.certificates.built_in.store import MANAGER, LostRace
+from kudo_webhook.certificates.built_in.store import MANAGER
 from kudo_webhook.certificates.built_in.trust import Trust, read_bundle, write_bundle
+from kudo_webhook.retry import LostRace
 
 
 class ConfigurationApi(Protocol):

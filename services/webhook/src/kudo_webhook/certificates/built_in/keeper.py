@@ -1,30 +1,23 @@
-"""The loop that keeps this replica's certificate: a pass now and then, until cancelled.
+"""Renews the built-in certificates that this replica serves, until cancelled.
 
-A failed pass is followed by another one with a growing delay, and changes nothing about what is
-served. Trouble is logged once until it changes.
+A failed attempt changes nothing about what is served.
 """
 
-import asyncio
-import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubeio.backoff import Backoff
-from kubeio.errors import Forbidden, KubeError
+from kubeio.errors import Forbidden
 from kubeio.leader_election.elector import elapsed, utc_now
 from kudo_webhook.certificates.built_in.authority import Pair, serving_names
 from kudo_webhook.certificates.built_in.configurations import ConfigurationApi, Configurations
 from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
 from kudo_webhook.certificates.built_in.rotation import Objects, Rotation, Write
-from kudo_webhook.certificates.built_in.store import LostRace, PairSecret, SecretApi
+from kudo_webhook.certificates.built_in.store import PairSecret, SecretApi
+from kudo_webhook.retry import SOON_SECONDS, RetryLoop
 
-log = logging.getLogger(__name__)
-
-_SOON_SECONDS = 1.0
 _JITTER = 0.2
-_SUSPICIOUS_LOSSES = 5
 
 
 class Api(SecretApi, ConfigurationApi, Protocol):
@@ -59,7 +52,7 @@ class Keeper:
         namespace: The one that we run in.
         serve: Called with each leaf that is to be served from now on.
         on_write: Told of each write that succeeded, for metrics.
-        on_failure: Told of each failed pass; races lost to other replicas are none.
+        on_failure: Told of each failed attempt; races lost to other replicas are none.
     """
 
     def __init__(
@@ -87,52 +80,34 @@ class Keeper:
             now=utc_now,
             elapsed=elapsed,
         )
-        self._on_failure = on_failure
         self._rng = random.Random()  # noqa: S311 - jitter
-        self._races = Backoff(base=_SOON_SECONDS / 4, cap=self._polling)
-        self._failures = Backoff(base=_SOON_SECONDS, cap=2 * self._polling)
-        self._complaint = ""
+        self._loop = RetryLoop(
+            self._advance,
+            timeout=built_in.lifetimes.patience.total_seconds(),
+            longest_delay=2 * self._polling,
+            complaint="certificates cannot be kept",
+            describe=_describe,
+            on_failure=on_failure,
+        )
 
     async def run(self) -> None:
-        """Do passes until cancelled."""
-        while True:
-            delay = await self._pass()
-            await asyncio.sleep(delay)
+        """Renew what is due until cancelled."""
+        await self._loop.run()
 
-    async def _pass(self) -> float:
-        """Do one pass; returns the seconds until the next one."""
-        try:
-            async with asyncio.timeout(self._times.patience.total_seconds()):
-                done = await self._rotation.advance()
-        except LostRace as error:
-            return self._lost(error)
-        except (KubeError, TimeoutError) as error:
-            return self._failed(error)
-        self._races.reset()
-        self._failures.reset()
-        self._complaint = ""
-        delay = self._polling if done else min(self._polling, _SOON_SECONDS)
+    async def _advance(self) -> float:
+        """Renew what is due now; returns the seconds until the next look."""
+        done = await self._rotation.advance()
+        delay = self._polling if done else min(self._polling, SOON_SECONDS)
+        # Replicas that were started together would otherwise always look together.
         return delay * self._rng.uniform(1.0 - _JITTER, 1.0)
 
     @property
     def _polling(self) -> float:
         return self._times.polling.total_seconds()
 
-    def _lost(self, error: LostRace) -> float:
-        delay = self._races.next()
-        if self._races.attempts >= _SUSPICIOUS_LOSSES:
-            self._complain(str(error))
-        return delay
 
-    def _failed(self, error: Exception) -> float:
-        self._on_failure()
-        text = str(error) or "the API server did not answer in time"
-        if isinstance(error, Forbidden):
-            text += "; certs/README.md names the rights that built-in certificates need"
-        self._complain(text)
-        return self._failures.next(getattr(error, "retry_after", None))
-
-    def _complain(self, text: str) -> None:
-        if text != self._complaint:
-            log.warning("certificates cannot be kept: %s", text)
-        self._complaint = text
+def _describe(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, Forbidden):
+        text += "; certs/README.md names the rights that built-in certificates need"
+    return text

@@ -15,14 +15,11 @@ from kubeio.kinds import SECRETS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_webhook.certificates.built_in.authority import Damaged, Pair, pem
+from kudo_webhook.retry import LostRace
 
 MANAGER = "kudo-webhook"
 _MAKER = "kudo-webhook-new"
 _CERTIFICATE, _KEY, _ISSUER = "tls.crt", "tls.key", "ca.crt"
-
-
-class LostRace(Exception):
-    """Somebody else has written meanwhile; read again and decide again."""
 
 
 class SecretApi(Protocol):
