@@ -41,7 +41,7 @@ class InstanceReader:
         Raises:
             InvalidInput: it does not match the schema of an Instance.
         """
-        return self._read(raw, {})
+        return self._read(raw)
 
     def stored(self, raw: JsonObject) -> Instance:
         """Return a stored Instance with the uids and states of its runs.
@@ -51,8 +51,10 @@ class InstanceReader:
         """
         return self._read(raw, self._runs(raw.get("status") or {}))
 
-    def _read(self, raw: JsonObject, status: Json) -> Instance:
-        narrow = {"metadata": self._metadata(raw.get("metadata") or {}), "status": status}
+    def _read(self, raw: JsonObject, status: Json = None) -> Instance:
+        narrow = {"metadata": self._metadata(raw.get("metadata") or {})}
+        if status is not None:
+            narrow["status"] = status
         if "spec" in raw:
             narrow["spec"] = self._trimmed_in(raw["spec"], "parameters", _is_text)
         try:

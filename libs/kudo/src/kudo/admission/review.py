@@ -110,7 +110,7 @@ class Review:
         reader = InstanceReader(request.namespace, request.name)
         new = reader.submitted(request.object)
         old = None if request.old_object is None else reader.stored(request.old_object)
-        return cls(request, new, old, old is not None and old.spec == new.spec)
+        return cls(request, new, old, old is not None and _same_spec(old, new))
 
     def references(self) -> tuple[VersionKey, ...]:
         """Return the OperatorVersions that the decision needs; none for an unchanged spec."""
@@ -120,6 +120,11 @@ class Review:
         if self.old is not None and self.old.operator_version_key not in keys:
             keys.append(self.old.operator_version_key)
         return tuple(keys)
+
+
+def _same_spec(old: Instance, new: Instance) -> bool:
+    # Most changes are of parameters. Comparing two maps takes a tenth of comparing two models.
+    return old.spec.parameters == new.spec.parameters and old.spec == new.spec
 
 
 def mutate(
