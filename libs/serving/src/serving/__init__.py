@@ -1,11 +1,12 @@
-"""What a KUDO microservice needs to run: logs, probes, metrics, a listener, a graceful stop.
+"""The parts of a KUDO service that have nothing to do with Kubernetes objects.
 
-Nothing here knows of Kubernetes objects; both services build on the same few parts:
+Both services are built on them:
 
-* `serving.settings` declares options once, as flag and environment variable;
+* `serving.program` runs a service until a signal ends it (`serving.signals`);
+* `serving.settings` declares each option as flag and environment variable;
 * `serving.logs` writes one JSON object a line;
-* `serving.signals` turns SIGTERM into an event;
-* `serving.server` runs an ASGI app inside a TaskGroup;
-* `serving.limits` says what a client of a port may take;
-* `serving.probes` answers /healthz, /readyz and /metrics.
+* `serving.server` runs an ASGI app on uvicorn, within the limits of `serving.limits`;
+* `serving.probes` answers /healthz, /readyz and /metrics;
+* `serving.turns` measures the event loop, `serving.garbage` shortens garbage collections;
+* `serving.worker_pool` starts worker processes.
 """

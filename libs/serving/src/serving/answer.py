@@ -1,16 +1,16 @@
-"""Answers in one piece: head and body of a response leave in one write.
+"""Writes head and body of a response at once.
 
-uvicorn writes them one after the other. Under TLS that is two records, two calls into the kernel
-and two packets for each answer, which costs more than most requests take to answer.
+uvicorn writes them one after the other. Under TLS that is two records, two system calls and two
+packets for each response, which takes longer than most requests take to decide.
 """
 
 import asyncio
 
 
 class JoinedWrites:
-    """A transport whose writes of one tick of the event loop go out together.
+    """A transport that joins the writes of one iteration of the event loop.
 
-    Everything else is the transport's own. What was written before `close` still goes out.
+    Every other method is that of the transport. `close` sends what was written before.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:

@@ -1,8 +1,8 @@
 """The connections of a port, and the bytes of bodies that they hold: counted and bounded.
 
-Where there are too many, the oldest one whose request is incomplete is closed, then the one that
-has been idle for longest: whoever opens many connections closes their own, and the API server,
-which sends a request at once and whole, gets in. A request that is complete is always answered.
+If there are too many, the oldest one with an incomplete request is closed, then the one that has
+been idle for longest. A client that opens many connections thus closes its own, while the API
+server, which sends whole requests at once, is answered. A complete request is always answered.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ _State = Literal["incomplete", "idle", "busy"]
 
 
 class Slot:
-    """The place of one connection; `incomplete` from the start.
+    """The slot of one connection; `incomplete` from the start.
 
     Attributes:
-        held: Bytes of its body that are kept.
+        held: Bytes of its body in memory.
     """
 
     __slots__ = ("_connections", "abort", "held", "shed", "state")
@@ -27,24 +27,24 @@ class Slot:
         self.state: _State = "incomplete"
         self.held = 0
         self.shed: Callable[[], None] = abort
-        """Refuses the body that it holds; called for bodies that are incomplete."""
+        """Refuses the request to free its body; called for incomplete bodies."""
 
     def enter(self, state: _State) -> None:
-        """Say what the connection does: waits between requests, sends one, or waits for us."""
+        """Set the state: idle between requests, incomplete until one is sent, then busy."""
         if state != self.state:
             self._connections.move(self, state)
 
     def hold(self, size: int) -> bool:
-        """Keep so many more bytes of the body; return whether there is room for them."""
+        """Count more bytes of the body; return whether there is room for them."""
         return self._connections.hold(self, size)
 
     def release(self) -> None:
-        """The body is not kept any more."""
+        """Stop counting the body."""
         if self.held:
             self._connections.release(self)
 
     def close(self) -> None:
-        """The connection has ended; may be called again."""
+        """Free the slot of a connection that has ended; may be called again."""
         self._connections.remove(self)
 
 
@@ -52,9 +52,9 @@ class Connections:
     """All connections of a port.
 
     Attributes:
-        limits: What they may take.
-        held: Bytes of bodies that are kept now.
-        observe: Told why a connection is closed by us.
+        limits: The limits of the port.
+        held: Bytes of bodies in memory now.
+        observe: Called with the reason when the port closes a connection.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class Connections:
         return sum(map(len, self._slots.values()))
 
     def admit(self, abort: Callable[[], None]) -> Slot | None:
-        """Return a place for a new connection, if need be that of another one.
+        """Return a slot for a new connection, if need be that of another one.
 
         Args:
             abort: Ends the connection at once.
 
         Returns:
-            None if all connections wait for our answers: close the new one.
+            None if all connections wait for their answers: close the new one.
         """
         if len(self) >= self.limits.connections:
             self.observe("too_many_connections")
@@ -97,7 +97,7 @@ class Connections:
                 self._abort(slot)
 
     def move(self, slot: Slot, state: _State) -> None:
-        """Put a connection last among those of the state."""
+        """Move a connection to the end of those in another state."""
         slots = self._slots[slot.state]
         if slot in slots:
             del slots[slot]
@@ -105,12 +105,12 @@ class Connections:
             self._slots[state][slot] = None
 
     def remove(self, slot: Slot) -> None:
-        """Give up the place of a connection, and what it holds."""
+        """Free the slot of a connection, and its body."""
         slot.release()
         self._slots[slot.state].pop(slot, None)
 
     def hold(self, slot: Slot, size: int) -> bool:
-        """Keep more bytes for a connection; False if there is no room.
+        """Count more bytes for a connection; False if there is no room.
 
         The first `PortLimits.small` bytes of each body always have room, so small requests go
         through while large ones have to wait.
@@ -127,7 +127,7 @@ class Connections:
         return True
 
     def release(self, slot: Slot) -> None:
-        """Forget what a connection holds."""
+        """Stop counting the body of a connection."""
         self.held -= slot.held
         self._held_large -= max(0, slot.held - self._small)
         self._large.pop(slot, None)
@@ -141,7 +141,7 @@ class Connections:
         return False
 
     def _abort(self, slot: Slot) -> None:
-        # The transport says only at the next turn of the loop that it is closed.
+        # The transport reports that it is closed only in the next iteration of the loop.
         self.remove(slot)
         slot.abort()
 

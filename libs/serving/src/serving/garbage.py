@@ -1,9 +1,9 @@
-"""Keeps full collections of Python's cyclic garbage short, however much is cached.
+"""Keeps full garbage collections short, however much is cached.
 
-A full collection looks at every container that is alive, on the thread that happens to allocate:
-some 40 ms of the event loop for each 100,000 of them, which is a cache of a few thousand objects.
-Nearly all of them live on and are freed by their reference counts. So what has survived one full
-collection is not looked at by the next ones (`gc.freeze`), until as much again has come to it.
+A full collection visits every live container, on the thread that happens to allocate: it blocks the
+event loop for some 40 ms for each 100,000 containers, which is a cache of a few thousand objects.
+Nearly all of them stay alive, and are freed by reference counts. So the containers that survive a
+full collection are left out of the next ones (`gc.freeze`) until their number has doubled.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""Limits of a port: how long a client may take, how much it may send, how many there may be."""
+"""Limits of a port: time, size and number of connections and requests."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,15 +20,15 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class PortLimits:
-    """What a client of a port may take. Times are in seconds, sizes in bytes.
+    """The limits of a port. Times are in seconds, sizes in bytes.
 
-    The times are of whole parts, so that a byte now and then gains a client nothing.
+    Each time is for the whole part, so that sending a byte now and then does not extend it.
 
     Attributes:
         handshake: From the connection to the end of the TLS handshake.
         head: From the first byte of a request to the end of its head.
         body: From the end of the head to the last byte of the body.
-        answer: For which the client may take nothing of an answer that waits for it.
+        answer: For which a client may leave its answer unread.
         idle: Between two requests. 120 is longer than the 90 after which Go's clients drop an idle
             connection, so that we never close one just as the API server sends a request on it.
         linger: For a client to read its answer and close, before the connection is cut.
@@ -51,13 +51,13 @@ class PortLimits:
 
     @property
     def small(self) -> int:
-        """Bytes of a body that are always kept: half of `held_bytes`, shared by connections."""
+        """Bytes of each body that always have room: half of `held_bytes`, shared by connections."""
         return self.held_bytes // 2 // self.connections
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer of a port itself, in place of the app's.
+    """The answer of the port, in place of the app's.
 
     Attributes:
         reason: For metrics.
@@ -100,4 +100,4 @@ TOO_MANY_BYTES = Refusal(
 )
 
 PROBES = PortLimits(connections=64, request_bytes=64 * 1024, held_bytes=1024 * 1024)
-"""Of a port that is asked for probes and metrics."""
+"""The limits of the port of probes and metrics."""

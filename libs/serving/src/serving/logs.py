@@ -2,7 +2,7 @@
 
 A line holds `ts` (RFC 3339, UTC), `level`, `logger`, `message`, the fields of `log_context` and
 of `extra=`, and `exception` as one string. Fields never replace the first four. Invariant: a
-line is written whatever the fields hold, since a log call must not be the reason for a failure.
+line is written whatever the fields contain: logging must not be what makes a request fail.
 
 The stdlib forbids `extra={"name": ...}` (and other attributes of a LogRecord); such fields go
 through `log_context`.
@@ -43,7 +43,7 @@ def log_context(**fields: object) -> Iterator[None]:
 def configure(level: str, style: Style, *, stream: TextIO | None = None) -> None:
     """Send the logs of the whole process to stderr (or `stream`) in one style.
 
-    The loggers of uvicorn go the same way; its chatter about its own start and stop is left out
+    The loggers of uvicorn write to it as well; its lines about its own start and stop are left out
     unless the level is DEBUG.
 
     Raises:

@@ -1,9 +1,9 @@
 """Probes and metrics over plain HTTP: /healthz, /readyz, /metrics.
 
-/healthz answers as long as the event loop runs: only where it does not does a restart help.
-/readyz says whether to send requests. Invariant: while `draining` the answer of /readyz is 503, so
-that load balancers turn away before the listener closes. A bare ASGI app, so that a service without
-a web framework can use it.
+/healthz answers as long as the event loop runs; a restart helps only where it does not. /readyz
+says whether to send requests. Invariant: while `draining`, /readyz answers 503, so that load
+balancers stop sending before the listener closes. It is a plain ASGI app: the reconciler has no web
+framework.
 """
 
 import asyncio

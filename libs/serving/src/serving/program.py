@@ -1,4 +1,4 @@
-"""The outermost layer of a service: expected failures become one line and an exit code."""
+"""Runs a service; expected errors become one log line and an exit code."""
 
 import asyncio
 import logging
@@ -14,14 +14,14 @@ log = logging.getLogger(__name__)
 def run_service(
     main: Callable[[asyncio.Event], Awaitable[None]], *expected: type[Exception]
 ) -> int:
-    """Run a service until a signal ends it, on a loop whose turns are measured.
+    """Run a service until a signal ends it, on a measured event loop (`serving.turns`).
 
     Args:
-        main: The service; it ends when the event that it is given is set.
-        expected: Failures that say themselves what is wrong.
+        main: The service; it returns after the event that it is given is set.
+        expected: Errors whose text is enough to tell what is wrong.
 
     Returns:
-        The exit code: 0 stopped, 1 failed for a reason that the log names.
+        The exit code: 0 stopped, 1 failed for a reason that is logged.
     """
     keep_collections_short()
     with asyncio.Runner(loop_factory=TimedLoop) as runner:

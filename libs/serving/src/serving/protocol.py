@@ -1,8 +1,8 @@
 """HTTP/1.1 by uvicorn and httptools within `PortLimits`, and TLS below it.
 
-uvicorn alone has a time limit between requests and none inside them; it parses as many pipelined
-requests as fit into one read, and keeps a body for as long as its client sends. Here each part of a
-request has a time limit of its own, which nothing that the client sends prolongs.
+uvicorn limits the time between requests but not within them, parses as many pipelined requests as
+fit into one read, and buffers a body for as long as its client sends. Here each part of a request
+has its own time limit, which nothing that the client sends extends.
 """
 
 import asyncio
@@ -33,18 +33,18 @@ _Part = Literal["none", "head", "body", "complete"]
 
 
 class _Unparsed(Exception):
-    """Stops the parser; what follows is not read."""
+    """Stops the parser; the rest of the data is not parsed."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """One HTTP connection.
 
-    Pipelined requests are not answered, as RFC 9112 allows: the connection is closed with the
-    answer to the first.
+    Pipelined requests are not answered, which RFC 9112 allows: the connection is closed after the
+    answer to the first one.
 
     Args:
-        connections: Where it is counted.
-        below: The TLS connection that it runs on, which has the place among `connections`.
+        connections: The connections of the port, which count this one.
+        below: The TLS connection that it runs on, which has the slot among `connections`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class BoundedProtocol(HttpToolsProtocol):
             transport.abort()
             return
         self._slot.shed = lambda: self._refuse(TOO_MANY_BYTES)
-        # Go's clients keep connections in reserve that they have not used yet, so this is idle.
+        # Idle and not incomplete: Go's clients open connections before they have requests for them.
         self._arm(self._limits.idle, self._close)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -90,7 +90,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             self._arm(self._limits.linger, self.transport.abort)
 
-    # What comes in
+    # Receiving
 
     def data_received(self, data: bytes) -> None:
         if self._deaf or self._slot is None:
@@ -101,7 +101,7 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # There is nothing to upgrade to. The request itself is answered as any other.
+            # No upgrade is supported; the request is answered like any other.
             self._stop_reading()
         except httptools.HttpParserError as error:
             if not isinstance(error.__context__, _Unparsed):
@@ -122,7 +122,7 @@ class BoundedProtocol(HttpToolsProtocol):
         begun = before != (self._number, self._part)
         if self._part == "head":
             self._slot.enter("incomplete")
-            # The parser does not tell of a header without end, so bytes count here as well.
+            # The parser reports a header only at its end, so bytes are counted here as well.
             if self._request_bytes > 2 * self._limits.head_bytes:
                 self._refuse(HEAD_TOO_LARGE)
             elif begun:
@@ -139,7 +139,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         if self._answering():
-            # Thousands of requests fit into one read, and each would cost memory until its turn.
+            # Thousands of requests fit into one read, and each would take memory while it waits.
             self._stop_reading()
             raise _Unparsed
         if self._part != "head":
@@ -188,7 +188,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._deaf = True
         self.cycle.keep_alive = False
 
-    # What goes out
+    # Sending
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
@@ -214,16 +214,16 @@ class BoundedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def answer_waits(self) -> None:
-        """The client does not take what was sent."""
+        """Start the time limit of the answer: the client does not read it."""
         self._answer_timer = self.loop.call_later(self._limits.answer, self._answer_late)
 
     def answer_goes_on(self) -> None:
-        """The client has taken most of what was sent."""
+        """Stop the time limit of the answer: the client has read most of it."""
         if self._answer_timer is not None:
             self._answer_timer.cancel()
             self._answer_timer = None
 
-    # Ends
+    # Closing
 
     def _answering(self) -> bool:
         # There is no cycle before the first request, which uvicorn's annotation leaves out.
@@ -241,7 +241,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer in place of the app, and close once the client has had time to read it."""
+        """Answer in place of the app, and close after `PortLimits.linger`."""
         assert self._slot is not None
         self._connections.observe(refusal.reason)
         self._deaf = True
@@ -263,7 +263,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._arm(self._limits.linger, self._close)
 
     def _close(self) -> None:
-        """Close in order; cut the connection if the client does not take what is left."""
+        """Close after what is left to send; abort if the client does not read it in time."""
         self.transport.close()
         self._arm(self._limits.linger, self.transport.abort)
 
@@ -278,10 +278,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class TlsProtocol(SSLProtocol):
-    """TLS of one connection: it has a place from its first moment, not from the handshake on.
+    """TLS of one connection, which is counted from its beginning, not from the handshake on.
 
-    `loop.create_server(ssl=...)` tells nobody of connections before their handshake is over, and
-    keeps a buffer of 256 KiB for each.
+    `loop.create_server(ssl=...)` reports connections only after their handshake, and keeps a
+    buffer of 256 KiB for each.
     """
 
     max_size = 32 * 1024
@@ -321,7 +321,7 @@ class TlsProtocol(SSLProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        # asyncio passes it on only at the next write, and an answer is one.
+        # asyncio tells the protocol only at the next write, and an answer is a single write.
         self._above.answer_waits()
 
     def resume_writing(self) -> None:
@@ -337,7 +337,7 @@ class TlsProtocol(SSLProtocol):
             handshake_exc = tls.SSLError("a resumed session, whose client is not verified again")
         if isinstance(handshake_exc, tls.SSLError):
             self._connections.observe("handshake_failed")
-            # The alert that says why. asyncio would close without having sent it.
+            # Sends the TLS alert with the reason; asyncio would close without it.
             self._process_outgoing()  # type: ignore[attr-defined]  # not in the stubs
         super()._on_handshake_complete(handshake_exc)
 

@@ -109,7 +109,7 @@ async def serve_probes(
 
 
 def _protocols(connections: Connections, ssl: tls.SSLContext | None) -> type[asyncio.Protocol]:
-    """Return what makes the protocol of each new connection."""
+    """Return the factory of the protocol of each connection."""
 
     def make(
         *,
@@ -126,7 +126,7 @@ def _protocols(connections: Connections, ssl: tls.SSLContext | None) -> type[asy
             lambda below: BoundedProtocol(connections, config, server_state, app_state, below),
         )
 
-    # uvicorn names a class; all that it does with it is to call it.
+    # uvicorn asks for a class, but only calls it.
     return cast("type[asyncio.Protocol]", make)
 
 
@@ -145,9 +145,9 @@ def _listener(host: str, port: int) -> Iterator[socket.socket]:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn that leaves signals alone, says when it is up, and waits instead of ticking.
+    """A uvicorn server without signal handlers and without its periodic tick.
 
-    What its ticks are for (the Date header, limits on requests) is switched off.
+    The tick updates the Date header and limits the number of requests; both are switched off.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class _Server(uvicorn.Server):
         await self._stop.wait()
 
     def close(self) -> None:
-        """Drop what a cancelled `serve` leaves open; after a graceful stop nothing is."""
+        """Close what a cancelled `serve` leaves open; a graceful stop leaves nothing."""
         for server in getattr(self, "servers", ()):
             server.close()
         self._connections.abort_all()

@@ -1,8 +1,8 @@
-"""Options of a service: each declared once, as a flag and as an environment variable.
+"""Options of a service: each is declared once, as a flag and as an environment variable.
 
 The flag wins over the variable, the variable over the default; an empty variable counts as
-unset, as charts leave them. Anything wrong ends the process with code 2 and one line that names
-the flag or variable and the reason.
+unset, since charts write empty ones. A wrong value ends the process with code 2 and one line that
+names the flag or variable and the reason.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def parse(
 
 
 def refuse(prog: str, message: str) -> NoReturn:
-    """End the process for options that do not fit together.
+    """End the process because options contradict each other.
 
     Raises:
         SystemExit: with code 2, after one line on standard error.
@@ -139,23 +139,23 @@ def seconds(text: str) -> float:
 
 
 def some_seconds(text: str) -> float:
-    """Convert a duration in seconds that is longer than none.
+    """Convert a duration in seconds that is above 0.
 
     Raises:
         ValueError: it is no finite number, or not above 0.
     """
     value = seconds(text)
     if not value:
-        raise ValueError("0 seconds are too few")
+        raise ValueError("it must be more than 0 seconds")
     return value
 
 
 def at_least(minimum: int) -> Convert:
-    """Return a converter that takes whole numbers from this one on."""
+    """Return a converter of whole numbers that are not below a minimum."""
 
     def convert(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < minimum:
-            raise ValueError(f"{text!r} is no whole number from {minimum} on")
+            raise ValueError(f"{text!r} is no whole number of at least {minimum}")
         return int(text)
 
     return convert
@@ -173,7 +173,7 @@ def boolean(text: str) -> bool:
 
 
 def one_of(*choices: str) -> Convert:
-    """Return a converter that takes these words, in any case."""
+    """Return a converter of one of these words, in any case."""
 
     def convert(text: str) -> str:
         if text.lower() not in choices:

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as an event: the first asks for a graceful stop, the second ends at once."""
+"""Graceful stop at the first SIGTERM or SIGINT, immediate exit at the second."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ def stop_on_signals() -> asyncio.Event:
 def _on_signal(number: signal.Signals, stop: asyncio.Event) -> None:
     if stop.is_set():
         log.warning("second signal, exiting at once", extra={"signal": number.name})
-        # Nothing may hold this up any more, so no handlers and no finally blocks.
+        # Skips exit handlers and finally blocks: none of them may delay the exit.
         os._exit(128 + number)
     log.info("stopping", extra={"signal": number.name})
     stop.set()

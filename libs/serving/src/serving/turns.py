@@ -1,8 +1,8 @@
-"""How long the event loop of a service works before it looks for events again.
+"""Measures how long each iteration of the event loop of a service takes.
 
-One turn runs from the end of one look for events to the beginning of the next. While it lasts
-nobody else is served. Its CPU time is that of the loop's thread alone, so unlike its wall clock it
-does not depend on what else runs on the machine.
+A turn is one iteration: from the end of one `select` to the beginning of the next. While it lasts,
+no other client is served. Its CPU time is that of the loop's thread alone, so unlike its wall clock
+it does not depend on what else runs on the machine.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Turns:
 
 
 class _TimedSelector(selectors.DefaultSelector):
-    """Measures what happens between two calls of `select`."""
+    """Measures the time between two calls of `select`."""
 
     def __init__(self, turns: Turns) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class TimedLoop(asyncio.SelectorEventLoop):
 
 
 class TurnCollector(Collector):
-    """Tells the longest turns since the last scrape."""
+    """The metrics of the longest turns since the last scrape."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
@@ -125,14 +125,12 @@ def _families(longest: Longest) -> list[GaugeMetricFamily]:
     return [
         GaugeMetricFamily(
             "kudo_event_loop_turn_seconds_max",
-            "Longest time that the event loop worked without looking for events, since the last "
-            "scrape.",
+            "Longest time of one iteration of the event loop since the last scrape.",
             value=longest.wall,
         ),
         GaugeMetricFamily(
             "kudo_event_loop_turn_cpu_seconds_max",
-            "Most CPU time that the thread of the event loop spent without looking for events, "
-            "since the last scrape.",
+            "Most CPU time of one iteration of the event loop since the last scrape.",
             value=longest.cpu,
         ),
     ]

@@ -1,4 +1,4 @@
-"""The worker processes of a service: their options, their readiness and their metrics."""
+"""Options, readiness and metrics of the worker processes of a service."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ def processes(text: str) -> int:
     """Convert a number of worker processes.
 
     Raises:
-        ValueError: it is none; with a single one, one namespace could hold it.
+        ValueError: it is none from 2 to 64; a single one could be kept busy by one namespace.
     """
     if not text.isascii() or not text.isdigit() or not 2 <= int(text) <= 64:
         raise ValueError(f"{text!r} is no number of worker processes from 2 to 64")
@@ -62,7 +62,7 @@ def worker_options(env_prefix: str) -> tuple[Option, Option]:
         Option(
             "--worker-processes",
             env_prefix + "WORKER_PROCESSES",
-            "Processes that work on data of tenants at the same time; one more is kept as a spare.",
+            "Worker processes for what tenants sent, to parse or render it; one more is a spare.",
             default=2,
             type=processes,
         ),
@@ -118,7 +118,7 @@ def build_pool(
 
 
 class WorkerMetrics:
-    """The metrics of a pool. Jobs are named by us, so no label is a tenant's."""
+    """The metrics of a pool. Names of jobs are constants of the code, so no label is a tenant's."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._jobs = Counter(
@@ -166,6 +166,6 @@ class WorkerMetrics:
         """Count a job."""
         self._jobs.labels(seen.handler, seen.outcome).inc()
         self._waits.observe(seen.waited)
-        # A job that no worker took has no duration.
+        # A job that no worker began has no duration.
         if seen.seconds:
             self._seconds.labels(seen.handler).observe(seen.seconds)

@@ -1,7 +1,8 @@
 """Admission of one request: read its body, find the OperatorVersions, decide, answer.
 
-Nothing here has side effects, so a dry run is answered as any other request. What exceeds a limit
-is denied with what was too large, and counts as `limited`, apart from faults of ours (`error`).
+Nothing here has side effects, so a dry run is answered like any other request. A request that
+exceeds a limit is denied with the part that was too large; it counts as `limited`, and not as
+`error`, which is for faults of the webhook.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from workers import Pool
 
 _JOB_SHARE = 0.4
 """Part of the deadline that one job of a worker may take. A review takes up to two jobs, and a job
-that needs too much must end, and be told as such, before the deadline does."""
+that takes too long has to end before the deadline, so that the answer can say so."""
 
 
 class Admission:
@@ -61,7 +62,7 @@ class Admission:
             starlette.requests.ClientDisconnect: the connection broke before all was there.
             MalformedReview: the body is no AdmissionReview.
             VersionUnreadable: an OperatorVersion cannot be read now.
-            NoDecision: an error of ours.
+            NoDecision: an error in the webhook.
         """
         exchange = Exchange.of(request)
         exchange.outcome.route = route

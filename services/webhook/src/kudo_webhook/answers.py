@@ -1,8 +1,8 @@
-"""Answers as HTTP responses, and the exception handlers that make them of errors.
+"""HTTP responses of decisions, and the exception handlers that make responses of errors.
 
-What is no AdmissionReview is answered with an HTTP error and a Status; whatever can be answered
-with an AdmissionReview comes with HTTP 200. Parameter values never reach the log: messages may
-quote them, so only reasons and fields are logged.
+A request that is no AdmissionReview is answered with an HTTP error and a Status; every other one
+with HTTP 200 and an AdmissionReview. Values of parameters are never logged: messages may quote
+them, so only reasons and fields are.
 """
 
 import logging
@@ -28,14 +28,15 @@ Handler = Callable[[Request, Any], Coroutine[Any, Any, Response]]
 
 
 class NoDecision(Exception):
-    """An error of ours ended a decision; its cause says which."""
+    """An error in the webhook prevented a decision; it is the cause of this one."""
 
 
 def respond(exchange: Exchange, answer: Answer) -> Response:
     """Return an answer as an AdmissionReview; as a Status if nobody could read the request."""
     review = exchange.seen.review
     if review is None:
-        # A large body that nobody could read to the end, and not as API servers begin it.
+        # A large body that exceeded a limit while it was read, and has no uid where API servers
+        # write it: an AdmissionReview needs one.
         problem = answer.problems[0]
         return _refuse(exchange, answer.code, problem.reason, problem.message, limit=problem.limit)
     outcome = exchange.outcome
@@ -55,13 +56,13 @@ def late(request: Request, seconds: float) -> Response:
         text = "the body did not arrive in time"
         return _refuse(exchange, 408, "RequestTimeout", text)
     if exchange.seen.in_worker:
-        # No job takes that long, so it has waited for others to end.
+        # A job ends before the deadline, so this one has waited for a free worker.
         return respond(exchange, busy())
     text = f"no decision within {seconds:g} s; try again"
     return respond(exchange, failed(504, "DeadlineExceeded", text))
 
 
-# Exception handlers. They are coroutines, since others would run in threads.
+# Exception handlers are coroutines: Starlette runs plain functions in threads.
 
 
 async def _body_too_large(request: Request, _error: Exception) -> Response:
@@ -107,24 +108,24 @@ def _refuse(
     if limit:
         exchange.outcome.outcome = "limited"
     extra = {"reason": reason, "limit": limit, "error": message}
-    # The port ends connections that are too slow or too many, each of which comes here; its own
-    # counter tells of them, and a line for each would let them fill the log.
+    # Each connection that the port closes for its limits comes here. They are counted by reason
+    # (`kudo_admission_connections_closed_total`); a line for each would let a client fill the log.
     level = logging.DEBUG if reason == "ClientDisconnected" else logging.WARNING
     log.log(level, "unusable request", extra=extra)
     return _json(exchange, code, failure(code, reason, message))
 
 
 def _json(exchange: Exchange, code: int, body: bytes) -> Response:
-    # Counted before it is sent: a client that reads slowly makes no decision slow.
+    # Counted before it is sent, so that a client that reads slowly is not counted as slow decision.
     exchange.outcome.end()
     return _JsonResponse(code, body, close=exchange.service.draining)
 
 
 class _JsonResponse(Response):
-    """A response whose headers are written down as they are sent.
+    """A JSON response with its headers as bytes.
 
-    Starlette makes a dict of text of them, encodes each and looks which ones are missing, for
-    several times the cost.
+    `Response.__init__` encodes headers from text and adds the missing ones, which takes several
+    times as long.
 
     Args:
         status_code: HTTP status.

@@ -1,8 +1,8 @@
-"""Wiring of the webhook: what is built, what runs, and in which order it stops.
+"""Builds the parts of the webhook, runs them, and stops them in order.
 
-Stopping: readiness fails first and each kept connection is closed with its next answer; after
-`drain_seconds`, in which load balancers turn away, the admission listener closes and requests in
-flight finish; the probe listener closes last.
+Stopping: readiness fails first, and each kept connection is closed with its next answer. After
+`drain_seconds`, in which load balancers stop sending requests, the admission listener closes and
+requests in flight finish. The probe listener closes last.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from serving.worker_pool import build_pool
 log = logging.getLogger(__name__)
 
 HANDLERS = "kudo.jobs.review"
-"""Module of the jobs that worker processes do for us."""
+"""Module with the handlers of the worker processes."""
 
 _LOOKUP_SHARE = 0.75
-"""Part of the deadline that a live read may take, so that its failure is told as such."""
+"""Part of the deadline that a read of the API server may take, so that the answer can name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ async def serve_admission(
     *,
     on_started: Callable[[Listening], None] | None = None,
 ) -> None:
-    """Serve both routes and the probes until `stop` is set, then drain.
+    """Serve the admission routes and the probes until `stop` is set, then drain.
 
     Args:
         settings: The options.
@@ -80,7 +80,7 @@ async def serve_admission(
         on_started: Called once both listeners accept connections.
 
     Raises:
-        registration.Unreadable: the file of the webhooks to register is none.
+        registration.Unreadable: the file of `--register` cannot be used.
         ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
     """
     webhooks = Webhooks.read(settings.register) if settings.register else None
@@ -140,7 +140,7 @@ async def serve_admission(
         await asyncio.sleep(settings.drain_seconds)
         closing.set()
         await listener
-        # Requests in flight may have needed it until now.
+        # Requests in flight may have needed the workers until now.
         working.cancel()
         closed.set()
         renewal.cancel()
@@ -154,7 +154,7 @@ async def _renewing(
     metrics: Metrics,
     webhooks: Webhooks | None,
 ) -> Coroutine[None, None, None]:
-    """Return what keeps the certificate renewed; one in files is loaded by then."""
+    """Return the coroutine that renews the certificate; one in files has been loaded before."""
     if settings.tls_files is not None:
         needed = webhooks is not None and not webhooks.bundled and not settings.public_roots
         authority = settings.tls_ca
@@ -177,7 +177,7 @@ async def _renewing(
 
 
 async def _trusting(settings: Settings, clients: ClientAuthority | None) -> None:
-    """Keep the authority of clients renewed, if they are verified."""
+    """Follow the file of `--client-ca`, if there is one."""
     if clients is not None:
         await clients.watch(settings.tls_poll)
 
@@ -189,7 +189,7 @@ async def _registering(
     probes: Probes,
     webhooks: Webhooks | None,
 ) -> None:
-    """Register us for as long as we run, if that is for us to do."""
+    """Register the webhooks until cancelled, if `--register` is set."""
     if webhooks is None:
         return
     assert client is not None

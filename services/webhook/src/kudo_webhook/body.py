@@ -1,11 +1,11 @@
-"""The bound on the body of a request, as middleware."""
+"""Middleware that limits the body of a request, and what reads the body."""
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LIMIT = 4 * 1024 * 1024
-"""Bytes. An API server takes 3 MiB and etcd stores 1.5 MiB by default, so the submitted object
-beside the stored one stays under 3 MiB; the rest is for the envelope."""
+"""Bytes. By default an API server accepts requests of 3 MiB and etcd stores objects of 1.5 MiB, so
+the submitted and the stored object together stay under 3 MiB; the rest is for the envelope."""
 
 
 class BodyTooLarge(Exception):
@@ -13,12 +13,12 @@ class BodyTooLarge(Exception):
 
 
 class BodyLimit:
-    """Middleware under which reading more of a body than the limit raises `BodyTooLarge`.
+    """Middleware that raises `BodyTooLarge` where the application reads more than the limit.
 
-    A body whose header announces too much is not read at all.
+    A body that is too large by its Content-Length is not read at all.
 
     Args:
-        app: What reads the body.
+        app: The application.
         limit: Bytes of a body.
     """
 
@@ -43,11 +43,11 @@ class BodyLimit:
 
 
 async def whole_body(request: Request) -> bytes:
-    """Return the body of a request; `Request.body` costs three times as much.
+    """Return the body of a request; `Request.body` takes three times as long.
 
     Raises:
         BodyTooLarge: it is larger than `BodyLimit` allows.
-        starlette.requests.ClientDisconnect: the connection broke before all was there.
+        starlette.requests.ClientDisconnect: the connection broke before the end.
     """
     parts: list[bytes] = []
     more = True

@@ -1,4 +1,4 @@
-"""The bound on the time of a request, as middleware."""
+"""Middleware that limits the time of a request."""
 
 import asyncio
 from collections.abc import Callable, Generator
@@ -10,14 +10,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class Deadline:
-    """Middleware that ends a request which is not answered in time, and answers it.
+    """Middleware that cancels a request which is not answered in time, and answers it.
 
-    It stands around the exception handlers of the application, so it calls its own.
+    The exception handlers of the application are inside of it, so it makes this response itself.
 
     Args:
-        app: What answers in time.
-        seconds: From the first byte of a request to the first of its answer.
-        late: Makes the answer to a request that was ended.
+        app: The application.
+        seconds: From the first byte of a request to the first byte of its answer.
+        late: Returns the response to a request that was cancelled.
     """
 
     def __init__(
@@ -33,8 +33,8 @@ class Deadline:
         timer: asyncio.Timeout | None = None
 
         async def in_time(message: Message) -> None:
-            # How long a client takes to read its answer is bounded by the port (`PortLimits`), and
-            # an answer that has begun must not be followed by another one.
+            # From the first byte of the answer on there is no deadline: a second answer must not
+            # follow, and the port limits how long a client takes to read it (`PortLimits.answer`).
             nonlocal answered
             if not answered and (timer is None or not timer.expired()):
                 answered = True
@@ -42,8 +42,8 @@ class Deadline:
                     timer.reschedule(None)
             await send(message)
 
-        # Most requests have arrived whole and are decided from memory: the application runs to its
-        # end in one step, which no timer could interrupt. Only one that waits gets a timer.
+        # Most requests have arrived whole and need nothing but the cache: the application returns
+        # in its first step, which a timer could not interrupt. Only requests that wait get one.
         request = self._app(scope, receive, in_time).__await__()
         try:
             awaited = next(request)
@@ -59,7 +59,7 @@ class Deadline:
 
 
 class _Rest(Generator[Any, Any, None]):
-    """The rest of a coroutine whose first step was made already.
+    """Awaits a coroutine whose first step has run already.
 
     Args:
         request: The coroutine.

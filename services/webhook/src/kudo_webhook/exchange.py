@@ -1,4 +1,4 @@
-"""What is known of one admission request, and the middleware that begins and counts it."""
+"""The state of one admission request, and the middleware that creates it and counts the request."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,7 +13,11 @@ _KEY = "kudo.exchange"
 
 
 class Service(Protocol):
-    """Says whether the service is about to stop."""
+    """The service that answers.
+
+    Attributes:
+        draining: Whether it is about to stop.
+    """
 
     draining: bool
 
@@ -23,8 +27,8 @@ class Exchange:
     """One request and its answer.
 
     Attributes:
-        outcome: How it ends, as it is counted; its route is empty off the admission routes.
-        service: Whose request it is.
+        outcome: How it ends, as it is counted; without a route for other paths.
+        service: The service that answers.
         seen: What has been read of it so far.
     """
 
@@ -34,20 +38,20 @@ class Exchange:
 
     @classmethod
     def of(cls, request: Request) -> "Exchange":
-        """Return the exchange that `Exchanges` has begun for a request."""
+        """Return the exchange that `Exchanges` has created for a request."""
         found: Exchange = request.scope[_KEY]
         return found
 
 
 class Exchanges:
-    """Middleware that begins an `Exchange` for each request, and counts how it ends.
+    """Middleware that creates an `Exchange` for each request, and counts how it ends.
 
-    A request that reaches no admission route is not counted.
+    A request for another path is not counted.
 
     Args:
         app: The application.
         metrics: Where requests are counted.
-        service: Whose requests they are.
+        service: The service that answers.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, service: Service) -> None:
@@ -61,6 +65,6 @@ class Exchanges:
             try:
                 await self._app(scope, receive, send)
             finally:
-                # uvicorn keeps the scope until the next request of the connection, and with it
-                # there would stay the parsed objects, many times as large as the body.
+                # uvicorn keeps the scope until the next request on the connection. The parsed
+                # objects, many times as large as the body, must not stay in memory with it.
                 del scope[_KEY]

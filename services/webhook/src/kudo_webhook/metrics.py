@@ -1,4 +1,4 @@
-"""What the webhook counts. No label value comes from a tenant: reasons are our vocabulary."""
+"""The metrics of the webhook. Values of labels are constants of the code, never a tenant's."""
 
 import time
 from collections.abc import Callable
@@ -25,13 +25,13 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Outcome:
-    """How one request ended; filled in inside its block, and counted once: by `end`, or at its end.
+    """How one request ended; set inside the `with` block, counted once by `end` or at its end.
 
     Attributes:
-        route: Where it was sent to; a request without a route is not counted.
+        route: The admission route; a request without one is not counted.
         operation: CREATE, UPDATE, …; empty if the request could not be read.
-        outcome: allowed, denied, limited where something was too large or too many requests wait,
-            or error where the fault is not the change's.
+        outcome: allowed, denied, limited (something was too large, or too many requests wait), or
+            error (the webhook is at fault).
         reason: CamelCase reason of a denial or error.
     """
 
@@ -51,7 +51,7 @@ class Outcome:
         self.end()
 
     def end(self) -> None:
-        """Count the request; its answer is made."""
+        """Count the request now that its answer is known."""
         if self._ended:
             return
         self._ended = True
@@ -95,7 +95,7 @@ class Metrics:
         ).set_function(lambda: self.in_flight)
         closed = Counter(
             "kudo_admission_connections_closed_total",
-            "Connections to the admission port that we closed before their request was answered.",
+            "Connections to the admission port that were closed before their request was answered.",
             ("reason",),
             registry=self.registry,
         )
@@ -107,13 +107,13 @@ class Metrics:
         ).set_function(expiry)
         written = Counter(
             "kudo_certificate_writes_total",
-            "What this replica wrote to keep its built-in certificates.",
+            "Writes of this replica to renew its built-in certificates.",
             ("object",),
             registry=self.registry,
         )
         self._certificate_failures = Counter(
             "kudo_certificate_failures_total",
-            "Passes over the built-in certificates that failed.",
+            "Failed attempts to renew the built-in certificates.",
             registry=self.registry,
         )
         self._certificate_writes = {what: written.labels(what) for what in get_args(Write)}
@@ -122,7 +122,7 @@ class Metrics:
         self._counters: dict[tuple[str, str, str, str], Counter] = {}
 
     def request(self, route: str = "") -> Outcome:
-        """Return a block that measures one request and fills in the outcome."""
+        """Return a context manager that measures one request."""
         return Outcome(self, route)
 
     def ended(self, outcome: Outcome, seconds: float) -> None:

@@ -1,14 +1,14 @@
-"""Fills both webhook configurations in, once the API server can reach us.
+"""Fills in both webhook configurations once the API server can reach the webhook.
 
-A configuration without a backend refuses every change that has to be judged, and one that we made
-would stay when KUDO is uninstalled. So whoever installs KUDO makes both configurations without
-webhooks, and owns them; the replicas fill them in.
+A configuration without a backend makes the API server refuse every change of an Instance, and one
+that the webhook created would remain when KUDO is uninstalled. So whoever installs KUDO creates
+both configurations without webhooks, and owns them; the replicas fill them in.
 
 Invariants: a configuration is never created, so one that was deleted stays deleted. Its webhooks
-are written all at once, on the state that was read, and each with a caBundle, or each without one
-where public roots were asked for: a webhook that the API server cannot trust refuses every change.
-What stands there already is brought up to date once in the life of a process, and filled in anew
-only where it is missing, so that replicas of two versions don't undo each other's work.
+are written in one patch that tests the resourceVersion, either all with a caBundle or, with public
+roots, all without one: where the API server does not trust a webhook it refuses every change.
+Webhooks that are there already are updated once in the life of a process, and later added only
+where they are missing, so that replicas of two versions don't undo each other's work.
 """
 
 import base64
@@ -40,11 +40,11 @@ _TIMEOUT = 30.0
 
 
 class Unreadable(ValueError):
-    """The file does not hold the webhooks of both configurations."""
+    """The file does not contain the webhooks of both configurations."""
 
 
 class NoAuthority(Exception):
-    """Webhooks would be registered without a caBundle."""
+    """The caBundle of the webhooks is not known yet."""
 
 
 class RegistrationApi(ConfigurationApi, Protocol):
@@ -61,7 +61,7 @@ class RegistrationApi(ConfigurationApi, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Webhooks:
-    """The webhooks of both configurations, as `webhooks` of either has them."""
+    """The webhooks of both configurations, as in their field `webhooks`."""
 
     mutating: tuple[JsonObject, ...]
     validating: tuple[JsonObject, ...]
@@ -71,7 +71,7 @@ class Webhooks:
         """Read them from a JSON file with the lists `mutating` and `validating`.
 
         Raises:
-            Unreadable: the file is missing, or is none of that kind, or a caBundle in it holds no
+            Unreadable: the file is missing or has another shape, or a caBundle in it contains no
                 certificate.
         """
         try:
@@ -84,13 +84,13 @@ class Webhooks:
 
     @property
     def bundled(self) -> bool:
-        """Whether each of them carries its caBundle."""
+        """Whether each of them has a caBundle."""
         return all(_bundles((*self.mutating, *self.validating)).values())
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where we are reached, and what we register in.
+    """The Service of the webhook, and the name of the configurations.
 
     Attributes:
         namespace: Of the Service.
@@ -108,10 +108,10 @@ class Registration:
 
     Args:
         api: Access to the API server.
-        webhooks: What is to be registered.
-        place: Where.
-        ready: Whether we can answer.
-        authority: Returns what signed the served certificate, in PEM; empty if that is not known.
+        webhooks: The webhooks to register.
+        place: The Service of the webhook, and the name of the configurations.
+        ready: Whether this replica is ready.
+        authority: Returns the authority of the serving certificate, in PEM; empty if unknown.
         public_roots: Whether the API server trusts the served certificate without a caBundle.
     """
 
@@ -144,7 +144,7 @@ class Registration:
         )
 
     async def run(self) -> None:
-        """Register once we can be reached, and look now and then that it stays so."""
+        """Register once the webhook can be reached, and again where webhooks are missing."""
         await self._loop.run()
 
     async def once(self) -> float:
@@ -152,16 +152,17 @@ class Registration:
         return await self._loop.once()
 
     async def _register_both(self) -> float:
-        """Register what is missing; returns the seconds until the next look."""
+        """Register what is missing; returns the seconds until the next attempt."""
         if not self._current and not (self._ready() and await self._reachable()):
             return SOON_SECONDS
-        # Mutating first: a change that is only validated is refused for its missing run.
+        # Mutating first: where only the validating one is registered, it denies every change whose
+        # plan nobody has scheduled.
         for resource in self._desired:
             await self._register(resource)
         return _POLL if len(self._current) == len(self._desired) else _MISSING
 
     async def _reachable(self) -> bool:
-        """Whether the Service leads to a replica that is ready."""
+        """Whether a replica behind the Service is ready."""
         slices = await self._api.list(
             ENDPOINT_SLICES,
             namespace=self._place.namespace,
@@ -187,7 +188,7 @@ class Registration:
         self._current.add(resource)
 
     def _with_bundles(self, resource: Resource, held: Sequence[JsonObject]) -> list[JsonObject]:
-        """Return the webhooks with their own caBundle, or the held one, or our authority."""
+        """Return the webhooks, each with its own caBundle, the stored one, or the authority."""
         if self._public_roots:
             return [*self._desired[resource]]
         found = _with_bundles(self._desired[resource], held, self._authority())
@@ -199,7 +200,7 @@ class Registration:
         ours, stored = _bundles(desired), _bundles(held)
         if not stored.keys() >= ours.keys():
             return True
-        # A replica with built-in certificates that is on its way out puts its caBundle back.
+        # A replica of the former release, with built-in certificates, may write its caBundle again.
         return self._public_roots and any(stored[name] != ours[name] for name in ours)
 
     async def _write(self, resource: Resource, version: str, desired: list[JsonObject]) -> None:
@@ -219,7 +220,7 @@ class Registration:
 def _with_bundles(
     desired: Sequence[JsonObject], held: Sequence[JsonObject], authority: bytes
 ) -> list[JsonObject]:
-    """Return the webhooks with the caBundle that is held, or else with the authority."""
+    """Return the webhooks, each with the caBundle that is stored, or else with the authority."""
     bundles = _bundles(held)
     fresh = base64.b64encode(authority).decode()
 
@@ -232,9 +233,9 @@ def _with_bundles(
 
 
 def _check_bundle(webhook: JsonObject) -> None:
-    """Raise ValueError for a caBundle that is none.
+    """Raise ValueError for a caBundle without a certificate.
 
-    The API server takes any bytes, and then refuses every change that has to be judged.
+    The API server accepts any bytes, and then refuses every change of an Instance.
     """
     bundle = webhook["clientConfig"].get("caBundle")
     if bundle is None:
@@ -252,7 +253,7 @@ def _bundles(webhooks: Sequence[JsonObject]) -> dict[str, str]:
 
 
 def _covers(held: Json, desired: Json) -> bool:
-    """Whether what is held says all that is wanted, defaults of the API server aside."""
+    """Whether the stored value has everything that is wanted; the API server adds defaults."""
     if isinstance(desired, dict):
         return isinstance(held, dict) and all(
             name in held and _covers(held[name], value) for name, value in desired.items()

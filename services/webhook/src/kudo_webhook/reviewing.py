@@ -1,10 +1,10 @@
-"""Where a review is judged: on the event loop if that is proven short, else in a worker process.
+"""Decides AdmissionReviews: small ones on the event loop, all others in a worker process.
 
-On the loop: a body up to `INLINE_BODY` bytes with few entries. OperatorVersions are within
-`kudo.bounds`, so parsing one and looking at each part of it takes some milliseconds. Arrays and
-maps are read within one small budget; if that is spent, a worker reads the rest and the decision is
-made again (`kudo.values.checks`). Everything else is judged by a worker as a whole
-(`kudo.jobs.review`), from the bytes of the body on.
+Small is a body up to `INLINE_BODY` bytes with up to `INLINE_ENTRIES` entries: parsing it and
+applying every rule takes a few milliseconds, since OperatorVersions are within `kudo.bounds`.
+Arrays and maps are parsed within one budget; when that is spent, a worker parses the rest and the
+decision is made again (`kudo.values.checks`). Any other review is parsed and decided by a worker
+(`kudo.jobs.review`).
 """
 
 from collections.abc import Callable
@@ -22,21 +22,21 @@ from kudo_webhook.versions import VersionSource, VersionTooLarge
 from workers import LimitExceeded, Pool, PoolBusy
 
 INLINE_BODY = 128 * 1024
-"""Bytes of JSON that are parsed within a few milliseconds, whatever they say."""
+"""Bytes of JSON; any JSON of that size is parsed within a few milliseconds."""
 INLINE_ENTRIES = 2_000
-"""Parameters and plans of both objects; each is looked at by several rules."""
+"""Parameters and plans of both objects; several rules look at each of them."""
 _ENTRY_BYTES = 5
-"""Of the shortest entry of a map, `"":0,`: they need not be counted in a short body."""
+"""Of the shortest entry of a map, `"":0,`: a short body cannot have too many."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What is known of a request so far.
+    """What has been read of a request so far.
 
     Attributes:
-        review: What it is; None until that is known.
-        arrived: Whether the body is here.
-        in_worker: Whether it waits for a worker, or for the answer of one.
+        review: The AdmissionReview; None until it has been read.
+        arrived: Whether the whole body has arrived.
+        in_worker: Whether the request waits for a free worker or for the answer of one.
     """
 
     review: AdmissionReview | None = None
@@ -46,14 +46,14 @@ class Seen:
 
 @dataclass(slots=True)
 class Reviewer:
-    """Judges the reviews of both routes.
+    """Decides the reviews of both routes.
 
     Attributes:
         source: Where OperatorVersions are found.
         pool: The worker processes, which have the handlers of `kudo.jobs.review`.
         seconds: CPU time and wall clock of one job.
         fresh_uid: Makes the uid of a new run.
-        results: What is known of values.
+        results: Values of parameters that have been parsed before.
     """
 
     source: VersionSource
@@ -63,12 +63,12 @@ class Reviewer:
     results: CheckResults = field(default_factory=CheckResults)
 
     async def review(self, route: str, body: bytes, seen: Seen) -> Answer:
-        """Return the answer to a body; `seen.review` is what it was, as soon as that is known.
+        """Return the answer to a body; sets `seen.review` as soon as it has been read.
 
         Raises:
             MalformedReview: the body is no AdmissionReview.
             VersionUnreadable: an OperatorVersion cannot be read now.
-            workers.JobFailed: a fault in a worker.
+            workers.JobFailed: an error in a worker.
         """
         try:
             if len(body) > INLINE_BODY:
@@ -103,7 +103,7 @@ class Reviewer:
         return decided(decision)
 
     async def _read_pending(self, checker: Checker, seen: Seen, tenant: str) -> None:
-        """Have a worker read what the budget of the loop did not cover."""
+        """Have a worker parse the values that the budget did not cover."""
         if checker.known_batch():
             return
         request = check_job.encode_request(checker.pending)

@@ -1,7 +1,7 @@
-"""The web application: its routes, the bounds around them, and what errors become.
+"""The web application: its routes, and the middleware and exception handlers around them.
 
-Every request gets an answer within the deadline, which lies below the `timeoutSeconds` of the
-webhook configurations, so that users read our reason and not the API server's timeout.
+Every request is answered within the deadline, which is shorter than `timeoutSeconds` of the webhook
+configurations: users then read our reason and not that the API server timed out.
 """
 
 from functools import partial
@@ -21,35 +21,35 @@ from kudo_webhook.metrics import MUTATE, VALIDATE
 MUTATE_PATH = "/mutate-kudo-dev-v1beta1-instance"
 VALIDATE_PATH = "/validate-kudo-dev-v1beta1-instance"
 ORIGINAL_PATH = "/admit-kudo-dev-v1beta1-instance"
-"""The one path of KUDO 0.19, where a mutating configuration had requests judged and patched at
-once. It is the mutating route, which does both: a configuration that still names it gets every
-rule on what users submit and the plan that a change needs. What the validating route adds, the
-look at the state after all other webhooks, needs a configuration of its own; a validating one that
-names this path is judged by the same rules, and the API server leaves the patch out."""
+"""The only path of KUDO 0.19, which validated and patched a request at once. It is an alias of the
+mutating route, which does both: a configuration that still names it gets every rule on what users
+submit and the plan that a change needs. The validating route also sees what other webhooks made of
+the object, and needs a configuration of its own. For a validating configuration that names this
+path the same rules decide, and the API server ignores the patch."""
 
 
 def build_app(admission: Admission) -> FastAPI:
     """Return the web application: the admission routes, and nothing else."""
     router = APIRouter(redirect_slashes=False)
 
-    # `route` and not `post`: that one looks in each request for parameters of the endpoint, which
-    # has none, and parses its cookies for them. Python 3.11 takes a second for 32 KB of them, in
-    # which nobody else is answered.
+    # `route` and not `post`: `post` parses the cookies of each request for parameters of the
+    # endpoint, which has none. Python 3.11 takes a second for 32 KB of cookies, in which no other
+    # request is answered.
 
     @router.route(MUTATE_PATH, methods=["POST"])
     @router.route(ORIGINAL_PATH, methods=["POST"])
     async def mutate(request: Request) -> Response:
-        """Judge what was submitted, and schedule the plan that it needs."""
+        """Validate what was submitted, and schedule the plan that it needs."""
         return await admission.answer(MUTATE, request)
 
     @router.route(VALIDATE_PATH, methods=["POST"])
     async def validate(request: Request) -> Response:
-        """Judge the state that would be stored."""
+        """Validate the state that would be stored."""
         return await admission.answer(VALIDATE, request)
 
     return FastAPI(
         routes=router.routes,
-        # The first is the outermost: what the deadline answers is counted as well.
+        # The first is the outermost, so answers of the deadline are counted as well.
         middleware=[
             Middleware(Exchanges, metrics=admission.metrics, service=admission),
             Middleware(

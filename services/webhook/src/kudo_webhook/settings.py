@@ -37,8 +37,8 @@ OPTIONS = (
     Option(
         "--tls-ca",
         _ENV + "TLS_CA",
-        "the authority of that certificate, PEM, for the caBundles that --register writes; needed "
-        "where its file holds none",
+        "authority of that certificate, PEM, for the caBundles that --register writes; needed "
+        "if the file of --register has none",
         type=Path,
     ),
     Option(
@@ -52,14 +52,14 @@ OPTIONS = (
     Option(
         "--client-ca",
         _ENV + "CLIENT_CA",
-        "the authority of client certificates, PEM: only clients that present one of it are "
-        "answered; without it everybody who reaches the port is",
+        "authority of client certificates, PEM: only clients with a certificate of it are "
+        "answered; without it every client is",
         type=Path,
     ),
     Option(
         "--tls-poll",
         _ENV + "TLS_POLL",
-        "seconds between two looks at the files of the certificate and of the client CA",
+        "seconds between two checks of the files of the certificate and of the client CA",
         5.0,
         seconds,
     ),
@@ -72,12 +72,12 @@ OPTIONS = (
     Option(
         "--certificate-namespace",
         _ENV + "CERTIFICATE_NAMESPACE",
-        "namespace of these Secrets and of the Service; else the one that we run in",
+        "namespace of these Secrets and of the Service; else that of the webhook",
     ),
     Option(
         "--service-name",
         _ENV + "SERVICE_NAME",
-        "Service under which the API server calls, for the names in that certificate",
+        "name of the Service that the API server calls, for the names in that certificate",
         "kudo-webhook",
     ),
     Option(
@@ -89,21 +89,21 @@ OPTIONS = (
     Option(
         "--register",
         _ENV + "REGISTER",
-        "JSON file with the webhooks of both configurations, which are filled in once we can be "
-        "reached; without it, whoever installs us registers us",
+        "JSON file with the webhooks of both configurations, which are filled in once the webhook "
+        "can be reached; without it, whoever installs the webhook registers it",
         type=Path,
     ),
     Option(
         "--leaf-lifetime",
         _ENV + "LEAF_LIFETIME",
-        "life of that certificate, such as 90d or 12h; renewed after two thirds of it",
+        "lifetime of that certificate, such as 90d or 12h; renewed after two thirds of it",
         timedelta(days=90),
         duration,
     ),
     Option(
         "--ca-lifetime",
         _ENV + "CA_LIFETIME",
-        "life of its authority; replaced after 80 % of it, both being trusted for a while",
+        "lifetime of its authority; replaced after 80 % of it, then both are trusted for a while",
         timedelta(days=730),
         duration,
     ),
@@ -140,7 +140,8 @@ OPTIONS = (
     Option(
         "--max-connections",
         _ENV + "MAX_CONNECTIONS",
-        "connections to the admission listener at a time; the oldest incomplete one makes room",
+        "connections to the admission listener at a time; a new one beyond that closes the oldest "
+        "incomplete one",
         _LIMITS.connections,
         at_least(16),
     ),
@@ -165,16 +166,16 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be set; names are those of the flags, times are in seconds.
+    """The options by the names of their flags; times are in seconds.
 
     Attributes:
         tls_files: The certificate and its key; None with built-in certificates.
-        built_in: What built-in certificates need to know; None with files.
-        tls_ca: The authority for caBundles that we write; None with built-in certificates.
+        built_in: The options of built-in certificates; None with files.
+        tls_ca: The authority for the caBundles of `register`; None with built-in certificates.
         public_roots: Whether webhooks are registered without a caBundle.
         client_ca: The authority of clients; None if they are not verified.
-        register: The webhooks to register; None if somebody else does.
-        worker_processes: The processes that work on data of tenants.
+        register: The file with the webhooks to register; None if somebody else registers them.
+        worker_processes: Number and memory of the worker processes.
         limits: What a client of the admission listener may take.
     """
 
@@ -204,7 +205,7 @@ class Settings:
         """Read the options.
 
         Raises:
-            SystemExit: with code 2 if one is wrong or missing, or if they do not fit together.
+            SystemExit: with code 2 if one is wrong or missing, or if they contradict each other.
         """
         values = vars(
             parse(

@@ -1,10 +1,10 @@
-"""Where the webhook finds OperatorVersions: an informer's cache, and one live read behind it.
+"""Finds OperatorVersions in the cache of an informer, or reads them from the API server.
 
-An OperatorVersion is created moments before its Instance, so one that is not cached yet is read
-live, once for each request. Only what rules look at is kept in memory: templates and tasks, most
-of an OperatorVersion, are dropped before they reach the cache, and so is all of one that is too
-large to be parsed (`kudo.bounds`). Invariant: a version is parsed once
-for each resourceVersion, not once for each request.
+An OperatorVersion is created moments before its Instance, so one that is not in the cache yet is
+read from the API server, once for each request. The cache holds only what rules look at: templates
+and tasks, most of an OperatorVersion, are dropped before, and so is the whole spec of one that is
+too large to be parsed (`kudo.bounds`). Invariant: an OperatorVersion is parsed once for each
+resourceVersion, not once for each request.
 """
 
 import asyncio
@@ -31,18 +31,18 @@ OPERATOR_VERSIONS = Resource(*names.OPERATOR_VERSIONS)
 
 _NEEDED = ("operator", "version", "appVersion", "upgradableFrom")
 _UNREAD = frozenset({"description", "displayName"})
-"""What no rule looks at in a parameter: most of its text."""
+"""Fields of a parameter that no rule looks at; they are most of its text."""
 
 
 class VersionUnreadable(Exception):
-    """Whether the OperatorVersion exists, or what it says, cannot be found out now."""
+    """The OperatorVersion cannot be read now; whether it exists may be unknown."""
 
     def __init__(self, namespace: str, name: str, reason: str) -> None:
         super().__init__(f"OperatorVersion {namespace}/{name} cannot be read: {reason}")
 
 
 class VersionTooLarge(VersionUnreadable):
-    """The OperatorVersion is too large to be read; trying again does not help."""
+    """The OperatorVersion is too large to be parsed; trying again does not help."""
 
     limit: Final = "entries"
 
@@ -52,24 +52,24 @@ class VersionSource(Protocol):
 
     @property
     def synced(self) -> bool:
-        """Whether the source knows what the cluster held when it started."""
+        """Whether the first list of OperatorVersions has been read."""
 
     async def get(self, namespace: str, name: str) -> OperatorVersion | None:
         """Return the OperatorVersion; None if it does not exist.
 
         Raises:
-            VersionUnreadable: that cannot be found out.
-            VersionTooLarge: there is one, and it is not read.
+            VersionUnreadable: it cannot be read now.
+            VersionTooLarge: it exists and is too large to be parsed.
         """
 
     async def wire(self, namespace: str, name: str) -> bytes | None:
-        """Return the OperatorVersion as JSON, without what no rule looks at.
+        """Return the OperatorVersion as JSON with the fields that rules look at.
 
         None if it does not exist.
 
         Raises:
-            VersionUnreadable: that cannot be found out.
-            VersionTooLarge: there is one, and it is not read.
+            VersionUnreadable: it cannot be read now.
+            VersionTooLarge: it exists and is too large to be parsed.
         """
 
 
@@ -78,7 +78,7 @@ class InformedVersions:
 
     Args:
         client: Access to the API server.
-        timeout: Seconds that the live read of one request may take.
+        timeout: Seconds that reading one from the API server may take.
     """
 
     def __init__(self, client: Client, *, timeout: float) -> None:
@@ -146,9 +146,9 @@ def _log_trouble(status: Status) -> None:
 
 
 def slim(raw: JsonObject) -> JsonObject:
-    """Return an OperatorVersion without what no rule looks at.
+    """Return an OperatorVersion with the fields that rules look at.
 
-    Of one that is too large it is why, under `bounds.TOO_LARGE`, and no spec.
+    One that is too large has no spec, but the reason under `bounds.TOO_LARGE`.
     """
     metadata, spec = raw.get("metadata") or {}, raw.get("spec") or {}
     why = too_large(spec)

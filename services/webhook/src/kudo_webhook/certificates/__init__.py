@@ -1,5 +1,5 @@
-"""The certificate that is served, and where it comes from.
+"""The serving certificate: loaded from files, or made and renewed by the webhook itself.
 
-`served` is the certificate of new handshakes. It comes from `files` that somebody renews, or from
-the authority of our own in `built_in`; `client_authority` says whose clients are answered.
+`served` has the certificate for new handshakes. It comes from `files`, or from the built-in
+authority in `built_in`. `client_authority` is the authority that client certificates need.
 """

@@ -1,4 +1,4 @@
-"""The authority of clients, in a file that somebody renews; polled as `files` are."""
+"""The authority of client certificates, in a file that is polled, as in `files`."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 class ClientAuthority:
-    """The authority of clients, in a PEM file that somebody renews.
+    """The authority of client certificates, in a PEM file that may change.
 
     Attributes:
         problem: Why clients cannot be verified yet; empty if they can.

@@ -1,7 +1,6 @@
-"""A serving certificate in files that somebody renews.
+"""A serving certificate in files, loaded again whenever they change.
 
-Files are polled, since a mounted Secret changes by a symlink that no inotify watch of the file
-sees.
+Files are polled: a mounted Secret changes by a symlink, which an inotify watch of the file misses.
 """
 
 import asyncio
@@ -24,15 +23,15 @@ _AUTHORITY_HINT = (
 
 
 class Files:
-    """A certificate with its key, in PEM files that somebody renews.
+    """A certificate with its key, in PEM files that may change.
 
     Args:
-        served: Where it is served.
-        certificate: The certificate, and after it those that lead to its authority.
+        served: Serves the certificate.
+        certificate: The certificate, followed by its intermediates.
         key: Its key, without a password.
-        authority: What signed it; None if there is no such file.
-        authority_needed: Whether a pair whose authority is unknown is not served, since nobody
-            else tells the API server whom to trust.
+        authority: Certificate of its authority; None if there is no such file.
+        authority_needed: Whether a pair with an unknown authority is not served: the API server
+            would not know whom to trust.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Files:
             if signature == self._tried:
                 return False
             self._tried = signature
-            # Before the pair: a former pair goes on being trusted, one without authority never is.
+            # Before the pair: the former pair is still trusted, a pair without authority never is.
             issuer = self._issuer()
             self._served.load(self._certificate, self._key)
             self._served.issuer, self._served.problem = issuer, ""

@@ -1,9 +1,9 @@
-"""The serving certificate, replaced while it is served, without dropping a connection.
+"""The serving certificate, replaced without dropping a connection.
 
-Each certificate is loaded into a fresh TLS context, and new handshakes are given that context;
-connections that exist keep theirs. Invariant: a pair that does not load (missing, unreadable, key
-of another certificate) never replaces one that did. Where clients are verified, nothing is served
-before their authority is known, and every context has it.
+Each certificate is loaded into a new TLS context for new handshakes; open connections keep theirs.
+Invariant: a pair that cannot be loaded (missing, unreadable, key of another certificate) never
+replaces one that was. Where clients are verified, nothing is served before their authority is
+known, and every context has it.
 """
 
 import os
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 
 
 class Served:
-    """What is served now.
+    """The certificate that is served now.
 
     Args:
         verify_clients: Whether a client must present a certificate of the authority that `trust`
@@ -27,15 +27,15 @@ class Served:
         context: The TLS context to listen with; always the same one. Handshakes fail while no
             certificate is loaded, or no authority of clients where they are verified.
         not_after: When the loaded certificate expires; None while there is none.
-        issuer: What signed it, in PEM; empty if that is not known.
-        problem: Why the pair that was found last is not served; empty if it is.
+        issuer: Certificate of its authority, in PEM; empty if unknown.
+        problem: Why the pair that was read last is not served; empty if it is served.
     """
 
     def __init__(self, *, verify_clients: bool = False) -> None:
         self._current: ssl.SSLContext | None = None
         self._pair = self._clients = b""
         self._verify_clients = verify_clients
-        # Both files are read in threads, and neither may bring back the other's former state.
+        # Pair and client authority are read in threads; neither may restore the other's old state.
         self._lock = threading.Lock()
         self.not_after: datetime | None = None
         self.issuer = b""
@@ -67,13 +67,13 @@ class Served:
         self.issuer = issuer
 
     def trust(self, clients: bytes) -> None:
-        """Take clients of this authority, and no others, from the next handshake on.
+        """Accept only clients of this authority from the next handshake on.
 
         Args:
             clients: One or more certificates, in PEM.
 
         Raises:
-            ValueError: there is none, or one is unreadable.
+            ValueError: it contains none, or one is unreadable.
         """
         clients = _readable(clients)
         with self._lock:

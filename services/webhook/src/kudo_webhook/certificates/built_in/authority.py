@@ -1,7 +1,7 @@
-"""Authorities and serving certificates: made, written as PEM, and read again.
+"""Makes authorities and serving certificates, writes them as PEM, and reads them.
 
-ECDSA P-256 keys; times are passed in. Certificates carry the key usages and key identifiers that
-strict verifiers insist on. A key appears in no text but the PEM that is asked for.
+ECDSA P-256 keys; times are passed in. Certificates have the key usages and key identifiers that
+strict verifiers require. A key is written only as the PEM that was asked for.
 """
 
 from collections.abc import Iterable
@@ -21,12 +21,12 @@ _COMMON_NAME = "kudo-webhook"
 
 
 class Damaged(ValueError):
-    """What is stored is no usable pair; the text says why, without any of it."""
+    """The stored pair cannot be used; the text says why and quotes nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A certificate and its key, which belong together.
+    """A certificate and its key.
 
     Attributes:
         certificate: The certificate.
@@ -85,7 +85,7 @@ def new_authority(now: datetime, lifetimes: Lifetimes) -> Pair:
     """Make a self-signed authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
-    # Of two authorities in one bundle, verifiers choose by name first.
+    # Verifiers choose an authority by its subject first, so two in one bundle need two names.
     subject = _name(f"{_COMMON_NAME}-ca-{serial:x}"[:64])
     certificate = (
         _builder(subject, subject, key.public_key(), serial)

@@ -1,8 +1,7 @@
-"""The caBundles of both webhook configurations, read and written together.
+"""Reads and writes the caBundles of both webhook configurations.
 
-A configuration that does not exist asks nobody, so it needs no caBundle. All webhooks of both get
-the same one. A patch tests the resourceVersion that it was decided on, and is sent only where
-something differs.
+All webhooks of both get the same caBundle; a configuration that does not exist needs none. A patch
+tests the resourceVersion that was read, and is sent only where a caBundle differs.
 """
 
 import base64
@@ -38,10 +37,10 @@ class ConfigurationApi(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One configuration as it was read.
+    """A webhook configuration as it was read.
 
     Attributes:
-        resource: Which of both.
+        resource: The mutating or the validating one.
         version: Its resourceVersion.
         bundles: The caBundle of each webhook, in PEM.
     """
@@ -53,19 +52,19 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Bundles:
-    """The caBundles at a moment, of the configurations that exist."""
+    """The caBundles of the configurations that exist, as they were read."""
 
     configurations: tuple[Configuration, ...]
 
     @property
     def common(self) -> Trust | None:
-        """Return what every webhook trusts; None if there is none that would ask."""
+        """Return the authorities in every caBundle; None if there is no webhook."""
         held = [read_bundle(bundle) for one in self.configurations for bundle in one.bundles]
         return frozenset.intersection(*held) if held else None
 
     @property
     def held(self) -> Trust:
-        """Return what any webhook trusts."""
+        """Return the authorities in any caBundle."""
         return frozenset(
             certificate
             for one in self.configurations
@@ -82,7 +81,7 @@ class Configurations:
         self._name = name
 
     async def read(self) -> Bundles:
-        """Return what both trust.
+        """Return the caBundles of both.
 
         Raises:
             kubeio.errors.KubeError: the API server refused, or cannot be reached.
@@ -93,13 +92,13 @@ class Configurations:
         return Bundles(tuple(one for one in found if one is not None))
 
     async def trust(self, trusted: Trust, bundles: Bundles) -> int:
-        """Make all webhooks trust exactly these.
+        """Write these authorities as the caBundle of all webhooks.
 
         Returns:
             How many configurations were changed.
 
         Raises:
-            LostRace: a configuration is not as it was read.
+            LostRace: a configuration has changed since it was read.
             kubeio.errors.KubeError: the API server refused, or cannot be reached.
         """
         bundle = write_bundle(trusted)

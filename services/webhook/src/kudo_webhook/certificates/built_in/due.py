@@ -1,6 +1,6 @@
-"""What is due: pure judgements of what is stored, at a moment that is passed in.
+"""Decides what has to be renewed at a given time; pure functions.
 
-A reason is a word for people and metrics; None means that nothing has to be done.
+The result is a reason for people and metrics, or None if nothing has to be renewed.
 """
 
 from datetime import datetime, timedelta
@@ -55,7 +55,7 @@ def leaf_due(
 
 
 def valid(certificate: x509.Certificate, now: datetime) -> bool:
-    """Whether it is neither expired nor of the future."""
+    """Whether a certificate is valid now: not expired, and not only in the future."""
     return certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc
 
 

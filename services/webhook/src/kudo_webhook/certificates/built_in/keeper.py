@@ -26,12 +26,12 @@ class Api(SecretApi, ConfigurationApi, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """What is configured.
+    """The options of built-in certificates.
 
     Attributes:
         secret: Name of the serving Secret; that of the authority has `-ca` appended.
-        namespace: Of the Service and of both Secrets; None for the one that we run in.
-        service: Under which the API server calls us.
+        namespace: Of the Service and of both Secrets; None for that of the webhook.
+        service: Name of the Service that the API server calls.
         configuration: Name of both webhook configurations.
         lifetimes: Of the certificates.
     """
@@ -48,9 +48,9 @@ class Keeper:
 
     Args:
         api: Access to the API server.
-        built_in: What is configured.
-        namespace: The one that we run in.
-        serve: Called with each leaf that is to be served from now on.
+        built_in: The options.
+        namespace: The namespace of the webhook.
+        serve: Called with each serving certificate, to be served from now on.
         on_write: Told of each write that succeeded, for metrics.
         on_failure: Told of each failed attempt; races lost to other replicas are none.
     """

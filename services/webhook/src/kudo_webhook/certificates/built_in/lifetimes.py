@@ -1,4 +1,4 @@
-"""How long certificates live, and the times that follow from it."""
+"""Lifetimes of certificates, and the times derived from them."""
 
 import re
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ def duration(text: str) -> timedelta:
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """What is configured; the rest follows, so that short lives in tests keep the proportions.
+    """The configured lifetimes; other times are shares of them, also where tests use short ones.
 
     Attributes:
         authority: Life of an authority.
         leaf: Life of a serving certificate; never beyond the end of its authority.
 
     Raises:
-        ValueError: the leaf lives too shortly to be renewed in time, or the authority too shortly
-            for the leaf.
+        ValueError: the leaf expires too soon to be renewed in time, or the authority expires too
+            soon for the leaf.
     """
 
     authority: timedelta
@@ -49,7 +49,7 @@ class Lifetimes:
 
     @property
     def backdating(self) -> timedelta:
-        """How far before its making a certificate is valid, for clocks that are behind."""
+        """How long before its creation a certificate is valid, for clocks that are behind."""
         return min(self.leaf / 10, timedelta(hours=1))
 
     @property
@@ -59,19 +59,19 @@ class Lifetimes:
 
     @property
     def polling(self) -> timedelta:
-        """Between two passes of a replica."""
+        """Between two attempts of a replica."""
         return min(self.leaf / 60, timedelta(seconds=10))
 
     @property
     def patience(self) -> timedelta:
-        """How long a pass may take; then it is given up."""
+        """How long an attempt may take; then it is cancelled."""
         return min(self.leaf / 6, timedelta(seconds=30))
 
     @property
     def overlap(self) -> timedelta:
-        """How long a former authority stays trusted, from the making of its successor on.
+        """How long a former authority stays trusted after its successor was created.
 
-        Its last leaf was begun before the successor was written, so at most one pass after that
-        was begun, by clocks that differ by `backdating` at most.
+        An attempt that began before the successor was written may still sign with it: at most one
+        attempt later, by clocks that differ by `backdating` at most.
         """
         return self.leaf + 2 * self.patience + self.backdating + _RESOLUTION

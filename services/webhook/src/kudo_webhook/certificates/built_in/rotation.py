@@ -1,7 +1,7 @@
-"""One replica's passes over what is stored: the protocol of this package, without its loop.
+"""One attempt to renew what is due: the protocol of this package, without its loop.
 
-Nothing is remembered between passes but what is served, and since when the authority in force has
-been seen in the caBundles; both may be lost.
+Between attempts only two facts are kept in memory, and both may be lost: what is served, and since
+when the authority in force has been in the caBundles.
 """
 
 import logging
@@ -68,16 +68,16 @@ class Rotation:
         self._trusted_since: tuple[x509.Certificate, float] | None = None
 
     async def advance(self) -> bool:
-        """Do one pass; the caller gives it up after `Lifetimes.patience`.
+        """Make one attempt; the caller ends it after `Lifetimes.patience`.
 
         Returns:
-            Whether nothing is left to be done before the next regular pass.
+            Whether nothing is left to be done before the next regular attempt.
 
         Raises:
             LostRace: another replica has written meanwhile; start over.
             kubeio.errors.KubeError: the API server refused, or cannot be reached.
         """
-        # What is made counts from here; what is found may be younger than this pass.
+        # Lifetimes count from here; what another replica has written may be newer.
         began, seen = self._now(), self._elapsed()
         leaf = await self._objects.leaf.read()
         if self._served is None and leaf.pair is not None:

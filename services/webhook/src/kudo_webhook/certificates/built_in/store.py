@@ -1,8 +1,8 @@
-"""The two Secrets. Several replicas may write at once: the first wins, the others are told so.
+"""Reads and writes both Secrets. If several replicas write at once, the first one wins.
 
-A Secret is made by applying it empty, without force, under a manager of its own: whoever comes
-late changes nothing. It is then filled by an apply that carries its resourceVersion. Unlike a
-plain create, an apply that creates can be limited to names by RBAC.
+A Secret is created by applying it empty, without force, with a field manager of its own: a second
+apply changes nothing. It is then filled by an apply that carries its resourceVersion. RBAC can
+limit an apply to names, but not a create.
 """
 
 import base64
@@ -36,12 +36,12 @@ class SecretApi(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a Secret holds.
+    """The content of a Secret.
 
     Attributes:
         version: Its resourceVersion; empty if there is no Secret.
-        pair: None if there is none, or none that can be used.
-        damage: Why it cannot be used; empty if it can, or if there is no Secret.
+        pair: None if there is no Secret, or none with a usable pair.
+        damage: Why the pair cannot be used; empty if it can, or if there is no Secret.
     """
 
     version: str = ""
@@ -77,7 +77,7 @@ class PairSecret:
         """Store a pair in place of what was read.
 
         Raises:
-            LostRace: something else is stored by now.
+            LostRace: another replica has written it meanwhile.
             kubeio.errors.KubeError: the API server refused, or cannot be reached.
         """
         data = {

@@ -1,4 +1,4 @@
-"""caBundles: what the API server trusts, and what it has to trust from now on."""
+"""caBundles: the authorities that the API server trusts now, and those that it has to trust."""
 
 import re
 from collections.abc import Iterable
@@ -16,13 +16,13 @@ _BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----",
 
 
 def read_bundle(bundle: bytes) -> Trust:
-    """Return the certificates of a caBundle; what is unreadable in it counts as absent."""
+    """Return the certificates of a caBundle; unreadable parts are skipped."""
     found = (_read(block) for block in _BLOCK.findall(bundle))
     return frozenset(certificate for certificate in found if certificate is not None)
 
 
 def write_bundle(trusted: Iterable[x509.Certificate]) -> bytes:
-    """Return the caBundle of these certificates, the same for the same ones, newest first."""
+    """Return the caBundle of these certificates, newest first; equal sets give equal bytes."""
     ordered = sorted(
         frozenset(trusted), key=lambda one: (-one.not_valid_before_utc.timestamp(), pem(one))
     )
@@ -32,14 +32,14 @@ def write_bundle(trusted: Iterable[x509.Certificate]) -> bytes:
 def desired(
     authority: Pair, held: Trust, leaf: Pair | None, now: datetime, lifetimes: Lifetimes
 ) -> Trust:
-    """Return what has to be trusted: the authority, and what it may not yet have replaced.
+    """Return the authorities to trust: the one in force, and former ones that may still be needed.
 
     Args:
         authority: The one in force.
         held: What the caBundles hold.
         leaf: The stored one.
-        now: The moment of judgement.
-        lifetimes: Of what is made.
+        now: The time.
+        lifetimes: The configured lifetimes.
     """
     made = authority.certificate.not_valid_before_utc + lifetimes.backdating
     replaced = now > made + lifetimes.overlap
@@ -49,7 +49,7 @@ def desired(
 
 
 def trusts(held: Trust, leaf: Pair, now: datetime) -> bool:
-    """Whether who trusts these trusts the leaf now."""
+    """Whether the leaf verifies now against these authorities."""
     return valid(leaf.certificate, now) and any(_signs(one, leaf) for one in held)
 
 
