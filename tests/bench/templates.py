@@ -24,8 +24,8 @@ from tests.golden.golang import build, has_go
 _BATCHES: Final = 5
 _CALLS: Final = 100
 _GO_CALLS: Final = 300
-_RENDER_TARGET: Final = 5
-_COMPILE_TARGET: Final = 15
+_RENDER_TARGET: Final = 2
+_COMPILE_TARGET: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
