@@ -362,4 +362,4 @@ async def test_a_missing_right_is_named(
                 await until(lambda: caplog.messages)
     [told] = [one for one in caplog.messages if "cannot read or write lease" in one]
     assert 'cannot get resource "leases" in API group "coordination.k8s.io"' in told
-    assert "a candidate must be able to get, create and update leases there" in told
+    assert "grant get, create and update on leases in that namespace" in told
