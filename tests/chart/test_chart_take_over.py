@@ -115,7 +115,7 @@ def test_verifying_notices_that_no_webhook_is_asked(
 
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == (
-        "not done: the API server does not ask the webhook: its configuration is missing"
+        "not done: the API server does not call the webhook: its configuration is missing"
     )
 
 

@@ -102,7 +102,7 @@ def unjudged(cluster: Cluster) -> str:
     if WEBHOOK in message and answer.get("reason") == "OperatorVersionNotFound":
         return ""
     if code < http.client.BAD_REQUEST:
-        return "the API server does not ask the webhook: its configuration is missing"
+        return "the API server does not call the webhook: its configuration is missing"
     return message or f"the API server answers with status {code}"
 
 

@@ -1,8 +1,8 @@
 """The kubectl plugin of KUDO: `kubectl kudo <command>`.
 
-`catalogue` lists the commands. The flags, help and examples of each stand in a module of its name,
-in the package of its family: `plan status` is `plans.status`. Data goes to stdout, talk to stderr.
-A command imports what it needs when it runs, so that `--help` and `version` answer at once.
+`catalogue` lists the commands. Flags, help and examples of a command are in the module of its name,
+in the package of its group: `plan status` is `plans.status`. Data goes to stdout, messages to
+stderr. A command imports what it needs when it runs, so that `--help` and `version` start fast.
 """
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""The entry point: finds the command, runs it, and turns what goes wrong into text and exit code.
+"""The entry point: finds and runs the command, and maps errors to a text and an exit code.
 
-Exit codes are the original's: 0, and 255 for every error; 130 after ctrl-C. An expected error never
-shows a traceback, an unexpected one always does: it is a bug.
+Exit codes are those of KUDO 0.19: 0, and 255 for every error; 130 after ctrl-C. An expected error
+never shows a traceback; an unexpected one always does, since it is a bug.
 """
 
 import io
@@ -17,14 +17,14 @@ from kubectl_kudo.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, desc
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return the exit code."""
-    _speak_utf8()
+    _write_utf8()
     try:
         _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        return _nobody_reads()
+        return _after_broken_pipe()
     except Exception as error:
         text = describe(error)
         if text is None:
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return EXIT_OK
 
 
-def _speak_utf8() -> None:
+def _write_utf8() -> None:
     # Trees are drawn with characters that other encodings lack.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -81,7 +81,7 @@ def _log(level: int) -> None:
     logging.getLogger("kubeio").setLevel(shown)
 
 
-def _nobody_reads() -> int:
+def _after_broken_pipe() -> int:
     # What is left in the buffer must not be written at exit, which would complain again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_ERROR

@@ -1,4 +1,4 @@
-"""Which commands there are, in the order in which the help shows them, and where each stands."""
+"""The commands, in the order in which the help lists them, and the module of each."""
 
 from kubectl_kudo.core.command import Group
 
@@ -14,7 +14,7 @@ ROOT = Group(
         "get": "instances.get",
         "plan": Group(
             "plan",
-            "See and run the plans of an instance.",
+            "Show, run and cancel the plans of an instance.",
             {
                 "status": "plans.status",
                 "history": "plans.history",
@@ -25,7 +25,7 @@ ROOT = Group(
         ),
         "package": Group(
             "package",
-            "Work on packages before they are installed.",
+            "Check packages before they are installed.",
             {"verify": "packages.verify"},
         ),
         "version": "version",

@@ -1,4 +1,4 @@
-"""`kubectl kudo version`: which version of the plugin this is. It asks no cluster."""
+"""`kubectl kudo version`: prints the version of the plugin, without a cluster."""
 
 import os
 import sys
@@ -33,7 +33,7 @@ def _client() -> dict[str, str]:
 
 COMMAND = Command(
     "version",
-    "Print the version of this plugin; no cluster is asked.",
+    "Print the version of this plugin; no cluster is contacted.",
     run,
     flags=(OUTPUT,),
     examples=(("As JSON", "version -o json"),),

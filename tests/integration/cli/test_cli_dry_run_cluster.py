@@ -92,7 +92,7 @@ async def test_the_server_judges_the_objects_of_an_install(world: World, tmp_pat
     package = shop(tmp_path, "0.1.0")
     done = await world.kudo("install", str(package), "--dry-run=server")
     assert done.stdout.splitlines()[-1] == "plan deploy would run", done
-    assert "judged here, by the same rules" in done.stderr
+    assert "checked locally, by the same rules" in done.stderr
     assert await everything(world) == []
 
     await world.kudo("install", str(package), "--skip-instance")

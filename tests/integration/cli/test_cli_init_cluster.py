@@ -56,7 +56,7 @@ def test_an_upgrade_changes_what_is_installed_in_place(site: Site) -> None:
 def test_it_is_ready_when_the_api_server_asks_the_webhook(site: Site) -> None:
     waiting = init(site, BUILT_IN, "--wait", "--wait-timeout=2")
     assert waiting.stderr == (
-        "Error: watch timed out, readiness uncertain: after 2s, the API server does not ask the "
+        "Error: watch timed out, readiness uncertain: after 2s, the API server does not call the "
         "webhook: its configuration is missing or empty\n"
     )
 
@@ -87,7 +87,7 @@ def test_verifying_names_what_is_missing_and_what_differs(site: Site) -> None:
     init(site, BUILT_IN)
     assert init(site, BUILT_IN, "--verify").stderr == (
         "Error: KUDO installation is not valid:\n"
-        "  the API server does not ask the webhook: its configuration is missing or empty\n"
+        "  the API server does not call the webhook: its configuration is missing or empty\n"
     )
 
 
@@ -160,7 +160,7 @@ def test_one_line_names_the_rights_that_are_missing(site: Site) -> None:
     assert done.code == 255
     [line] = done.stderr.splitlines()
     assert line.startswith(
-        "Error: failed to verify installation requirements: you lack the right to create "
+        "Error: failed to verify installation requirements: you lack permission to create "
         "clusterrolebindings.rbac.authorization.k8s.io, to create clusterroles"
     )
     assert "to patch deployments.apps in namespace kudo-system" in line

@@ -126,7 +126,7 @@ def test_a_webhook_of_cert_manager_that_does_not_answer_is_named(site: Site, adm
     refusal, advice = done.stderr.splitlines()
     assert refusal.startswith("Error: failed to apply issuer.cert-manager.io/kudo-webhook")
     assert 'failed calling webhook "webhook.cert-manager.io"' in refusal
-    assert advice == "  look at the pods of that webhook, then run the same command again"
+    assert advice == "  check the pods of that webhook, then run the same command again"
 
 
 def unanswered(port: int) -> Json:
@@ -170,7 +170,7 @@ async def test_where_the_certificate_comes_from_can_be_changed(site: Site, admin
     await asyncio.to_thread(init, site)
 
     refused = await asyncio.to_thread(init, site, BUILT_IN)
-    assert f"leave out {BUILT_IN}, or change that by --upgrade" in refused.stderr
+    assert f"leave out {BUILT_IN}, or change that with --upgrade" in refused.stderr
     done = await asyncio.to_thread(init, site, BUILT_IN, "--upgrade")
 
     assert done.code == 0, done.output

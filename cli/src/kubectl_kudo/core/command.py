@@ -1,4 +1,4 @@
-"""A command and a group of commands, as data; and how the words of the command line find them.
+"""Declares commands and groups as data, and finds a command by the words of the command line.
 
 A command is the `COMMAND` of its module, which is imported when the words name it. Only the help of
 a group, and flags of commands before its words, import them all.
@@ -21,10 +21,10 @@ class Command:
     Attributes:
         name: Its words after the program's name.
         summary: One sentence; the first of the help.
-        run: Does it. What that needs is imported in there, so that `--help` does without.
-        arguments: How the positional arguments look in the usage line.
+        run: Runs it; imports what it needs in its body, so that `--help` starts fast.
+        arguments: The positional arguments in the usage line.
         flags: Its own flags.
-        required: Flags without which it cannot run, by attribute.
+        required: Attributes of the flags that must be given.
         more: Further sentences of the help.
         examples: Command lines, each with a comment above it.
     """
@@ -72,7 +72,7 @@ class Group:
     members: dict[str, "str | Group"] = field(default_factory=dict)
 
     def member(self, word: str) -> "Command | Group":
-        """Return what a word names, and import it if it is a command."""
+        """Return the group or command of a word; imports a command."""
         found = self.members[word]
         return found if isinstance(found, Group) else _load(found)
 
@@ -84,7 +84,7 @@ class Group:
             words,
             usage=f"{words} <command> [flags]",
             description="\n".join([self.summary, "", "commands:", *rows]),
-            epilog=f"`{words} <command> --help` tells more, with examples.",
+            epilog=f"Run `{words} <command> --help` for details and examples.",
         )
         return parser.format_help()
 

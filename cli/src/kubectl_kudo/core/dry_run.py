@@ -1,10 +1,10 @@
-"""What `--dry-run` does in the place of writing.
+"""Writes of `--dry-run`: evaluated by the rules of admission, stored nowhere.
 
-`client`: nothing is sent. The admission rules, which are those of the webhook, judge each write of
-an Instance against what the cluster holds and what the command would have created before it.
+`client`: nothing is sent. The webhook's rules of admission evaluate each write of an Instance
+against the objects in the cluster and those that the command would have created before it.
 
-`server`: everything is sent with `dryRun=All`, so the API server and its webhooks judge. They do
-not know an OperatorVersion that is only tried out, so an Instance of one is judged as by `client`.
+`server`: everything is sent with `dryRun=All`, so the API server and its webhooks evaluate it. They
+cannot read an OperatorVersion that is not stored, so Instances of it are evaluated as by `client`.
 """
 
 import copy
@@ -29,10 +29,10 @@ Operation = Literal["CREATE", "UPDATE"]
 
 
 class OnClient:
-    """Writes that are judged and sent nowhere.
+    """Evaluates writes here and sends none.
 
     Args:
-        client: Reads what the cluster holds; None judges by what the command creates alone.
+        client: Reads the objects in the cluster; with None there are only those of the command.
     """
 
     def __init__(self, client: Client | None) -> None:
@@ -62,10 +62,10 @@ class OnClient:
         return await self._written(kind, patched(stored, operations), stored)
 
     async def delete(self, kind: Resource, obj: JsonObject) -> None:
-        """Do nothing: admission rules do not judge deletions."""
+        """Do nothing: the rules of admission do not cover deletions."""
 
     def remember(self, version: JsonObject) -> None:
-        """Judge Instances as if this OperatorVersion were in the cluster."""
+        """Evaluate Instances as if this OperatorVersion were in the cluster."""
         metadata = version["metadata"]
         self._created[metadata["namespace"], metadata["name"]] = version
 
@@ -119,7 +119,7 @@ class OnClient:
 
 
 class OnServer:
-    """Writes that the API server judges and does not store.
+    """Sends writes with `dryRun=All`: the API server evaluates them and stores none.
 
     Args:
         client: The connection.
@@ -132,7 +132,7 @@ class OnServer:
 
     async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
         if kind is INSTANCES and self._on_client.remembers(obj):
-            _say_who_decides(obj)
+            _tell_of_local_check(obj)
             return await self._on_client.create(kind, obj)
         made = await self._sent.create(kind, obj)
         if kind is OPERATOR_VERSIONS:
@@ -148,7 +148,7 @@ class OnServer:
         reference = patch["spec"].get("operatorVersion")
         asked = {"metadata": {"namespace": namespace, "name": name}, "spec": patch["spec"]}
         if reference and self._on_client.remembers(asked):
-            _say_who_decides(asked)
+            _tell_of_local_check(asked)
             return await self._on_client.merge_patch(kind, namespace, name, patch)
         return await self._sent.merge_patch(kind, namespace, name, patch)
 
@@ -161,17 +161,17 @@ class OnServer:
         await self._sent.delete(kind, obj)
 
 
-def _say_who_decides(instance: JsonObject) -> None:
+def _tell_of_local_check(instance: JsonObject) -> None:
     metadata, version = instance["metadata"], instance["spec"]["operatorVersion"]["name"]
     talk(
         f"operatorversion {metadata['namespace']}/{version} is not in the cluster yet, so the API "
-        f"server cannot judge instance {metadata['namespace']}/{metadata['name']}; it was judged "
-        "here, by the same rules"
+        f"server cannot check instance {metadata['namespace']}/{metadata['name']}; it was checked "
+        "locally, by the same rules"
     )
 
 
 def denied(problems: Sequence[Problem]) -> CliError:
-    """Return the denial: the reason, and what the webhook would say."""
+    """Return the error of a denied request: the reason and the webhook's messages."""
     text = "\n".join(problem.message for problem in problems)
     return CliError(f"the request would be denied ({problems[0].reason}): {text}")
 

@@ -1,6 +1,6 @@
-"""What the command line says when something is wrong, and with which exit code.
+"""Errors of the command line: their texts and exit codes.
 
-CliError          an expected failure; its text is for people
+CliError          an expected failure; its text is for the user
 └── UsageError    the command line itself is wrong
 
 `describe` is the one place that turns an error of any layer into that text. An error that it does
@@ -9,7 +9,7 @@ not know is a bug and keeps its traceback.
 
 from collections.abc import Iterable, Sequence
 
-# As type checkers know it. Importing `typing` would take a twentieth of the time of `--help`.
+# Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kubeio.errors import ApiError
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 EXIT_OK = 0
 EXIT_ERROR = 255
-"""What the original exits with for every error; scripts test for non-zero."""
+"""Exit code of KUDO 0.19 for every error; scripts test for non-zero."""
 EXIT_INTERRUPTED = 130
 
 
 class CliError(Exception):
-    """An expected failure, told in one sentence."""
+    """An expected failure, described in one sentence."""
 
 
 class UsageError(CliError):
-    """The command line cannot be understood."""
+    """The command line is invalid."""
 
 
 def no_arguments(command: str, given: Sequence[str], hint: str = "") -> None:
@@ -57,7 +57,7 @@ def _of_the_cluster(error: BaseException) -> str | None:
     from kubeio.errors import ApiError, ConfigError, ConnectionLost, KubeError
 
     if isinstance(error, ApiError):
-        return _refusal(error)
+        return _api_error(error)
     if isinstance(error, ConnectionLost):
         return f"no answer from the API server: {error}"
     if isinstance(error, ConfigError):
@@ -65,8 +65,8 @@ def _of_the_cluster(error: BaseException) -> str | None:
     return str(error) if isinstance(error, KubeError) else None
 
 
-def _refusal(error: "ApiError") -> str:
-    """Return the server's own words, and those of its causes that they do not repeat."""
+def _api_error(error: "ApiError") -> str:
+    """Return the server's message, and those of its causes that it does not contain."""
     text = error.message or str(error)
     more = (
         f"{cause.field}: {cause.message}" if cause.field else cause.message

@@ -1,4 +1,4 @@
-"""Where KUDO's kinds live in the API."""
+"""The API resources of KUDO's kinds."""
 
 from kubeio.resource import Resource
 from kudo import names
@@ -9,4 +9,4 @@ INSTANCES = Resource(*names.INSTANCES)
 
 ALL = (OPERATORS, OPERATOR_VERSIONS, INSTANCES)
 FIELD_MANAGER = "kubectl-kudo"
-"""Under which name the commands own the fields that they write."""
+"""The field manager of the commands."""

@@ -1,7 +1,7 @@
-"""What a command says about its writes.
+"""Prints the result lines of commands.
 
-Result lines go to stdout, with the words that kubectl puts behind those of a dry run. With `-o`
-stdout is for the objects alone, and the lines go to stderr.
+They go to stdout, with the suffix that kubectl gives those of a dry run. With `-o` stdout is for
+the objects alone, and the lines go to stderr.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 from kubectl_kudo.core.arguments import CLIENT, NONE, SERVER
 from kubectl_kudo.core.output import JsonObject, many, one, say, talk, without_bookkeeping
 
-_BEHIND: Final = {NONE: "", CLIENT: " (dry run)", SERVER: " (server dry run)"}
+_SUFFIX: Final = {NONE: "", CLIENT: " (dry run)", SERVER: " (server dry run)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,15 @@ class Report:
         return self.mode != NONE
 
     def done(self, text: str) -> None:
-        """Tell of a write."""
-        self.say(f"{text}{_BEHIND[self.mode]}")
+        """Print a line about a write."""
+        self.say(f"{text}{_SUFFIX[self.mode]}")
 
     def say(self, text: str) -> None:
-        """Tell of something else."""
+        """Print any other line."""
         (talk if self.output else say)(text)
 
     def foretell(self, plan: str | None) -> None:
-        """Tell which plan would run; after a real write that is seen, not foretold.
+        """Print which plan a dry run would start; prints nothing after a real write.
 
         Args:
             plan: The plan; empty if the reconciler would choose it, None if none would run.
@@ -54,11 +54,11 @@ class Report:
             self.say("the reconciler would choose the plan: no webhook of KUDO answered")
 
     def show(self, obj: JsonObject) -> None:
-        """Print the object that a dry run is about, if that was asked for."""
+        """Print the object that would be written, if `-o` was given."""
         if self.output:
             print(one(without_bookkeeping(obj), self.output), end="")
 
     def show_all(self, objects: list[JsonObject]) -> None:
-        """Print the objects that a dry run is about, if that was asked for."""
+        """Print the objects that would be written, if `-o` was given."""
         if self.output:
             print(many(map(without_bookkeeping, objects), self.output), end="")

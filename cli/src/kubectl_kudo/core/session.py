@@ -1,4 +1,4 @@
-"""The connection of one command: which cluster, which namespace, and whether KUDO is there."""
+"""The connection of one command: client, namespace, and the check that KUDO's CRDs are served."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -26,10 +26,10 @@ class Session:
     """A client, and the namespace that the command works in.
 
     Attributes:
-        client: Reads.
+        client: For reads.
         namespace: The namespace.
-        writes: Where writes go.
-        report: Says what came of them.
+        writes: Sends writes, or evaluates them for `--dry-run`.
+        report: Prints the results of writes.
     """
 
     client: Client
@@ -95,7 +95,7 @@ async def _work(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
 
 @asynccontextmanager
 async def connect(args: Args) -> AsyncIterator[Session]:
-    """Yield a session; the cluster was asked for KUDO's kinds, unless that was turned off."""
+    """Yield a session; first check that KUDO's kinds are served, unless that is turned off."""
     check_names(args)
     config = load_config(
         args.kubeconfig or None,
@@ -103,7 +103,7 @@ async def connect(args: Args) -> AsyncIterator[Session]:
         user_agent=f"kubectl-kudo/{__version__}",
     )
     async with Client(config, timeout=float(args.request_timeout) or _TIMEOUT) as client:
-        client.on_warning = _pass_on
+        client.on_warning = _show_warning
         if args.validate_install:
             await check_served(client)
         namespace = args.namespace or config.namespace
@@ -111,7 +111,7 @@ async def connect(args: Args) -> AsyncIterator[Session]:
 
 
 def namespace_of(args: Args) -> str:
-    """Return the namespace that the command works in, without asking a cluster."""
+    """Return the namespace that the command works in, without contacting a cluster."""
     if args.namespace:
         return str(args.namespace)
     try:
@@ -121,7 +121,7 @@ def namespace_of(args: Args) -> str:
 
 
 def report_of(args: Args) -> Report:
-    """Return how the command tells of its writes."""
+    """Return the report that the flags of the command ask for."""
     return Report(dry_run_mode(args), getattr(args, "output", ""))
 
 
@@ -138,8 +138,8 @@ def check_names(args: Args) -> None:
             raise CliError(fault)
 
 
-def _pass_on(warning: str) -> None:
-    # The finalizer's name is a promise to existing Instances; nobody who reads this can change it.
+def _show_warning(warning: str) -> None:
+    # Existing Instances have this finalizer, so its name stays; users cannot act on the warning.
     if f'"{FINALIZER_CLEANUP}": prefer a domain-qualified' not in warning:
         warn(warning)
 
@@ -147,11 +147,11 @@ def _pass_on(warning: str) -> None:
 async def check_served(client: Client) -> None:
     """Check that the API server serves KUDO's kinds.
 
-    Discovery is asked rather than the CRDs: everybody may read it. Who may not is let through, and
-    finds out with the request itself.
+    Reads discovery rather than the CRDs, since every user may. Where that is forbidden, the check
+    is skipped, and the request of the command itself shows what is missing.
 
     Raises:
-        CliError: kinds are not served; it names them.
+        CliError: kinds are not served; the text names them.
     """
     try:
         listing = await client.raw("GET", f"/apis/{API_VERSION}")
@@ -183,13 +183,14 @@ def _not_served(missing: list[str], others: list[str]) -> str:
             for name in missing
         ]
     hint = (
-        "Install KUDO first by `kubectl kudo init`, or pass --validate-install=false to try anyway."
+        "Install KUDO first with `kubectl kudo init`, or pass --validate-install=false to try "
+        "anyway."
     )
     return "\n".join(["CRDs invalid: ", *rows, hint])
 
 
 def _writes_of(client: Client, args: Args) -> Writes:
-    """Return where the writes go that `--dry-run` asks for."""
+    """Return the writes for the value of `--dry-run`."""
     mode = dry_run_mode(args)
     if mode == NONE:
         return Sent(client)

@@ -1,4 +1,4 @@
-"""Trees as text, drawn as the original draws them: scripts and eyes know that form."""
+"""Draws trees as text in the form of KUDO 0.19, which scripts parse."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ _PAST = "    "
 
 @dataclass(slots=True)
 class Node:
-    """A text with others below it."""
+    """A line of text, and the nodes below it."""
 
     text: str
     children: list["Node"] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""Where the writes of a command go: to the cluster, or only as far as `--dry-run` lets them.
+"""Sends the writes of commands to the API server.
 
-`Sent` is the real thing. What a dry run does in its place is in `dry_run`, which needs the models
-and the admission rules and is imported only then.
+`dry_run` has the writes of `--dry-run=client` and `--dry-run=server`. It needs the models and the
+rules of admission, so it is imported only for these.
 """
 
 from collections.abc import Sequence
@@ -16,46 +16,46 @@ from kubeio.resource import Resource
 
 
 class Writes(Protocol):
-    """The ways in which commands change the cluster; all objects are namespaced.
+    """The writes that commands make; all objects are namespaced.
 
     Attributes:
-        objects: What was written, or would be: as the API server returned it, or as it would be
-            sent to it. In the order of the writes.
+        objects: The objects written, in order: as the API server returned them, or as they would
+            be sent to it.
     """
 
     objects: list[JsonObject]
 
     async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
-        """Create an object, and return it as it is then."""
+        """Create an object, and return the result."""
 
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
-        """Put the whole object, and return it as it is then."""
+        """Replace the object, and return the result."""
 
     async def merge_patch(
         self, kind: Resource, namespace: str, name: str, patch: JsonObject
     ) -> JsonObject:
-        """Apply an RFC 7386 patch, and return the object as it is then."""
+        """Apply an RFC 7386 patch, and return the result."""
 
     async def json_patch(
         self, kind: Resource, namespace: str, name: str, operations: Sequence[JsonObject]
     ) -> JsonObject:
-        """Apply RFC 6902 operations, and return the object as it is then."""
+        """Apply RFC 6902 operations, and return the result."""
 
     async def delete(self, kind: Resource, obj: JsonObject) -> None:
-        """Delete this very object; what it owns goes in the background.
+        """Delete the object with this uid; garbage collection deletes what it owns.
 
         Raises:
-            NotFound: it is gone already.
-            Conflict: another object has its name by now.
+            NotFound: it does not exist any more.
+            Conflict: another object has its name now.
         """
 
 
 class Sent:
-    """Writes that go to the API server.
+    """Sends writes to the API server.
 
     Args:
         client: The connection.
-        dry_run: Whether the API server is to judge them and store nothing.
+        dry_run: Whether to send `dryRun=All`, with which the API server stores nothing.
     """
 
     def __init__(self, client: Client, *, dry_run: bool = False) -> None:
@@ -67,10 +67,10 @@ class Sent:
         made = await self._client.create(
             kind, obj, field_manager=FIELD_MANAGER, dry_run=self._dry_run
         )
-        return self._noted(made)
+        return self._recorded(made)
 
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
-        return self._noted(await self._client.replace(kind, obj, dry_run=self._dry_run))
+        return self._recorded(await self._client.replace(kind, obj, dry_run=self._dry_run))
 
     async def merge_patch(
         self, kind: Resource, namespace: str, name: str, patch: JsonObject
@@ -83,7 +83,7 @@ class Sent:
             field_manager=FIELD_MANAGER,
             dry_run=self._dry_run,
         )
-        return self._noted(after)
+        return self._recorded(after)
 
     async def json_patch(
         self, kind: Resource, namespace: str, name: str, operations: Sequence[JsonObject]
@@ -96,7 +96,7 @@ class Sent:
             field_manager=FIELD_MANAGER,
             dry_run=self._dry_run,
         )
-        return self._noted(after)
+        return self._recorded(after)
 
     async def delete(self, kind: Resource, obj: JsonObject) -> None:
         metadata = obj["metadata"]
@@ -109,7 +109,7 @@ class Sent:
             dry_run=self._dry_run,
         )
 
-    def _noted(self, obj: JsonObject) -> JsonObject:
+    def _recorded(self, obj: JsonObject) -> JsonObject:
         self.objects.append(obj)
         return obj
 

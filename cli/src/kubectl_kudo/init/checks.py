@@ -1,7 +1,7 @@
-"""What has to be so before `kubectl kudo init` changes anything.
+"""Checks of `kubectl kudo init` before it changes anything.
 
-Each check returns the problems that it finds, as sentences. Rights are checked before: who lacks
-one could not be told the rest.
+Each check returns the problems that it finds, as sentences. Permissions are checked before all
+others: a user who lacks them sees that alone.
 """
 
 import asyncio
@@ -48,13 +48,13 @@ _REVIEWS = Resource(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done.
+    """An installation to check.
 
     Attributes:
         client: The connection.
         options: What is to be installed.
-        upgrade: Whether an installation may be, and has to be, changed.
-        original: The installation of KUDO 0.19 that there is.
+        upgrade: Whether to change an installation, which must exist then.
+        original: The installation of KUDO 0.19 in the cluster, if there is one.
         take_over: Whether it may be replaced.
     """
 
@@ -67,7 +67,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class HelmRelease:
-    """An installation by the chart.
+    """A Helm release of the chart.
 
     Attributes:
         name: Of the release.
@@ -98,7 +98,7 @@ async def check_rights(client: Client, objects: Sequence[JsonObject]) -> None:
     """Check that the user may apply objects.
 
     Raises:
-        CliError: they lack rights; the text names all of them in one line.
+        CliError: they lack permissions; the text names all of them in one line.
     """
     desired = {
         (kind_of(obj), obj["metadata"].get("namespace"), verb) for obj in objects for verb in _VERBS
@@ -109,10 +109,10 @@ async def check_rights(client: Client, objects: Sequence[JsonObject]) -> None:
                 group.create_task(_denied(client, objects, *one), name="rights") for one in desired
             ]
     except ExceptionGroup as errors:
-        # All of them ask the same API server: one reason is enough.
+        # All requests go to the same API server: one error is enough.
         raise errors.exceptions[0] from None
     denied = sorted(text for one in asked for text in one.result())
-    _raise_if([f"you lack the right to {', to '.join(denied)}"] if denied else [])
+    _raise_if([f"you lack permission to {', to '.join(denied)}"] if denied else [])
 
 
 async def _denied(
@@ -125,7 +125,7 @@ async def _denied(
         for obj in objects
         if kind_of(obj) == kind and obj["metadata"].get("namespace") == namespace
     }
-    # A right may be limited to names.
+    # A rule may be limited to names (`resourceNames`).
     for name in sorted(names):
         if not await _allowed(client, kind, namespace, verb, name):
             where = f" in namespace {namespace}" if namespace else ""
@@ -147,7 +147,7 @@ async def _allowed(
 
 
 async def old_server(plan: Plan) -> list[str]:
-    """Find a Kubernetes that lacks what the manifests use."""
+    """Return a problem if Kubernetes is too old for the manifests."""
     version = str((await plan.client.server_version()).get("gitVersion") or "")
     match = re.match(r"v(\d+)\.(\d+)", version)
     if match and tuple(map(int, match.groups())) < _OLDEST:
@@ -157,21 +157,21 @@ async def old_server(plan: Plan) -> list[str]:
 
 
 async def other_installation(plan: Plan) -> list[str]:
-    """Find an installation that somebody else keeps."""
-    return await kept_by_others(plan.client, plan.options.namespace) or _originals(plan)
+    """Return a problem if KUDO is there that this command did not install here."""
+    return await installed_otherwise(plan.client, plan.options.namespace) or _originals(plan)
 
 
-async def kept_by_others(client: Client, namespace: str) -> list[str]:
-    """Find a release of the chart, or an installation in another namespace."""
+async def installed_otherwise(client: Client, namespace: str) -> list[str]:
+    """Return a problem if KUDO is a release of the chart, or in another namespace."""
     release = await helm_release(client, namespace)
     if release is not None:
         text = f"KUDO was installed by Helm, as release {release.name}"
         return [f"{text}: use `helm upgrade` and `helm uninstall`"]
-    return await elsewhere(client, namespace)
+    return await in_other_namespaces(client, namespace)
 
 
 async def helm_release(client: Client, namespace: str) -> HelmRelease | None:
-    """Find a release of the chart, in whatever namespace."""
+    """Return the release of the chart, whatever its namespace is."""
     for found in (
         await find(client, MUTATING_WEBHOOKS, CONFIGURATION),
         await find(client, DEPLOYMENTS, WEBHOOK, namespace),
@@ -184,12 +184,12 @@ async def helm_release(client: Client, namespace: str) -> HelmRelease | None:
     return None
 
 
-async def elsewhere(client: Client, namespace: str) -> list[str]:
-    """Find an installation in another namespace."""
+async def in_other_namespaces(client: Client, namespace: str) -> list[str]:
+    """Return a problem for each other namespace in which KUDO is installed."""
     binding = await find(client, CLUSTER_ROLE_BINDINGS, WEBHOOK) or {}
     others = {subject.get("namespace") for subject in binding.get("subjects") or []} - {namespace}
     return [
-        f"KUDO is installed in namespace {other}, and a cluster can have one KUDO only: use "
+        f"KUDO is installed in namespace {other}, and a cluster can have only one KUDO: use "
         f"--namespace={other}"
         for other in others
     ]
@@ -208,7 +208,7 @@ def _originals(plan: Plan) -> list[str]:
 
 
 async def unusable_namespace(plan: Plan) -> list[str]:
-    """Find a namespace that is going, or that is the user's and missing."""
+    """Return a problem if the namespace is being deleted, or is not the default and missing."""
     name = plan.options.namespace
     found = await find(plan.client, NAMESPACES, name)
     if found is None and name != DEFAULT_NAMESPACE:
@@ -224,7 +224,7 @@ async def unusable_namespace(plan: Plan) -> list[str]:
 
 
 async def missing_account(plan: Plan) -> list[str]:
-    """Find a service account that is the user's and missing."""
+    """Return a problem if the service account is not the default and missing."""
     account, namespace = plan.options.service_account, plan.options.namespace
     if account == DEFAULT_ACCOUNT or await find(plan.client, SERVICE_ACCOUNTS, account, namespace):
         return []
@@ -237,7 +237,7 @@ async def missing_account(plan: Plan) -> list[str]:
 
 
 async def missing_cert_manager(plan: Plan) -> list[str]:
-    """Find that cert-manager is wanted and is not there, or too old."""
+    """Return a problem if cert-manager is needed and is missing or too old."""
     if plan.options.built_in:
         return []
     try:
@@ -250,14 +250,14 @@ async def missing_cert_manager(plan: Plan) -> list[str]:
     return [
         (
             "failed to detect any valid cert-manager CRDs. Make sure cert-manager is installed, in "
-            "version 1.0 or newer, or use --unsafe-self-signed-webhook-ca: the webhook then makes "
-            "and renews its certificate by itself"
+            "version 1.0 or newer, or use --unsafe-self-signed-webhook-ca: the webhook then "
+            "issues and renews its certificate itself"
         )
     ]
 
 
 async def other_certificate(client: Client, options: Options) -> str:
-    """Return that the installed webhook has its certificate in the other way; empty if not."""
+    """Return a problem if the installed webhook has its certificate from the other source."""
     found = await find(client, DEPLOYMENTS, WEBHOOK, options.namespace)
     containers = found["spec"]["template"]["spec"]["containers"] if found else []
     arguments = [text for one in containers for text in one.get("args") or []]
@@ -266,20 +266,20 @@ async def other_certificate(client: Client, options: Options) -> str:
         return ""
     flag = "--unsafe-self-signed-webhook-ca"
     if built_in:
-        return f"the webhook that is installed makes its certificate by itself: add {flag}"
-    return f"the webhook that is installed has its certificate from outside: leave out {flag}"
+        return f"the installed webhook issues its certificate itself: add {flag}"
+    return f"the installed webhook does not issue its certificate itself: leave out {flag}"
 
 
 async def changed_certificate(plan: Plan) -> list[str]:
-    """Find that the certificate would come from elsewhere, without `--upgrade`."""
+    """Return a problem if the source of the certificate would change without `--upgrade`."""
     if plan.upgrade:
         return []
     text = await other_certificate(plan.client, plan.options)
-    return [f"{text}, or change that by --upgrade"] if text else []
+    return [f"{text}, or change that with --upgrade"] if text else []
 
 
 async def unexpected_state(plan: Plan) -> list[str]:
-    """Find an installation that would be changed without `--upgrade`, or none to be upgraded."""
+    """Return a problem if images would change without `--upgrade`, or nothing can be upgraded."""
     installed = {name: await _image(plan, name) for name in (WEBHOOK, RECONCILER)}
     namespace = plan.options.namespace
     if plan.upgrade and not any(installed.values()) and plan.original is None:

@@ -1,4 +1,4 @@
-"""What `kubectl kudo init` does with single objects: find, apply and remove them, and wait."""
+"""Finds, applies and deletes single objects of an installation, and waits for them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,12 +15,12 @@ from kubeio.resource import Resource
 
 _POLL: Final = 0.5
 _CALLED: Final = "failed calling webhook"
-_UNANSWERED: Final = "look at the pods of that webhook, then run the same command again"
+_UNANSWERED: Final = "check the pods of that webhook, then run the same command again"
 _WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
 
 
 class StillThere(CliError):
-    """An object was deleted, and something keeps it."""
+    """An object was deleted and still exists: a finalizer holds it."""
 
 
 async def find(
@@ -40,10 +40,10 @@ async def find_like(client: Client, obj: JsonObject) -> JsonObject | None:
 
 
 async def apply(client: Client, obj: JsonObject) -> None:
-    """Apply an object by server-side apply, whoever wrote it before.
+    """Apply an object with server-side apply and `force`, whoever manages its fields.
 
     Raises:
-        CliError: the API server refused, or did not answer; the text names object and reason.
+        CliError: the API server rejected it, or did not answer; the text names object and reason.
     """
     kind = kind_of(obj)
     try:
@@ -57,17 +57,16 @@ async def apply(client: Client, obj: JsonObject) -> None:
 async def remove(
     client: Client, kind: Resource, name: str, namespace: str | None = None
 ) -> JsonObject | None:
-    """Delete an object; return it as it was, or None if it is gone already.
-
-    Deployments and StatefulSets go after their pods, so that nothing works any more when they are
-    gone. The garbage collector learns of new kinds late, so nothing else waits for it.
+    """Delete an object; return it as it was, or None if it does not exist.
 
     Raises:
-        CliError: the API server refused; the text names the object and its reason.
+        CliError: the API server rejected it; the text names the object and its reason.
     """
     try:
         found = await client.get(kind, name, namespace=namespace)
         uid = found["metadata"]["uid"]
+        # A Deployment or StatefulSet is deleted after its pods: nothing runs once it is gone.
+        # No other kind waits for the garbage collector, which learns of new kinds late.
         order: Propagation = "Foreground" if kind in _WITH_PODS else "Background"
         await client.delete(kind, name, namespace=namespace, uid=uid, propagation=order)
     except NotFound:
@@ -78,9 +77,9 @@ async def remove(
 
 
 async def installed(client: Client, namespace: str) -> list[JsonObject]:
-    """Return what `init` has installed, of this version or a former one.
+    """Return the objects that `init` of this or an earlier version has installed.
 
-    Kinds that are not served are left out, as is what is not ours to remove.
+    Kinds that are not served are left out, as are CRDs and namespaces, which are not removed.
     """
     found: list[JsonObject] = []
     for kind in REMOVABLE:
@@ -94,13 +93,13 @@ async def installed(client: Client, namespace: str) -> list[JsonObject]:
 
 
 async def until(problem: Callable[[], Awaitable[str]], seconds: float) -> str:
-    """Wait until there is no problem any more, and return the one that is left.
+    """Wait until there is no problem; return the one that is left in the end, or an empty string.
 
     An API server that does not answer for a moment is a problem like any other.
 
     Args:
-        problem: Tells it, empty if there is none.
-        seconds: After which it is told whatever it is.
+        problem: Returns the problem; empty if there is none.
+        seconds: Time to wait.
     """
     clock = asyncio.get_running_loop().time
     deadline = clock() + seconds
@@ -117,10 +116,10 @@ async def until(problem: Callable[[], Awaitable[str]], seconds: float) -> str:
 async def until_gone(
     client: Client, kind: Resource, name: str, namespace: str | None, seconds: float
 ) -> None:
-    """Wait until an object is gone.
+    """Wait until an object does not exist any more.
 
     Raises:
-        StillThere: it is not.
+        StillThere: it exists after that time.
     """
 
     async def still_there() -> str:

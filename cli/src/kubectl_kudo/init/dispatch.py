@@ -9,8 +9,8 @@ from kubectl_kudo.init.options import Options, read_options
 _REQUEST_SECONDS: Final = 75
 """Seconds that a request may take where `--request-timeout` is not given.
 
-The API server waits up to 30 s for each webhook that it asks, such as cert-manager's, and ends a
-request after 60 s. Who gives up before that does not learn which webhook has not answered.
+The API server waits up to 30 s for each webhook that it calls, such as cert-manager's, and ends a
+request after 60 s. A client that gives up before does not learn which webhook did not answer.
 """
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def dispatch(args: Args) -> None:
     """Do what the flags ask for: show, install, check or remove."""
     options = read_options(args)
     if args.client_only:
-        say("nothing to do: this plugin keeps no files")
+        say("nothing to do: this plugin stores no files")
         return
     if args.dry_run and not args.uninstall:
         _show(args, _objects(args, options))
@@ -33,7 +33,7 @@ def dispatch(args: Args) -> None:
 
 
 def _connection(args: Args, options: Options) -> Args:
-    """Return the flags of the connection; that the CRDs are missing is no obstacle here."""
+    """Return the flags of the connection, without the check of the CRDs, which may be missing."""
     flags = {flag.attribute: getattr(args, flag.attribute) for flag in GLOBAL_FLAGS}
     timeout = float(args.request_timeout) or _REQUEST_SECONDS
     changed = {"namespace": options.namespace, "validate_install": False}

@@ -16,8 +16,8 @@ COMMAND = Command(
     run,
     flags=(
         Flag(("--client-only", "-c"), "accepted for old scripts; does nothing", default=False),
-        Flag(("--crd-only",), "install the CRDs alone", default=False),
-        Flag(("--dry-run",), "ask no cluster; say what would be applied", default=False),
+        Flag(("--crd-only",), "install only the CRDs", default=False),
+        Flag(("--dry-run",), "contact no cluster; list what would be applied", default=False),
         Flag(OUTPUT.names, "yaml or json: print the manifests, too", OUTPUT.value),
         Flag(
             ("--kudo-image", "-i"),
@@ -26,7 +26,7 @@ COMMAND = Command(
             repeat=True,
         ),
         Flag(("--version",), "tag of both images (default: version of this plugin)", "tag"),
-        Flag(("--image-registry",), "what stands before the names of the images", "registry"),
+        Flag(("--image-registry",), "prefix of the names of the images", "registry"),
         Flag(
             ("--kudo-image-pull-policy",),
             "Always, IfNotPresent or Never (default: IfNotPresent)",
@@ -35,13 +35,13 @@ COMMAND = Command(
         ),
         Flag(
             ("--service-account",),
-            "existing account for the reconciler (default: one is made)",
+            "existing account for the reconciler (default: one is created)",
             "name",
             "kudo-reconciler",
         ),
         Flag(
             ("--unsafe-self-signed-webhook-ca",),
-            "the webhook makes and renews its certificate; cert-manager is not needed",
+            "the webhook issues and renews its certificate; cert-manager is not needed",
             default=False,
         ),
         Flag(("--wait", "-w"), "wait until KUDO works", default=False),
@@ -52,7 +52,7 @@ COMMAND = Command(
             0,
             convert=seconds,
         ),
-        Flag(("--upgrade",), "change what is installed to this version", default=False),
+        Flag(("--upgrade",), "upgrade what is installed to this version", default=False),
         Flag(("--verify",), "change nothing; check what is installed", default=False),
         Flag(("--take-over",), "replace KUDO 0.19, keeping all Instances", default=False),
         Flag(("--uninstall",), "remove KUDO; the CRDs and their objects stay", default=False),
@@ -61,19 +61,19 @@ COMMAND = Command(
             "with --uninstall: remove the CRDs and all objects, too",
             default=False,
         ),
-        Flag(("--yes",), "with --uninstall: ask nobody", default=False),
+        Flag(("--yes",), "with --uninstall: do not ask for confirmation", default=False),
     ),
-    more="The namespace is kudo-system; another one must exist. The command can be repeated: it "
-    "applies what\nis missing or differs. Without --unsafe-self-signed-webhook-ca, cert-manager "
-    "provides the webhook's\ncertificate.\n\nWith --wait the command ends when the API server asks "
-    "the webhook and the reconciler works. With\n--take-over it waits for that in any case: until "
-    "then the webhook of KUDO 0.19 stays.",
+    more="The default namespace is kudo-system; another one must exist. The command can be "
+    "repeated: it applies\nwhat is missing or differs. Without --unsafe-self-signed-webhook-ca, "
+    "cert-manager provides the\nwebhook's certificate.\n\n"
+    "With --wait the command ends when the API server calls the webhook and the reconciler works.\n"
+    "With --take-over it always waits for that: until then the webhook of KUDO 0.19 stays.",
     examples=(
         (
             "Install without cert-manager, and wait until it works",
             "init --unsafe-self-signed-webhook-ca --wait",
         ),
-        ("The manifests, for GitOps; no cluster is asked", "init --dry-run -o yaml"),
+        ("The manifests, for GitOps; no cluster is contacted", "init --dry-run -o yaml"),
         (
             "Images from a registry of your own",
             "init --image-registry registry.example.com/kudo --wait",

@@ -1,8 +1,8 @@
-"""`kubectl kudo init`: installs KUDO, or brings what is installed to what it should be.
+"""`kubectl kudo init`: installs KUDO, or updates an installation to match the manifests.
 
-The order is that of the manifests. The webhook configurations are applied empty, and a replica of
-the webhook fills them in once it can be reached: nobody is locked out meanwhile. Nothing is awaited
-but the CRDs, unless that is asked for, or KUDO 0.19 is to be replaced.
+The order is that of `Manifests`. The webhook configurations are applied empty, and a replica of the
+webhook fills them in once it is reachable: no request is blocked meanwhile. Only the CRDs are
+waited for, unless `--wait` is given or KUDO 0.19 is replaced.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -22,13 +22,13 @@ from kubectl_kudo.init.ready import not_working, trouble_of_pods, unavailable
 from kubeio.client import Client
 from kubeio.kinds import CRDS
 
-_AGAIN: Final = "Run the same command again to go on."
+_AGAIN: Final = "Run the same command again to continue."
 
 
 async def install(
     client: Client, options: Options, report: Report, *, upgrade: bool, take_over: bool, wait: bool
 ) -> None:
-    """Check everything, then apply it step by step, each when the one before it holds.
+    """Check everything, then apply it step by step; the first failure ends it.
 
     Raises:
         CliError: a requirement is not met, a step failed, or something does not get ready in time.
@@ -104,7 +104,7 @@ class _Installation:
         await self._apply(self.manifests.configurations)
         self._installed("webhook")
         if original is not None:
-            # What cannot be started here must not stop what works.
+            # Only now: if the new webhook cannot start, KUDO 0.19 keeps working.
             await self._wait(WEBHOOK)
             await stop(self.client, original, self.options.wait_seconds)
             self.report.say(f"stopped KUDO 0.19: {original}")
@@ -113,7 +113,7 @@ class _Installation:
         self._installed("kudo controller")
 
     async def _remove_unused(self) -> None:
-        """Remove what a former version or the other way of TLS needed."""
+        """Remove what only an earlier version or the other source of certificates needs."""
         kept = {key_of(obj) for obj in self.manifests.all()}
         for obj in await installed(self.client, self.options.namespace):
             if key_of(obj) not in kept:

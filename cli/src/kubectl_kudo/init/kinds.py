@@ -28,7 +28,7 @@ RECONCILER: Final = "kudo-reconciler"
 CONFIGURATION: Final = "kudo-instance-admission"
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 OURS: Final = f"{MANAGED_BY}=kubectl-kudo,app.kubernetes.io/part-of=kudo"
-"""Selects what `init` has installed."""
+"""Label selector of the objects that `init` has installed."""
 
 _ALL: Final = (
     *(CRDS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, DEPLOYMENTS, CLUSTER_ROLE_BINDINGS),
@@ -38,18 +38,18 @@ _ALL: Final = (
     Resource(CERT_MANAGER, "v1", "Certificate", "certificates", namespaced=True),
 )
 KEPT: Final = (CRDS, NAMESPACES)
-"""What is not ours to remove: with it goes what others have made."""
+"""Kinds that are never removed with the rest: objects of users would be deleted with them."""
 REMOVABLE: Final = tuple(kind for kind in _ALL if kind not in KEPT)
 _BY_KIND: Final = {kind.kind: kind for kind in _ALL}
 
 
 def kind_of(obj: JsonObject) -> Resource:
-    """Return where an object of the manifests lives in the API."""
+    """Return the API resource of an object of the manifests."""
     return _BY_KIND[obj["kind"]]
 
 
 def key_of(obj: JsonObject) -> tuple[str, str]:
-    """Return what tells an object from the others of an installation."""
+    """Return kind and name, which identify an object of an installation."""
     return obj["kind"], obj["metadata"]["name"]
 
 

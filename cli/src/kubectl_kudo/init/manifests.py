@@ -1,4 +1,4 @@
-"""The objects of an installation: the manifests of this package with their places filled in."""
+"""The objects of an installation: manifests of this package with their placeholders filled in."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ _RIGHTS = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleB
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What is applied, in the order in which it is.
+    """The objects to apply, in this order.
 
     Attributes:
         crds: The CustomResourceDefinitions.
-        namespace: The namespace, where it is ours to make.
-        rights: Accounts, roles and bindings.
+        namespace: The namespace, if `init` creates it.
+        rights: Service accounts, roles and bindings.
         webhook: The webhook, its Deployment last.
-        configurations: What has the API server ask the webhook.
+        configurations: The webhook configurations.
         controller: The reconciler, its Deployment last.
     """
 
@@ -50,7 +50,7 @@ class Manifests:
 
 
 def read_manifests(options: Options) -> Manifests:
-    """Return what the options ask for."""
+    """Return the manifests for these options."""
     objects = [obj for obj in _filled_in(options) if _is_ours(obj, options)]
     rest = [obj for obj in objects if obj["kind"] not in _RIGHTS | _CONFIGURATIONS | {"Namespace"}]
     return Manifests(
@@ -95,7 +95,7 @@ def _substituted(value: Any, places: dict[str, str]) -> Any:
 
 
 def _is_ours(obj: JsonObject, options: Options) -> bool:
-    """Return whether an object is made by us; a namespace or account of the user's exists."""
+    """Return whether `init` creates an object; a namespace or account of the user exists."""
     name = obj["metadata"]["name"]
     if obj["kind"] == "Namespace":
         return bool(name == DEFAULT_NAMESPACE)

@@ -1,4 +1,4 @@
-"""What `kubectl kudo init` is asked for: its flags, checked against each other."""
+"""The flags of `kubectl kudo init`, checked against each other."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ DEFAULT_NAMESPACE: Final = "kudo-system"
 DEFAULT_ACCOUNT: Final = "kudo-reconciler"
 SERVICES: Final = ("webhook", "reconciler")
 WAIT_SECONDS: Final = 300
-"""How long is waited where `--wait-timeout` is not given."""
+"""Seconds to wait without `--wait-timeout`."""
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _IMAGE: Final = re.compile(r"[a-zA-Z0-9][\w./:@-]*", re.ASCII)
@@ -33,11 +33,11 @@ class Options:
 
     Attributes:
         namespace: Of both services.
-        service_account: As which the reconciler works; another one than the default exists already.
+        service_account: Account of the reconciler; `init` creates the default one only.
         images: Reference of the image of each service.
         pull_policy: Of both images.
-        built_in: Whether the webhook makes its certificate, instead of cert-manager.
-        wait_seconds: How long to wait for each thing that has to happen.
+        built_in: Whether the webhook issues its certificate, instead of cert-manager.
+        wait_seconds: Time to wait for each step.
     """
 
     namespace: str
@@ -52,7 +52,7 @@ def read_options(args: Args) -> Options:
     """Check the flags and return what they ask for.
 
     Raises:
-        UsageError: they are wrong, or do not fit together.
+        UsageError: a flag is invalid, or flags contradict each other.
     """
     if args.arguments:
         raise UsageError("this command does not accept arguments")
@@ -81,7 +81,7 @@ def _given(*names: str) -> Callable[[Args], bool]:
     return lambda args: all(getattr(args, name) for name in names)
 
 
-def _apart(name: str, *others: str) -> Iterator[tuple[Callable[[Args], bool], str]]:
+def _exclusive(name: str, *others: str) -> Iterator[tuple[Callable[[Args], bool], str]]:
     flag = name.replace("_", "-")
     for other in others:
         text = f"'--{flag}' and '--{other.replace('_', '-')}' can not be used at the same time"
@@ -102,8 +102,8 @@ _COMBINATIONS: Final = (
         lambda args: args.wait_timeout and not args.wait,
         "wait-timeout is only useful when using the flag '--wait'",
     ),
-    *_apart("upgrade", "verify"),
-    *_apart("dry_run", "verify"),
+    *_exclusive("upgrade", "verify"),
+    *_exclusive("dry_run", "verify"),
     (
         _given("upgrade", "crd_only"),
         (
@@ -111,8 +111,8 @@ _COMBINATIONS: Final = (
             "*only* crds"
         ),
     ),
-    *_apart("take_over", "verify", "crd_only"),
-    *_apart("uninstall", "verify", "upgrade", "crd_only", "take_over", "wait", "client_only"),
+    *_exclusive("take_over", "verify", "crd_only"),
+    *_exclusive("uninstall", "verify", "upgrade", "crd_only", "take_over", "wait", "client_only"),
     (
         lambda args: (args.yes or args.delete_crds) and not args.uninstall,
         "'--yes' and '--delete-crds' are only useful when using the flag '--uninstall'",
@@ -127,9 +127,9 @@ _COMBINATIONS: Final = (
 def _images(args: Args) -> dict[str, str]:
     tag = args.version.removeprefix("v") or __version__
     if not _TAG.fullmatch(tag):
-        raise UsageError(f'"{args.version}" cannot be the tag of an image')
+        raise UsageError(f'"{args.version}" is not a valid tag of an image')
     if args.image_registry and not _REGISTRY.fullmatch(args.image_registry):
-        raise UsageError(f'"{args.image_registry}" cannot stand before the name of an image')
+        raise UsageError(f'"{args.image_registry}" is not a valid prefix of an image')
     prefix = f"{args.image_registry.rstrip('/')}/" if args.image_registry else ""
     found = {service: f"{prefix}kudo-{service}:{tag}" for service in SERVICES}
     for given in args.kudo_image:
@@ -137,7 +137,7 @@ def _images(args: Args) -> dict[str, str]:
         if service not in SERVICES:
             raise UsageError(_TWO_IMAGES)
         if not _IMAGE.fullmatch(reference):
-            raise UsageError(f'"{reference}" is no reference of an image')
+            raise UsageError(f'"{reference}" is not a valid reference of an image')
         found[service] = reference
     return found
 

@@ -1,7 +1,7 @@
-"""What `kubectl kudo init` of KUDO 0.19 left in the cluster: how it is found, stopped and removed.
+"""Finds, stops and removes what `kubectl kudo init` of KUDO 0.19 installed in the cluster.
 
-Its manager and ours would run every plan twice. So the old one is stopped before our reconciler
-starts, and its webhook configuration stays until our webhook judges: no change passes unjudged.
+Its manager and our reconciler would run every plan twice, so the old one is stopped first. Its
+webhook configuration stays until our webhook is called, so that every change is validated.
 """
 
 from collections.abc import AsyncIterator
@@ -50,7 +50,7 @@ class Original:
 
 
 async def find_original(client: Client, namespace: str) -> Original | None:
-    """Look where its webhook configuration says, in this and in its usual namespace."""
+    """Return the installation, from its webhook's namespace, this one or the default one."""
     configuration = await find(client, MUTATING_WEBHOOKS, _CONFIGURATION)
     for place in dict.fromkeys((*_namespaces(configuration), namespace, DEFAULT_NAMESPACE)):
         if await find(client, STATEFUL_SETS, _MANAGER, place) is not None:
@@ -67,7 +67,7 @@ def _namespaces(configuration: JsonObject | None) -> list[str]:
 
 
 async def stop(client: Client, original: Original, seconds: float) -> None:
-    """Have the old manager end.
+    """Scale the old manager to zero, and wait until its pods are gone.
 
     Raises:
         CliError: it still runs.
@@ -91,14 +91,14 @@ async def stop(client: Client, original: Original, seconds: float) -> None:
         return "it still runs" if late or status.get("replicas") else ""
 
     if await until(runs, seconds):
-        raise CliError(f"{original.namespace}/{_MANAGER} does not end within {seconds:.0f}s")
+        raise CliError(f"{original.namespace}/{_MANAGER} did not stop within {seconds:.0f}s")
 
 
 async def remove_original(client: Client, original: Original, seconds: float) -> AsyncIterator[str]:
-    """Remove what it is made of, and yield the name of each object that is gone.
+    """Remove its objects, and yield the name of each one that was removed.
 
     Raises:
-        CliError: the API server refused, or its manager does not go.
+        CliError: the API server rejected it, or an object still exists after that time.
     """
     place = original.namespace
     for kind, name in (

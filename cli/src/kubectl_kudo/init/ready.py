@@ -1,4 +1,4 @@
-"""Whether the services of an installation do their work."""
+"""Checks that the services of an installation work."""
 
 from typing import Final
 
@@ -17,12 +17,12 @@ _TRIED: Final = "kudo-verify-no-such-version"
 
 
 async def not_working(client: Client, namespace: str) -> str:
-    """Return why KUDO does not do its work; empty if it does."""
+    """Return why KUDO does not work; empty if it does."""
     for name in (WEBHOOK, RECONCILER):
         found = await unavailable(client, name, namespace)
         if found:
             return found
-    return await unjudged(client, namespace)
+    return await webhook_not_called(client, namespace)
 
 
 async def unavailable(client: Client, name: str, namespace: str) -> str:
@@ -39,23 +39,24 @@ async def unavailable(client: Client, name: str, namespace: str) -> str:
     if min(counts.values()) >= desired and status.get("replicas", 0) == desired:
         return ""
     if status.get("replicas", 0) > desired and min(counts.values()) >= desired:
-        return f"{what}: pods of the former version are still there"
-    return f"{what}: {min(counts.values())} of {desired} replicas are available{_refused(status)}"
+        return f"{what}: pods of the previous version still exist"
+    ready, failure = min(counts.values()), _replica_failure(status)
+    return f"{what}: {ready} of {desired} replicas are available{failure}"
 
 
-def _refused(status: JsonObject) -> str:
-    """Return why pods cannot be made at all: a quota, an admission rule."""
+def _replica_failure(status: JsonObject) -> str:
+    """Return why pods cannot be created: a quota, a rule of admission."""
     for condition in status.get("conditions") or []:
         if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
             return f"; {condition.get('message', '')}"
     return ""
 
 
-async def unjudged(client: Client, namespace: str) -> str:
-    """Return why the API server does not have changes judged by the webhook; empty if it does.
+async def webhook_not_called(client: Client, namespace: str) -> str:
+    """Return why the API server does not call the webhook; empty if it does.
 
-    An Instance of an OperatorVersion that does not exist is tried with a dry run, which stores
-    nothing: only the webhook refuses it.
+    Creates an Instance of an OperatorVersion that does not exist, as a dry run, which stores
+    nothing: only the webhook denies it.
     """
     instance: JsonObject = {
         "apiVersion": API_VERSION,
@@ -66,21 +67,21 @@ async def unjudged(client: Client, namespace: str) -> str:
     try:
         await client.create(INSTANCES, instance, dry_run=True)
     except ApiError as error:
-        refused = error.reason == "OperatorVersionNotFound" and _HOOK in error.message
-        return "" if refused else describe(error) or ""
-    return "the API server does not ask the webhook: its configuration is missing or empty"
+        denied = error.reason == "OperatorVersionNotFound" and _HOOK in error.message
+        return "" if denied else describe(error) or ""
+    return "the API server does not call the webhook: its configuration is missing or empty"
 
 
 async def trouble_of_pods(client: Client, name: str, namespace: str) -> str:
-    """Return what keeps the pods of a Deployment from starting, to be added to a text."""
+    """Return why the pods of a Deployment do not start, to be appended to a text."""
     component = name.removeprefix("kudo-")
     selector = f"app.kubernetes.io/part-of=kudo,app.kubernetes.io/component={component}"
     try:
         pods = await client.list(PODS, namespace=namespace, label_selector=selector)
     except KubeError:
         return ""
-    told = [text for pod in pods.items for text in _trouble(pod)]
-    return f"\n  {told[0]}" if told else ""
+    texts = [text for pod in pods.items for text in _trouble(pod)]
+    return f"\n  {texts[0]}" if texts else ""
 
 
 def _trouble(pod: JsonObject) -> list[str]:

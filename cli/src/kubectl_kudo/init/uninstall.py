@@ -1,7 +1,7 @@
-"""`kubectl kudo init --uninstall`: removes both services, and the CRDs only if that is asked for.
+"""`kubectl kudo init --uninstall`: removes both services, and with `--delete-crds` the CRDs.
 
-The webhook configurations go first, so that no change is blocked by a webhook that is not there.
-CRDs, and the Instances with them, go before that: as long as the services work, cleanup plans run.
+The CRDs, and all Instances with them, are deleted first, while the services still run cleanup
+plans. Then the webhook configurations, so that no change is blocked by a webhook that is gone.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Final
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, say, talk
-from kubectl_kudo.init.checks import kept_by_others
+from kubectl_kudo.init.checks import installed_otherwise
 from kubectl_kudo.init.cluster import StillThere, find, installed, remove, until_gone
 from kubectl_kudo.init.kinds import RECONCILER, WEBHOOK, kind_of, named
 from kubectl_kudo.init.manifests import read_crds
@@ -27,19 +27,19 @@ _MADE_BY_SERVICES: Final = (
     *((SECRETS, f"{WEBHOOK}-{what}") for what in ("certificate", "certificate-ca", "tls", "ca")),
 )
 _HELD: Final = (
-    "an Instance with a cleanup plan goes when the reconciler has run it: `kubectl get instances "
-    "--all-namespaces` shows which are left"
+    "an Instance with a cleanup plan is deleted after the reconciler has run it: `kubectl get "
+    "instances --all-namespaces` shows which are left"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What `--uninstall` is asked for.
+    """The flags that go with `--uninstall`.
 
     Attributes:
-        yes: Whether nobody is asked.
-        crds: Whether the CRDs go, and with them all objects of KUDO.
-        dry_run: Whether it is only told.
+        yes: Whether to remove without confirmation.
+        crds: Whether to delete the CRDs, and with them all objects of KUDO.
+        dry_run: Whether only to print what would be deleted.
     """
 
     yes: bool
@@ -48,13 +48,13 @@ class Removal:
 
 
 async def uninstall(client: Client, options: Options, removal: Removal) -> None:
-    """Remove what `init` has installed, and say what stays.
+    """Remove what `init` has installed, and print what stays.
 
     Raises:
-        UsageError: nobody can be asked.
-        CliError: the answer was no, something else keeps the installation, or a step failed.
+        UsageError: confirmation is needed, and stdin is not a terminal.
+        CliError: the answer was no, KUDO was installed otherwise, or a step failed.
     """
-    theirs = await kept_by_others(client, options.namespace)
+    theirs = await installed_otherwise(client, options.namespace)
     if theirs:
         raise CliError(theirs[0])
     objects = sorted(await installed(client, options.namespace), key=_rank)
@@ -73,7 +73,7 @@ async def uninstall(client: Client, options: Options, removal: Removal) -> None:
 
 
 def _rank(obj: JsonObject) -> int:
-    """Configurations first, then what works, rights last."""
+    """Return the place in the order: webhook configurations, then Deployments, RBAC last."""
     first = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", DEPLOYMENTS.kind)
     last = ("RoleBinding", "Role", "ClusterRoleBinding", "ClusterRole", "ServiceAccount")
     kind = obj["kind"]
@@ -91,10 +91,12 @@ async def _instances(client: Client) -> int:
 
 async def _ask(options: Options, removal: Removal, instances: int) -> None:
     if not sys.stdin.isatty():
-        raise UsageError("'--uninstall' asks before it removes anything: give --yes to say so")
+        raise UsageError(
+            "'--uninstall' asks for confirmation, and stdin is not a terminal: give --yes"
+        )
     rest = " and all Operators, OperatorVersions and Instances of the cluster, with what they run"
     what = f"KUDO from namespace {options.namespace}{rest if removal.crds else ''}"
-    talk(f"This removes {what}. There are {instances} Instances. Go on? [y/N]")
+    talk(f"This removes {what}. There are {instances} Instances. Continue? [y/N]")
     answer = await asyncio.to_thread(sys.stdin.readline)
     if answer.strip().lower() not in {"y", "yes"}:
         raise CliError("nothing was removed")
@@ -127,7 +129,7 @@ class _Removing:
     async def objects(self, objects: list[JsonObject]) -> None:
         for obj in objects:
             kind, metadata = kind_of(obj), obj["metadata"]
-            # The reconciler would make its Lease anew, the webhook its certificate.
+            # A reconciler that runs would create its Lease again, a webhook its Secrets.
             waits = kind == DEPLOYMENTS
             await self._remove(kind, metadata["name"], metadata.get("namespace"), wait=waits)
         for kind, name in _MADE_BY_SERVICES if objects else ():

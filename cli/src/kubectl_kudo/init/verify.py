@@ -5,7 +5,7 @@ from typing import Any
 
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject, say
-from kubectl_kudo.init.checks import elsewhere, helm_release, other_certificate
+from kubectl_kudo.init.checks import helm_release, in_other_namespaces, other_certificate
 from kubectl_kudo.init.cluster import find_like, until
 from kubectl_kudo.init.install import not_established
 from kubectl_kudo.init.kinds import kind_of, named
@@ -18,11 +18,11 @@ from kubeio.kinds import CRDS
 
 
 async def verify(client: Client, options: Options, *, wait: bool) -> None:
-    """Say that everything is as it should be.
+    """Print that the installation matches the manifests and works.
 
     Raises:
-        CliError: it is not; the text lists what is wrong. Or something else keeps the installation,
-            whose objects differ from these manifests without being wrong.
+        CliError: it does not; the text lists what is wrong. Or KUDO was installed otherwise, with
+            objects that differ from these manifests without being wrong.
     """
     await _check_ours(client, options.namespace)
 
@@ -40,7 +40,7 @@ async def _check_ours(client: Client, namespace: str) -> None:
     if release is not None:
         test = f"helm test {release.name} --namespace={release.namespace}"
         raise CliError(f"KUDO was installed by Helm, as release {release.name}: `{test}` checks it")
-    others = await elsewhere(client, namespace)
+    others = await in_other_namespaces(client, namespace)
     if others:
         raise CliError(others[0])
 
@@ -75,9 +75,9 @@ async def _problems_of(client: Client, desired: JsonObject) -> list[str]:
 
 
 def differences(desired: Any, live: Any, path: str = "") -> Iterator[str]:
-    """Yield where an object is not what its manifest says.
+    """Yield the fields in which an object differs from its manifest.
 
-    What the manifest does not name, or holds empty, is left to the API server and to others.
+    Fields that the manifest lacks or has empty are left to the API server and other managers.
 
     Args:
         desired: The manifest, or a part of it.

@@ -67,7 +67,7 @@ def test_what_the_server_cannot_judge_is_judged_by_the_same_rules(
     ]
     assert ran.err == (
         f"operatorversion kitchen/{VERSION} is not in the cluster yet, so the API server cannot "
-        "judge instance kitchen/teapot-instance; it was judged here, by the same rules\n"
+        "check instance kitchen/teapot-instance; it was checked locally, by the same rules\n"
     )
 
 

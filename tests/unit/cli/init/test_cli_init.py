@@ -71,7 +71,7 @@ def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: Init
         "Error: watch timed out, readiness uncertain: after 1s, deployment.apps/kudo-webhook: "
         "0 of 2 replicas are available\n"
         "  pod kudo-webhook-1: ImagePullBackOff cannot pull\n"
-        "  Run the same command again to go on.\n"
+        "  Run the same command again to continue.\n"
     )
 
 
@@ -93,7 +93,7 @@ def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Cli, server: In
 @pytest.mark.parametrize(
     ("judgement", "text"),
     [
-        (None, "the API server does not ask the webhook: its configuration is missing or empty"),
+        (None, "the API server does not call the webhook: its configuration is missing or empty"),
         (
             (500, "InternalError", f'failed calling webhook "{HOOK}": unknown authority'),
             f'failed calling webhook "{HOOK}": unknown authority',
@@ -140,7 +140,7 @@ def test_a_webhook_of_cert_manager_that_does_not_answer_is_told_with_its_object(
 
     assert init().err == (
         f"Error: failed to apply certificate.cert-manager.io/kudo-webhook: {text}\n"
-        "  look at the pods of that webhook, then run the same command again\n"
+        "  check the pods of that webhook, then run the same command again\n"
     )
 
 
@@ -181,8 +181,8 @@ def test_where_the_certificate_comes_from_is_changed_by_an_upgrade_only(
     init(BUILT_IN)
 
     assert init().err == (
-        "Error: failed to verify installation requirements: the webhook that is installed makes "
-        f"its certificate by itself: add {BUILT_IN}, or change that by --upgrade\n"
+        "Error: failed to verify installation requirements: the installed webhook issues "
+        f"its certificate itself: add {BUILT_IN}, or change that with --upgrade\n"
     )
     assert init("--upgrade").code == 0
     assert server.names("certificates") == {"kudo-webhook", "kudo-webhook-ca"}

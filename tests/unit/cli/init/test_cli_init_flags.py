@@ -69,14 +69,14 @@ _TWO = (
         ),
         ("-o table", "invalid output format, only support 'yaml' or 'json' or empty"),
         ("-i kudobuilder/controller:v0.19.0", _TWO),
-        ("-i webhook=", '"" is no reference of an image'),
-        ("--version a/b", '"a/b" cannot be the tag of an image'),
+        ("-i webhook=", '"" is not a valid reference of an image'),
+        ("--version a/b", '"a/b" is not a valid tag of an image'),
         ("--image-registry -x", "flag needs an argument: --image-registry"),
-        ("--image-registry =x", '"=x" cannot stand before the name of an image'),
+        ("--image-registry =x", '"=x" is not a valid prefix of an image'),
         (
             "-n Kitchen",
             (
-                'the namespace name "Kitchen" is not possible: use lower-case letters, digits, "-" '
+                'the namespace name "Kitchen" is not valid: use lower-case letters, digits, "-" '
                 'and ".", with a letter or digit at both ends'
             ),
         ),
@@ -90,7 +90,7 @@ def test_flags_that_do_not_fit_together_are_refused_in_the_words_of_the_original
 
 
 def test_client_only_has_nothing_to_do(run: Cli) -> None:
-    assert run("init", "--client-only").out == "nothing to do: this plugin keeps no files\n"
+    assert run("init", "--client-only").out == "nothing to do: this plugin stores no files\n"
 
 
 def manifests(run: Cli, *flags: str) -> list[JsonObject]:

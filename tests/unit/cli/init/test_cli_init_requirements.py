@@ -46,7 +46,7 @@ REQUIREMENTS = [
         no_right,
         BUILT_IN,
         (
-            "you lack the right to create clusterroles.rbac.authorization.k8s.io, to create "
+            "you lack permission to create clusterroles.rbac.authorization.k8s.io, to create "
             "services in namespace kudo-system, to patch clusterroles.rbac.authorization.k8s.io, "
             "to patch services in namespace kudo-system"
         ),
@@ -60,7 +60,7 @@ REQUIREMENTS = [
         elsewhere,
         BUILT_IN,
         (
-            "KUDO is installed in namespace kitchen, and a cluster can have one KUDO only: use "
+            "KUDO is installed in namespace kitchen, and a cluster can have only one KUDO: use "
             "--namespace=kitchen"
         ),
     ),
@@ -86,8 +86,8 @@ REQUIREMENTS = [
         "",
         (
             "failed to detect any valid cert-manager CRDs. Make sure cert-manager is installed, in "
-            "version 1.0 or newer, or use --unsafe-self-signed-webhook-ca: the webhook then makes "
-            "and renews its certificate by itself"
+            "version 1.0 or newer, or use --unsafe-self-signed-webhook-ca: the webhook then "
+            "issues and renews its certificate itself"
         ),
     ),
     (

@@ -68,7 +68,7 @@ def test_a_webhook_that_is_not_asked_is_no_valid_installation(init: Cli, server:
         ({"observedGeneration": 0}, "deployment.apps/kudo-webhook is being updated"),
         (
             {"replicas": 3},
-            "deployment.apps/kudo-webhook: pods of the former version are still there",
+            "deployment.apps/kudo-webhook: pods of the previous version still exist",
         ),
         ({"updatedReplicas": 1}, "deployment.apps/kudo-webhook: 1 of 2 replicas are available"),
         (
@@ -99,7 +99,7 @@ def test_the_flag_for_the_certificate_is_missed_in_one_sentence(init: Cli, serve
     init(BUILT_IN)
     assert init("--verify").err == (
         "Error: KUDO installation is not valid:\n"
-        f"  the webhook that is installed makes its certificate by itself: add {BUILT_IN}\n"
+        f"  the installed webhook issues its certificate itself: add {BUILT_IN}\n"
     )
 
 
@@ -192,7 +192,7 @@ def test_crds_that_do_not_go_are_told_with_what_may_keep_them(
 
     assert ran.code == 255
     assert "/instances.kudo.dev is still there after" in ran.err
-    assert "an Instance with a cleanup plan goes when the reconciler has run it" in ran.err
+    assert "an Instance with a cleanup plan is deleted after the reconciler has run it" in ran.err
     assert "kudo-reconciler" in server.names("deployments")
 
 
@@ -234,7 +234,7 @@ def test_somebody_is_asked_before_anything_is_removed(
 
     assert ran.code == code
     assert ran.err.startswith(
-        "This removes KUDO from namespace kudo-system. There are 0 Instances. Go on? [y/N]\n"
+        "This removes KUDO from namespace kudo-system. There are 0 Instances. Continue? [y/N]\n"
     )
     assert ("kudo-webhook" in server.names("deployments")) == bool(code)
 
@@ -246,6 +246,6 @@ def test_where_nobody_can_be_asked_the_flag_is_needed(
     monkeypatch.setattr("sys.stdin", StringIO())
     ran = init("--uninstall")
     assert ran.err == (
-        "Error: '--uninstall' asks before it removes anything: give --yes to say so\n"
+        "Error: '--uninstall' asks for confirmation, and stdin is not a terminal: give --yes\n"
     )
     assert "kudo-webhook" in server.names("deployments")

@@ -87,7 +87,7 @@ def test_other_content_under_the_same_version_is_refused(
         ([], "missing required parameters during installation: TEA"),
         (["-p", "TEA=mint", "-p", "CUPS=two"], 'parameter "CUPS" has an invalid value "two"'),
         (["-p", "TEA=mint", "-p", "CUP=2"], "did you mean CUPS?"),
-        (["-p", "TEA=mint", "--instance", "No"], 'instance name "No" is not possible'),
+        (["-p", "TEA=mint", "--instance", "No"], 'instance name "No" is not valid'),
         (["-p", "TEA=mint", "-n", "none"], 'namespaces "none" not found'),
     ],
 )

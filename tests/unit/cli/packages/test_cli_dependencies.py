@@ -108,7 +108,7 @@ def test_nothing_is_created_when_a_dependency_is_missing_or_unusable(
         '"./none", OperatorVersion: "any", AppVersion "any", dependency of package B-0.1.0: stat '
     )
     write(tree / "b", operator("B"))
-    assert 'the operator name "B" is not possible' in kudo("install", str(tree)).err
+    assert 'the operator name "B" is not valid' in kudo("install", str(tree)).err
     write(tree / "b", operator("b").replace("1.25.0", "1.99.0"))
     assert "expected kubernetes version of 1.99.0" in kudo("install", str(tree)).err
     assert api.writes() == []

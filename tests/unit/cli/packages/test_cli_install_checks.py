@@ -53,7 +53,7 @@ def test_everything_else_that_is_wrong_is_told_at_once(objects: PackageObjects) 
     values = {"TEA": "mint", "CUPS": "two", "SIZE": "huge", "cup": "3", "SUGAR": "1"}
     lines = refusal("Tea_Blue", objects.operator_version, values).splitlines()
     assert lines[0] == "the instance cannot be created:"
-    assert '--instance: the instance name "Tea_Blue" is not possible' in lines[1]
+    assert '--instance: the instance name "Tea_Blue" is not valid' in lines[1]
     assert 'spec.parameters[cup]: parameter "cup" is not declared' in lines[2]
     assert "did you mean CUPS?" in lines[2]
     assert lines[3].endswith("it declares CUPS, TEA, SIZE")
@@ -63,7 +63,7 @@ def test_everything_else_that_is_wrong_is_told_at_once(objects: PackageObjects) 
 
 def test_a_name_that_would_not_fit_into_a_label_is_refused(objects: PackageObjects) -> None:
     text = refusal("t" * 64, objects.operator_version, {"TEA": "mint"})
-    assert "has 64 characters; 63 are allowed" in text
+    assert "has 64 characters; at most 63 are allowed" in text
 
 
 def test_a_package_without_a_deploy_plan_cannot_have_instances(package: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_package_without_a_deploy_plan_cannot_have_instances(package: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
-        ("name: teapot", "name: Tea_Pot", 'operator name "Tea_Pot" is not possible'),
+        ("name: teapot", "name: Tea_Pot", 'operator name "Tea_Pot" is not valid'),
         ("operatorVersion: 0.3.0\n", "", "does not say which version it is"),
         ("appVersion: 2.1.0", "appVersion: 2.1.0+b", "operatorversion name"),
     ],
