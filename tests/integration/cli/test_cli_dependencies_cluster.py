@@ -107,7 +107,7 @@ async def test_children_are_shown_with_their_parent_and_go_with_it(
     assert data["children"][0]["status"]["planStatus"]["deploy"]["status"] == "COMPLETE"
 
     gone = await world.kudo("uninstall", "--instance", "web")
-    assert gone.stderr == "these instances go with it: web-db\n"
+    assert gone.stderr == "these instances are deleted with it: web-db\n"
     await world.until_gone(INSTANCES, "web-db")
 
 
@@ -125,5 +125,7 @@ async def test_the_example_shows_three_generations_and_takes_them_along(world: W
     assert "NEVER_RUN" not in shown.stdout
 
     gone = await world.kudo("uninstall", "--instance", "paper", "--wait")
-    assert "these instances go with it: paper-newsroom, paper-newsroom-weather" in gone.stderr
+    assert (
+        "these instances are deleted with it: paper-newsroom, paper-newsroom-weather" in gone.stderr
+    )
     await world.until_gone(INSTANCES, "paper-newsroom-weather")

@@ -1,4 +1,4 @@
-"""Deletes an Instance, and says what goes with it and what stays."""
+"""Deletes an Instance, and prints what is deleted with it and what stays."""
 
 from contextlib import suppress
 
@@ -19,14 +19,14 @@ async def uninstall(session: Session, args: Args) -> None:
     instance = await session.existing_instance(args.instance)
     left = await left_behind(session, instance)
     children = [name for one in await names_below(session, instance) for name in one.all()]
-    with suppress(NotFound):  # somebody else was faster; the outcome is what was asked for
+    with suppress(NotFound):  # another client deleted it meanwhile
         await session.writes.delete(INSTANCES, instance)
     session.report.done(f"instance.{API_VERSION}/{args.instance} deleted")
     session.report.say("")
     if session.report.dry and FINALIZER_CLEANUP in (instance["metadata"].get("finalizers") or []):
         session.report.say(f"plan {PLAN_CLEANUP} would run first")
     if children:
-        talk(f"these instances go with it: {', '.join(children)}")
+        talk(f"these instances are deleted with it: {', '.join(children)}")
     if left:
         warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
     if args.wait and not session.report.dry:

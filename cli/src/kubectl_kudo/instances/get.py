@@ -1,4 +1,4 @@
-"""`kubectl kudo get`: what is installed in a namespace."""
+"""`kubectl kudo get`: lists what is installed in a namespace."""
 
 from kubectl_kudo.core.arguments import OUTPUT, Args
 from kubectl_kudo.core.command import Command

@@ -1,4 +1,4 @@
-"""`kubectl kudo install`: from a package to an Operator, an OperatorVersion and an Instance."""
+"""`kubectl kudo install`: creates an Operator, an OperatorVersion and an Instance."""
 
 from kubectl_kudo.core.arguments import CHANGE_HELP, PARAMETERS, WAITING, WRITING, Args, Flag
 from kubectl_kudo.core.command import Command
@@ -22,12 +22,12 @@ COMMAND = Command(
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
         *PARAMETERS,
         *WAITING,
-        Flag(("--skip-instance",), "create no instance, only make it possible", default=False),
+        Flag(("--skip-instance",), "install the operator without an instance", default=False),
         *WRITING,
     ),
-    more="Everything is checked before anything is created. What was installed before and is the "
-    "same\nis left alone, so that the command can be repeated. Packages that it depends on "
-    "(KudoOperator\ntasks that name a folder or a .tgz file) are installed with it.\n\n"
+    more="Everything is checked before anything is created. Objects that exist already and "
+    "are\nthe same are left alone, so that the command can be repeated. Packages that it depends "
+    "on\n(KudoOperator tasks that name a folder or a .tgz file) are installed with it.\n\n"
     + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),

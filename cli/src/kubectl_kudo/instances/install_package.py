@@ -14,7 +14,7 @@ from kubectl_kudo.core.writing import dry_run_mode
 from kubectl_kudo.instances.values import given_values
 from kubectl_kudo.packages.contents import checked_instance, contents_of
 from kubectl_kudo.packages.installation import Installation, described
-from kubectl_kudo.packages.installed import check_namespace, look
+from kubectl_kudo.packages.installed import check_namespace, find_installed
 from kubectl_kudo.packages.resolving import find, with_dependencies
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
@@ -23,7 +23,7 @@ from kudo.packages import Located
 
 
 def install_package(args: Args) -> None:
-    """Install the package that the argument names; without a cluster, judge it for a dry run."""
+    """Install the package that the argument names; for a dry run without a cluster, check it."""
     values = given_values(args)
     located = find(args.arguments[0])
     try:
@@ -41,7 +41,7 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     contents = contents_of(await with_dependencies(session, located), session.namespace)
     instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
     await check_namespace(session)
-    found = await look(session, contents)
+    found = await find_installed(session, contents)
     if instance is not None:
         await _check_absent(session, instance["metadata"]["name"])
     create = partial(_create, session, instance) if instance else None

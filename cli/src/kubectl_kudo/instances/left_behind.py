@@ -1,4 +1,4 @@
-"""Cluster-scoped objects that outlive an Instance: no owner reference can take them along."""
+"""Finds cluster-scoped objects that stay when an Instance is deleted: it cannot own them."""
 
 import asyncio
 
@@ -16,9 +16,9 @@ _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 
 
 async def left_behind(session: Session, instance: JsonObject) -> list[str]:
-    """Return the cluster-scoped objects of an Instance that stay when it goes, as `Kind name`.
+    """Return the cluster-scoped objects that stay when an Instance is deleted, as `Kind name`.
 
-    What the user may not list is left out: it is worth a word, not a failure.
+    Kinds that the user may not list are left out: this is a warning, not a failure.
     """
     metadata = instance["metadata"]
     one = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])

@@ -1,7 +1,7 @@
-"""`kubectl kudo install --dry-run=client` where no cluster can be asked.
+"""`kubectl kudo install --dry-run=client` where no cluster can be reached.
 
-Only the package is judged: what is installed, which Kubernetes there is and whether the namespace
-exists is not known.
+Only the package is checked: the installed objects, the version of Kubernetes and the namespace are
+unknown.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from kudo.packages import Located, resolve
 
 
 def try_install(args: Args, located: Located, values: dict[str, str], *, why: str) -> None:
-    """Tell what installing the package would create and run, and why no cluster was asked.
+    """Print what installing the package would create and run, and why no cluster was reached.
 
     Raises:
         InvalidInput: the package cannot be installed anywhere.
-        CliError: neither can this Instance of it.
+        CliError: this Instance of it cannot be created.
     """
-    talk(f"No cluster could be asked, so only the package is judged: {why}")
+    talk(f"No cluster could be reached, so only the package is checked: {why}")
     contents = contents_of(resolve(located, no_cluster), namespace_of(args))
     instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
     asyncio.run(_check(args, contents, instance))

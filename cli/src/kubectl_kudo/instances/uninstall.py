@@ -19,7 +19,7 @@ COMMAND = Command(
     run,
     flags=(INSTANCE, *WAITING, DRY_RUN),
     required=("instance",),
-    more="Instances that its plans created (KudoOperator tasks) go with it. The operator and its "
-    "versions\nstay, for other instances.",
+    more="Instances that its plans created (KudoOperator tasks) are deleted with it. The operator "
+    "and\nits versions stay, for other instances.",
     examples=(("Delete an instance and wait until it is gone", "uninstall --instance web --wait"),),
 )

@@ -1,4 +1,4 @@
-"""`kubectl kudo upgrade`: from the version that an Instance runs to that of a package."""
+"""`kubectl kudo upgrade`: upgrades an Instance to the version in a package."""
 
 from kubectl_kudo.core.arguments import CHANGE_HELP, INSTANCE, PARAMETERS, WAITING, WRITING, Args
 from kubectl_kudo.core.command import Command
@@ -22,14 +22,14 @@ def run(args: Args) -> None:
 
 COMMAND = Command(
     "upgrade",
-    "Upgrade an instance to the version of its operator that a package holds.",
+    "Upgrade an instance to the version of its operator in a package.",
     run,
     "<folder|tgz>",
     (INSTANCE, *PARAMETERS, *WAITING, *WRITING),
     more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
     "Everything\nis checked before anything is changed. Parameters keep their values.\n\n"
-    "Parameters that run a plan of their own can be set only after the upgrade: with --wait that "
-    "is\ndone, without it the command says what to do.\n\n" + CHANGE_HELP,
+    "Parameters that run a plan of their own can be set only after the upgrade: with --wait the "
+    "command\nsets them then, without it the command prints how.\n\n" + CHANGE_HELP,
     examples=(
         ("Upgrade to a newer version and wait for its plan", "upgrade ./web --instance web --wait"),
         (

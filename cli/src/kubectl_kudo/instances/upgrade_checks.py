@@ -1,7 +1,7 @@
-"""What must hold before `upgrade` changes anything, and in how many changes it can be done.
+"""Checks of `upgrade` before it changes anything, and its split into one or two updates.
 
-Pure functions over the stored objects; the admission rules themselves are asked, so that nothing is
-created that the webhook would then leave without use.
+Pure functions over the stored objects. They evaluate the rules of admission, so that no
+OperatorVersion is created for an update that the webhook then denies.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _COMES_LATER = "PlanBesideChange"
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """An upgrade as the changes that it takes.
+    """An upgrade, as one or two updates of the Instance.
 
     Attributes:
         values: Parameters that are set together with the new version.
@@ -86,27 +86,27 @@ def steps_of(
     desired: OperatorVersion,
     values: Mapping[str, str],
 ) -> Steps:
-    """Return how the upgrade can be done: in one change or, if the rules ask for it, in two.
+    """Return how the upgrade can be done: in one update or, if the rules require it, in two.
 
-    Then the first one takes along the parameters that only the new version knows, and those that
+    Of two, the first one sets the parameters that only the new version declares, and those that
     become immutable with it.
 
     Raises:
-        CliError: it would be refused; everything that is wrong is named.
+        CliError: it would be denied; the text lists all problems.
     """
     whole = _upgrade(instance, installed, desired, values)
     problems = evaluate(whole, submitted=True)
     if not problems:
         return Steps(values, whole.needed or "", {}, "")
     if any(problem.reason != _COMES_LATER for problem in problems):
-        raise _refused(instance, problems)
+        raise _denied(instance, problems)
     first = {n: v for n, v in values.items() if _belongs_to_upgrade(n, installed, desired)}
     upgrade = _upgrade(instance, installed, desired, first)
     later = {name: value for name, value in values.items() if name not in first}
     update = _update(upgrade.new, desired, later)
     problems = evaluate(upgrade, submitted=True) or evaluate(update, submitted=True)
     if problems:
-        raise _refused(instance, problems)
+        raise _denied(instance, problems)
     return Steps(first, upgrade.needed or "", later, update.needed or "")
 
 
@@ -129,7 +129,7 @@ def _upgrade(
 
 
 def _update(upgraded: Instance, version: OperatorVersion, values: Mapping[str, str]) -> Change:
-    """Return the change that comes after the upgrade has run."""
+    """Return the change of the parameters after the upgrade has run."""
     idle = _with(upgraded, {"plan_execution": PlanExecution()})
     spec = {"parameters": {**idle.parameters, **values}}
     return Change(idle, _with(idle, spec), version, version)
@@ -139,5 +139,5 @@ def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:
     return instance.model_copy(update={"spec": instance.spec.model_copy(update=spec)})
 
 
-def _refused(instance: Instance, problems: tuple[Problem, ...]) -> CliError:
+def _denied(instance: Instance, problems: tuple[Problem, ...]) -> CliError:
     return CliError(listed(f"instance {instance.key} cannot be upgraded:", problems))

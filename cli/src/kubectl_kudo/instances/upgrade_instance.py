@@ -1,4 +1,4 @@
-"""Upgrades an Instance to the version that a package holds, in one change or in two."""
+"""Upgrades an Instance to the version in a package, in one update or in two."""
 
 import shlex
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from kubectl_kudo.instances.update_parameters import update
 from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
 from kubectl_kudo.packages.contents import contents_of
 from kubectl_kudo.packages.installation import Installation, described
-from kubectl_kudo.packages.installed import look
+from kubectl_kudo.packages.installed import find_installed
 from kubectl_kudo.packages.resolving import with_dependencies
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
@@ -28,7 +28,7 @@ _Object = TypeVar("_Object", bound=ApiObject)
 
 
 async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
-    """Check everything, install the version after its dependencies, and give it to the Instance."""
+    """Check everything, install the version after its dependencies, and set it on the Instance."""
     contents = contents_of(await with_dependencies(session, located), session.namespace)
     version = contents.root.operator_version
     before = await session.instance(args.instance)
@@ -37,7 +37,7 @@ async def upgrade(session: Session, args: Args, located: Located, values: dict[s
             f"instance {session.namespace}/{args.instance} does not exist in the cluster"
         )
     steps = await _check(session, before, version, values)
-    found = await look(session, contents)
+    found = await find_installed(session, contents)
     send = partial(_send, session, before, version, steps.values)
     after = await Installation(session, contents, found).run(send)
     session.report.show_all(session.writes.objects)
@@ -67,7 +67,7 @@ def _read(kind: type[_Object], wire: JsonObject) -> _Object:
 async def _send(
     session: Session, before: JsonObject, version: OperatorVersion, values: Mapping[str, str]
 ) -> JsonObject:
-    # The version lies where the Instance is, also if the one before it did not.
+    # `install` puts the version into the Instance's namespace; null removes a reference to another.
     reference = {"name": version.metadata.name, "namespace": None}
     spec: JsonObject = {"operatorVersion": reference}
     if values:

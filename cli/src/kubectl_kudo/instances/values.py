@@ -1,4 +1,4 @@
-"""The parameter values that `-p` and `-P` give."""
+"""Reads the parameter values of `-p` and `-P`."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from kudo.problems import InvalidInput
 
 
 def given_values(args: Args) -> dict[str, str]:
-    """Return the values of all files in their order, and over them those of `-p`.
+    """Return the values of all files in their order, overridden by those of `-p`.
 
     Raises:
-        CliError: a file or an assignment cannot be understood; all of them are named.
+        CliError: files or assignments cannot be parsed; the text lists all of them.
     """
     values: dict[str, str] = {}
     faults: list[str] = []

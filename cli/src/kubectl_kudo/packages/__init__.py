@@ -1,1 +1,1 @@
-"""Packages: the command that checks them, and their way into the cluster."""
+"""Checks packages, and creates their Operators and OperatorVersions."""

@@ -1,4 +1,4 @@
-"""The objects that a package brings to the cluster, with those of what it depends on."""
+"""The objects that a package and its dependencies install."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from kudo.packages import PackageObjects, Resolution, to_objects
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is to be installed; of dependencies no Instance, plans create those.
+    """The objects to install; without Instances of dependencies, which plans create.
 
     Attributes:
         root: Of the package itself.
-        dependencies: Of each package that it brings along.
+        dependencies: Of each package that it depends on and that is installed with it.
     """
 
     root: PackageObjects
@@ -29,7 +29,7 @@ class Contents:
     def in_order(self) -> Iterator[tuple[Resource, JsonObject]]:
         """Yield all objects but the Instance, the package's own OperatorVersion as the last.
 
-        An Operator of which there are several versions comes once.
+        An Operator with several versions comes once.
         """
         yield OPERATORS, self.root.operator.to_wire()
         operators = {self.root.operator.metadata.name}
@@ -42,11 +42,11 @@ class Contents:
 
 
 def contents_of(resolution: Resolution, namespace: str) -> Contents:
-    """Return the objects of a package and its dependencies, after checking that they can be.
+    """Return the objects of a package and its dependencies, after checking them.
 
     Raises:
         InvalidInput: tasks lack what their kind needs.
-        CliError: names are impossible, or a package lacks its version.
+        CliError: names are invalid, or a package lacks its version.
     """
     packages = (resolution.root, *resolution.dependencies)
     root, *dependencies = [to_objects(package, namespace) for package in packages]
@@ -56,10 +56,10 @@ def contents_of(resolution: Resolution, namespace: str) -> Contents:
 
 
 def checked_instance(contents: Contents, name: str, values: dict[str, str]) -> JsonObject:
-    """Return the Instance to create; an empty name stands for the usual one.
+    """Return the Instance to create; an empty name means the default one.
 
     Raises:
-        CliError: it would be refused, or has values that the package does not know.
+        CliError: it would be denied, or sets parameters that the package does not declare.
     """
     wire = contents.root.instance.to_wire()
     wire["metadata"]["name"] = name or wire["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""What must hold before `install` creates anything: pure functions over the objects to create."""
+"""Checks of `install` before it creates anything: pure functions over the objects to create."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ def check_package(objects: PackageObjects) -> None:
     """Check that the objects can be created at all.
 
     Raises:
-        CliError: names are impossible, or the package lacks its version.
+        CliError: names are invalid, or the package lacks its version.
     """
     problems = [
         *_name("operator", objects.operator.metadata.name, "operator.yaml: name", MAX_LABEL),
@@ -36,10 +36,10 @@ def check_package(objects: PackageObjects) -> None:
 def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str]) -> None:
     """Check an Instance to be created, by the rules of the admission webhook and stricter ones.
 
-    A parameter that the package does not declare is an error here: it is a misspelt one.
+    A parameter that the package does not declare is an error here: it is probably misspelt.
 
     Raises:
-        CliError: something is wrong; all of it is named.
+        CliError: something is wrong; the text lists all problems.
     """
     missing = [
         p.name
@@ -81,7 +81,7 @@ def check_kubernetes(required: str | None, server: Mapping[str, str]) -> None:
 
 
 def minor_version(text: str) -> MinorVersion | None:
-    """Return major and minor of a version as packages write it; None if it is none."""
+    """Return major and minor of a version as packages write it; None if it is not a version."""
     match = _VERSION.fullmatch(text)
     return (int(match[1]), int(match[2] or 0)) if match else None
 
@@ -94,7 +94,7 @@ def _name(what: str, name: str, where: str, longest: int) -> Iterator[Problem]:
 
 def _package_version(version: OperatorVersion) -> Iterator[Problem]:
     if not version.spec.version:
-        text = "the package does not say which version it is"
+        text = "the package does not name its version"
         yield Problem("VersionMissing", text, "operator.yaml: operatorVersion")
         return
     where = "operator.yaml: operatorVersion, appVersion"
@@ -126,5 +126,5 @@ def _invalid(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Pr
 
 def _without_deploy(version: OperatorVersion) -> Iterator[Problem]:
     if PLAN_DEPLOY not in version.plans:
-        text = f"the package has no '{PLAN_DEPLOY}' plan, which creating an instance runs"
+        text = f"the package has no '{PLAN_DEPLOY}' plan, which a new instance runs"
         yield Problem("DeployPlanMissing", text, "operator.yaml: plans")

@@ -1,4 +1,4 @@
-"""Creates the objects of packages, and takes back what it created if that fails half-way."""
+"""Creates the objects of packages, and deletes them again if that fails half-way."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -19,8 +19,8 @@ class Installation:
 
     Args:
         session: The connection.
-        contents: What the package and its dependencies hold.
-        found: What is there already.
+        contents: The objects of the package and its dependencies.
+        found: Those that exist already.
     """
 
     def __init__(self, session: Session, contents: Contents, found: Found) -> None:
@@ -33,21 +33,21 @@ class Installation:
         self._created: list[tuple[Resource, JsonObject]] = []
 
     async def run(self, then: Callable[[], Awaitable[JsonObject]] | None) -> JsonObject | None:
-        """Create what is missing of the operators, then write the Instance, and return it.
+        """Create the missing objects, then write the Instance and return it.
 
         Args:
             then: Writes the Instance; None if there is none to write.
 
         Raises:
-            CliError: something was refused; the text says why, and what became of the rest.
+            CliError: a write was rejected; the text has the reason, and what was deleted again.
         """
         try:
             await self._create_missing()
             instance = await then() if then else None
         except (CliError, ApiError) as error:
-            raise CliError(f"{describe(error)}{await self._take_back()}") from error
+            raise CliError(f"{describe(error)}{await self._roll_back()}") from error
         for objects in self._contents.all:
-            await self._renew_operator(objects)
+            await self._update_operator(objects)
         return instance
 
     async def _create_missing(self) -> None:
@@ -68,7 +68,7 @@ class Installation:
             self._report.done(f"{described(kind, made)} created")
 
     async def _created_meanwhile(self, kind: Resource, obj: JsonObject) -> None:
-        """Somebody else created the object since we looked: that is as good if it is the same."""
+        """Accept an object that another client created meanwhile, if it is the same."""
         if kind is OPERATOR_VERSIONS:
             name = obj["metadata"]["name"]
             there = await self._client.get(kind, name, namespace=self._namespace)
@@ -76,8 +76,8 @@ class Installation:
             check_same(there, next(one for one in versions if one.metadata.name == name))
             self._report.say(f"{described(kind, obj)} already installed")
 
-    async def _take_back(self) -> str:
-        """Delete what this call created, unless an Instance uses it; return what was done."""
+    async def _roll_back(self) -> str:
+        """Delete what this call created, unless an Instance uses it; return a text about it."""
         if not self._created or self._report.dry:
             return ""
         try:
@@ -106,13 +106,13 @@ class Installation:
 
     async def _delete(self, kind: Resource, made: JsonObject) -> None:
         metadata = made["metadata"]
-        with suppress(NotFound, Conflict):  # gone, or another object by now
+        with suppress(NotFound, Conflict):  # deleted already, or another object has its name
             await self._client.delete(
                 kind, metadata["name"], namespace=self._namespace, uid=metadata["uid"]
             )
 
-    async def _renew_operator(self, objects: PackageObjects) -> None:
-        """Give an Operator that was there what a newly installed version says of it."""
+    async def _update_operator(self, objects: PackageObjects) -> None:
+        """Update an Operator that existed to the spec that comes with a newly installed version."""
         desired = objects.operator.to_wire()
         there = self._found.get(OPERATORS, objects.operator.metadata.name)
         new_version = objects.operator_version.metadata.name in self._new_versions()

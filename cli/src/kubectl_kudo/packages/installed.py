@@ -1,4 +1,4 @@
-"""What of a package is in the cluster already, and whether it is the same."""
+"""Finds the objects of a package that are in the cluster, and checks that they are the same."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The objects that stand where a package is to be installed, by plural and name."""
+    """The objects of a package that exist already, by plural and name."""
 
     objects: Mapping[tuple[str, str], JsonObject]
 
     def get(self, kind: Resource, name: str) -> JsonObject | None:
-        """Return an object of the package; None if it is not there yet."""
+        """Return an object of the package; None if it does not exist."""
         return self.objects.get((kind.plural, name))
 
 
-async def look(session: Session, contents: Contents) -> Found:
-    """Return what is in the cluster of what is to be installed, after checking that it fits.
+async def find_installed(session: Session, contents: Contents) -> Found:
+    """Return the objects to install that exist already, after checking that they are the same.
 
     Raises:
         CliError: the cluster is too old, or an OperatorVersion has other content there.
@@ -70,10 +70,10 @@ async def _get(session: Session, kind: Resource, name: str) -> JsonObject | None
 
 
 async def check_namespace(session: Session) -> None:
-    """Check that the namespace is there; who may not ask finds out with the first object.
+    """Check that the namespace exists. Without permission to read it, the first write shows it.
 
     Raises:
-        CliError: it is not, or is being deleted.
+        CliError: it does not, or is being deleted.
     """
     name = session.namespace
     try:
@@ -91,7 +91,7 @@ def check_same(found: JsonObject, desired: OperatorVersion) -> None:
     """Check that an OperatorVersion of that name has the content of the package.
 
     Raises:
-        CliError: it has other content; the text says where and what can be done.
+        CliError: it has other content; the text names the fields and what can be done.
     """
     differing = list(differences(found, desired))
     if not differing:
@@ -107,7 +107,7 @@ def check_same(found: JsonObject, desired: OperatorVersion) -> None:
 
 
 def differences(found: JsonObject, desired: OperatorVersion) -> Iterator[str]:
-    """Yield the fields of the spec in which the two differ, as far down as names go."""
+    """Yield the fields of the spec in which the two differ, down to named entries."""
     try:
         there = OperatorVersion.from_wire(found).to_wire().get("spec") or {}
     except ValidationError:

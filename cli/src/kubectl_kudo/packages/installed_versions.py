@@ -1,4 +1,4 @@
-"""Finds the OperatorVersion that a task names by its operator among those of a namespace."""
+"""Finds the OperatorVersion that a KudoOperator task requires among those of a namespace."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,8 +15,7 @@ from kudo.verification.semver import precedence
 def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
     """Return the lookup over these OperatorVersions: the newest that fits, by appVersion first.
 
-    One whose name is not made of operator and versions cannot be found by the engine, so it does
-    not count.
+    The reconciler finds it by a name made of operator and versions, so others do not count.
     """
 
     def lookup(requirement: Requirement) -> OperatorVersion:
@@ -31,8 +30,8 @@ def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
 
 
 def no_cluster(requirement: Requirement) -> OperatorVersion:
-    """Find nothing, where no cluster could be asked."""
-    text = f"whether operator {requirement.package} is installed is known to a cluster alone"
+    """Fail with InvalidInput, where no cluster could be reached."""
+    text = f"whether operator {requirement.package} is installed is unknown without a cluster"
     raise InvalidInput([Problem("DependencyUnresolved", text)])
 
 
@@ -68,7 +67,7 @@ def _rank(version: OperatorVersion) -> tuple[Any, ...]:
 
 
 def _order(text: str | None) -> tuple[bool, Any]:
-    """Order versions as such, and below them, as texts, what is none."""
+    """Order texts that are not semantic versions below those that are, which go by precedence."""
     parsed = precedence(text or "")
     return parsed is not None, text or "" if parsed is None else parsed
 

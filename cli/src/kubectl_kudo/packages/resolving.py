@@ -1,8 +1,8 @@
 """Finds the package that the argument of `install` names, and the packages that it depends on.
 
-The argument is a folder or a `.tgz` file. A bare word is the name of a package in a repository, in
-the original and in what comes later here; it never means a folder of that name, so that adding a
-folder cannot change what a script installs.
+The argument is a folder or a `.tgz` file. A bare word is the name of a package in a repository, as
+in KUDO 0.19; it never means a folder of that name, so that adding a folder cannot change what a
+script installs.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ def find(argument: str) -> Located:
     """Return the package that an argument names.
 
     Raises:
-        CliError: there is none, or it cannot be read; everything that is wrong with it is named.
+        CliError: there is none, or it cannot be read; the text lists all problems.
     """
     headline = f"failed to resolve operator package for: {argument}"
     reason = _not_local(argument)

@@ -1,4 +1,4 @@
-"""`kubectl kudo package verify`: what would go wrong with a package; no cluster is asked."""
+"""`kubectl kudo package verify`: checks a package, without a cluster."""
 
 from kubectl_kudo.core.arguments import OUTPUT, Args, Flag
 from kubectl_kudo.core.command import Command
@@ -17,10 +17,10 @@ def run(args: Args) -> None:
 
 COMMAND = Command(
     "package verify",
-    "Check a package; no cluster is asked.",
+    "Check a package; no cluster is contacted.",
     run,
     "<folder|tgz>",
-    (Flag(OUTPUT.names, "yaml or json: what was found, as data", OUTPUT.value),),
+    (Flag(OUTPUT.names, "yaml or json: print the findings in this format", OUTPUT.value),),
     more="Errors keep a package from being installed or its plans from running; warnings do not. "
     "Templates\nare rendered with the defaults of the parameters. With errors the command fails.",
     examples=(

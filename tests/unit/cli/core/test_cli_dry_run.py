@@ -270,7 +270,7 @@ def test_the_object_of_a_change_is_the_instance_as_it_would_be_sent(
 def test_a_package_can_be_tried_where_there_is_no_cluster(run: Cli, package: Path) -> None:
     ran = run("install", str(package), "-p", "TEA=mint", "-n", "pantry", CLIENT)
     assert ran.code == 0
-    assert ran.err.startswith("No cluster could be asked, so only the package is judged: ")
+    assert ran.err.startswith("No cluster could be reached, so only the package is checked: ")
     assert ran.out == (
         "operator pantry/teapot created (dry run)\n"
         f"operatorversion pantry/{VERSION} created (dry run)\n"

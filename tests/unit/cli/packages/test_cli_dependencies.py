@@ -209,7 +209,7 @@ def test_without_a_cluster_a_name_cannot_be_found(run: Cli, tmp_path: Path) -> N
     root = write(tmp_path / "a", operator("a", "b"))
     ran = run("install", str(root), "--dry-run=client")
     assert ran.code == 255
-    assert "whether operator b is installed is known to a cluster alone" in ran.err
+    assert "whether operator b is installed is unknown without a cluster" in ran.err
 
 
 # upgrade

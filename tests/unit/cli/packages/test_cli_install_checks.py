@@ -76,7 +76,7 @@ def test_a_package_without_a_deploy_plan_cannot_have_instances(package: Path) ->
     ("old", "new", "text"),
     [
         ("name: teapot", "name: Tea_Pot", 'operator name "Tea_Pot" is not valid'),
-        ("operatorVersion: 0.3.0\n", "", "does not say which version it is"),
+        ("operatorVersion: 0.3.0\n", "", "does not name its version"),
         ("appVersion: 2.1.0", "appVersion: 2.1.0+b", "operatorversion name"),
     ],
 )

@@ -131,7 +131,7 @@ def test_uninstall_names_what_goes_with_it(kudo: Cli, shop: FakeApi, argv: list[
     done = kudo("uninstall", "--instance", "shop", *argv)
     assert done.code == 0
     assert done.out.startswith("instance.kudo.dev/v1beta1/shop deleted")
-    assert done.err == "these instances go with it: cache, shop-db, disk\n"
+    assert done.err == "these instances are deleted with it: cache, shop-db, disk\n"
     assert ("instances", "shop") not in shop.objects or argv
 
 
