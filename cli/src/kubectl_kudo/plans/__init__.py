@@ -1,1 +1,1 @@
-"""The commands that show, run, await and cancel the plans of an Instance."""
+"""The commands that show, run, cancel and wait for plans of an Instance."""

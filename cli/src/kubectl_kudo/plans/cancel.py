@@ -1,4 +1,4 @@
-"""`kubectl kudo plan cancel`: ends the run in progress, and no other one."""
+"""`kubectl kudo plan cancel`: cancels the run in progress, and no other one."""
 
 from kubectl_kudo.core.arguments import INSTANCE, WAITING, WRITING, Args
 from kubectl_kudo.core.command import Command

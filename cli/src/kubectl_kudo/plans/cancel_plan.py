@@ -21,21 +21,21 @@ from kubeio.errors import Invalid
 
 
 async def cancel(session: Session, args: Args) -> None:
-    """Ask for the end of the run that is seen now and, if wanted, wait for it."""
+    """Cancel the run in progress and, with `--wait`, wait until it has ended."""
     instance = await session.existing_instance(args.instance)
     running = active(instance)
     if running is None:
         raise CliError(
             f"{_key(instance)} runs no plan: there is nothing to cancel{_last(instance)}"
         )
-    await _ask(session, instance, running)
+    await _request(session, instance, running)
     session.report.done(f"Cancelled {running.plan} plan of {_key(instance)} instance")
     session.report.show(session.writes.objects[-1])
     if args.wait and not session.report.dry:
         await _wait(session, instance, running, args.wait_time)
 
 
-async def _ask(session: Session, instance: JsonObject, running: RunId) -> None:
+async def _request(session: Session, instance: JsonObject, running: RunId) -> None:
     name = instance["metadata"]["name"]
     try:
         await session.writes.json_patch(INSTANCES, session.namespace, name, _patch(running))
@@ -49,8 +49,8 @@ async def _ask(session: Session, instance: JsonObject, running: RunId) -> None:
 def _patch(running: RunId) -> list[JsonObject]:
     """Return a JSON Patch that applies to this run alone.
 
-    A merge patch would do more than cancel where the run has ended meanwhile: naming its plan asks
-    for a new run of it.
+    A merge patch could start a new run: where this one has ended meanwhile, naming its plan
+    schedules it again.
     """
     path = "/spec/planExecution"
     tests = {"planName": running.plan, "uid": running.uid}

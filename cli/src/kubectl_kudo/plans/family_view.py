@@ -1,4 +1,4 @@
-"""Shows the Instances that a plan created below the steps that did it.
+"""Shows the Instances that a plan created below the steps that created them.
 
 Of such a child only the plan is shown that is in progress or ran last. A child that no step of the
 shown plan names, since another plan created it, follows at the end.
@@ -55,7 +55,7 @@ def _steps_of_children(member: Member) -> Iterator[tuple[str, _StepKey]]:
 
 
 def _children_of_tasks(member: Member) -> dict[str, str]:
-    """Return which Instance each KudoOperator task is about."""
+    """Return the name of the Instance of each KudoOperator task."""
     parent = member.instance["metadata"]["name"]
     return {
         task["name"]: _child_name(parent, task.get("spec") or {})

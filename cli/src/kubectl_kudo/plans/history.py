@@ -1,4 +1,4 @@
-"""`kubectl kudo plan history`: how the last run of each plan of an Instance ended."""
+"""`kubectl kudo plan history`: shows how the last run of each plan of an Instance ended."""
 
 from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, Args
 from kubectl_kudo.core.command import Command

@@ -27,8 +27,8 @@ def last_runs(instance: JsonObject) -> list[Node]:
 def _state(instance: JsonObject, plan: str, entry: JsonObject) -> str:
     running = active(instance)
     if running and running.plan == plan:
-        taken_up = (entry.get("uid") or "") == running.uid
-        return f"is running ({status_of(entry) if taken_up else PENDING})"
+        begun = (entry.get("uid") or "") == running.uid
+        return f"is running ({status_of(entry) if begun else PENDING})"
     if status_of(entry) in RUNNING:
         return f"is running ({status_of(entry)})"
     ended = local_time(entry.get("lastUpdatedTimestamp"), "%Y-%m-%dT%H:%M:%S")

@@ -1,4 +1,4 @@
-"""`kubectl kudo plan status`: the plans of an Instance as a tree, or its status as data."""
+"""`kubectl kudo plan status`: shows the plans of an Instance as a tree, or its status as data."""
 
 from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, WAIT, Args
 from kubectl_kudo.core.command import Command
@@ -17,12 +17,12 @@ def run(args: Args) -> None:
 
 COMMAND = Command(
     "plan status",
-    "Show the plans of an instance, and how far the last one came.",
+    "Show the plans of an instance, and the progress of the last one.",
     run,
     flags=(INSTANCE, WAIT, OUTPUT),
     required=("instance",),
-    more="With --wait the command ends when the plan does: well on COMPLETE, with an error on "
-    "FATAL_ERROR.\nWith -o it prints the status of the instance as data.",
+    more="With --wait the command ends when the plan does: with success on COMPLETE, with an "
+    "error on\nFATAL_ERROR. With -o it prints the status of the instance as data.",
     examples=(
         ("Watch the plan until it ends", "plan status --instance web --wait"),
         ("The status as YAML", "plan status --instance web -o yaml"),

@@ -19,7 +19,7 @@ def run(args: Args) -> None:
 
 COMMAND = Command(
     "plan trigger",
-    "Run a plan of an instance, or start the running one again.",
+    "Run a plan of an instance, or restart the running one.",
     run,
     flags=(
         INSTANCE,
@@ -27,7 +27,7 @@ COMMAND = Command(
         *WAITING,
         *WRITING,
     ),
-    more="Another plan cannot be run while one is running.\n\n" + CHANGE_HELP,
+    more="While a plan is running, another one cannot be triggered.\n\n" + CHANGE_HELP,
     examples=(
         ("Run the plan `backup`", "plan trigger --instance web --name backup"),
         ("Run it and wait for its end", "plan trigger --instance web --name backup --wait"),

@@ -1,4 +1,4 @@
-"""`kubectl kudo plan wait`: ends when the run in progress does, and as it does."""
+"""`kubectl kudo plan wait`: waits for the run in progress, and fails if it does."""
 
 from kubectl_kudo.core.arguments import INSTANCE, WAIT_TIME, Args
 from kubectl_kudo.core.command import Command
@@ -19,8 +19,8 @@ COMMAND = Command(
     run,
     flags=(INSTANCE, WAIT_TIME),
     required=("instance",),
-    more="The command ends well on COMPLETE and with an error on FATAL_ERROR, naming the step. "
-    "Where no\nplan is running, it judges the last one at once.",
+    more="The command ends with success on COMPLETE and with an error on FATAL_ERROR, naming the "
+    "step.\nWhere no plan is running, it reports the result of the last one at once.",
     examples=(
         ("Wait for what `kubectl apply` has started", "plan wait --instance web"),
         ("Wait for ten minutes at most", "plan wait --instance web --wait-time 10m"),

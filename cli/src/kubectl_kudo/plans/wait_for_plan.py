@@ -1,4 +1,4 @@
-"""Waits for the run in progress; a run that has ended is judged at once."""
+"""Waits for the run in progress; reports the result of one that has ended at once."""
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import say
@@ -9,7 +9,7 @@ from kubectl_kudo.state.waiting import wait_and_show
 
 
 async def wait(session: Session, args: Args) -> None:
-    """Wait for the end; a run that has ended is judged at once."""
+    """Wait for the end of the run; return at once if it has ended."""
     instance = await session.existing_instance(args.instance)
     target = present_run(instance)
     if target is None:

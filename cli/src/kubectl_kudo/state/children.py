@@ -1,4 +1,4 @@
-"""The Instances that another one owns: its KudoOperator tasks created them, and theirs others."""
+"""Finds the Instances that an Instance owns, over all levels of KudoOperator tasks."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class Member:
 
 
 async def names_below(session: Session, instance: JsonObject) -> tuple[Names, ...]:
-    """Return what an Instance owns, sorted; nothing where the user may not list Instances."""
+    """Return the Instances that an Instance owns, sorted; none if the user may not list them."""
     try:
         found = await session.client.list(
             INSTANCES, namespace=session.namespace, metadata_only=True
@@ -45,7 +45,7 @@ async def names_below(session: Session, instance: JsonObject) -> tuple[Names, ..
 
 
 def family(uid: str, instances: Sequence[JsonObject]) -> tuple[Names, ...]:
-    """Return what the Instance of that uid owns, among these `metadata`."""
+    """Return the Instances that the one with this uid owns, among these `metadata`."""
     owned: dict[str, list[JsonObject]] = defaultdict(list)
     for metadata in instances:
         for owner in metadata.get("ownerReferences") or []:
@@ -56,7 +56,7 @@ def family(uid: str, instances: Sequence[JsonObject]) -> tuple[Names, ...]:
 def _below(
     uid: str, owned: dict[str, list[JsonObject]], above: frozenset[str]
 ) -> tuple[Names, ...]:
-    # Whoever writes owner references by hand can make a circle of them.
+    # Owner references that are written by hand can form a cycle.
     children = [one for one in owned.get(uid, []) if one["uid"] not in above]
     return tuple(
         Names(one["name"], _below(one["uid"], owned, above | {one["uid"]}))
@@ -65,7 +65,7 @@ def _below(
 
 
 async def members_below(session: Session, instance: JsonObject) -> tuple[Member, ...]:
-    """Return what an Instance owns as it is now, with what it runs."""
+    """Return the Instances that an Instance owns, with their OperatorVersions."""
     return await _members(session, await names_below(session, instance))
 
 
@@ -80,7 +80,7 @@ async def _members(session: Session, names: Sequence[Names]) -> tuple[Member, ..
 
 
 def statuses(members: Sequence[Member]) -> list[JsonObject]:
-    """Return what `plan status -o` tells of Instances below another one."""
+    """Return what `plan status -o` prints about Instances below another one."""
     return [
         {
             "name": member.instance["metadata"]["name"],

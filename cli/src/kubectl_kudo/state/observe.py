@@ -1,4 +1,4 @@
-"""Follows one Instance: its present state, then every change, across lost connections."""
+"""Watches one Instance: its present state, then every change, across lost connections."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -18,11 +18,11 @@ async def observe(
 ) -> AsyncGenerator[JsonObject | None, None]:
     """Yield the Instance as it is and as it changes; None while there is none.
 
-    Never ends by itself; close it. Between two connections changes may be passed over, but the
-    state after them is not.
+    Never ends by itself; close it. Changes between two connections may be missed, but not
+    the state after them.
 
     Raises:
-        KubeError: the API server refuses for a reason that does not pass.
+        KubeError: the API server returned an error that a retry does not change.
     """
     backoff, lost = Backoff(cap=5.0), False
     while True:
@@ -36,7 +36,7 @@ async def observe(
         except _TRANSIENT as error:
             retry_after = getattr(error, "retry_after", None)
             if not lost and not isinstance(error, Gone):
-                talk(f"lost sight of instance {namespace}/{name}, trying again: {error}")
+                talk(f"lost the watch of instance {namespace}/{name}, trying again: {error}")
             lost = True
         # Also after a watch that ended as planned: a proxy may end each of them at once.
         await asyncio.sleep(backoff.next(retry_after))

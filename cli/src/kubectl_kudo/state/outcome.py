@@ -1,8 +1,8 @@
-"""Decides when waiting for a run is over: pure functions over what an Instance looks like.
+"""Decides when waiting for a run is over: pure functions over the JSON of an Instance.
 
 A run is known by its uid. It is done when its entry is COMPLETE and nothing schedules it any more;
 it has failed when its entry is FATAL_ERROR, when a newer run replaced it, or when the Instance is
-gone. Nothing else ends the waiting but time.
+deleted. Nothing else ends the waiting but the time limit.
 """
 
 from dataclasses import dataclass, replace
@@ -27,10 +27,10 @@ from kubectl_kudo.state.runs import (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is waited for.
+    """The run, or the deletion, to wait for.
 
     Attributes:
-        instance: Uid of the Instance; another one of the same name is a stranger.
+        instance: Uid of the Instance; another one of the same name does not count.
         key: `namespace/name`, for messages.
         plan: Plan of the run; empty while it is not known.
         uid: Uid of the run; empty until somebody schedules it.
@@ -54,7 +54,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How things stand, and a text: what is waited for, or why it failed."""
+    """Whether the waiting is over, and a text: what is waited for, or why it failed."""
 
     state: State
     text: str = ""
@@ -111,7 +111,7 @@ def present_run(instance: JsonObject) -> Target | None:
 
 
 def advance(target: Target, instance: JsonObject | None) -> Target:
-    """Return the target with what the Instance newly tells about the run."""
+    """Return the target, updated from a new state of the Instance."""
     if instance is None or _uid(instance) != target.instance:
         return target
     if target.follow:
@@ -129,7 +129,7 @@ def _follow(target: Target, instance: JsonObject) -> Target:
 
 
 def _adopt(target: Target, instance: JsonObject) -> Target:
-    """Look for the first run that was not there before."""
+    """Return the target with the first run that was not there before, if there is one."""
     run = scheduled(instance)
     if run.uid and run.uid not in target.before:
         return replace(target, plan=run.plan, uid=run.uid)
@@ -141,7 +141,7 @@ def _adopt(target: Target, instance: JsonObject) -> Target:
 
 
 def outcome_of(target: Target, instance: JsonObject | None) -> Outcome:
-    """Say whether the run is over. Call `advance` with the same Instance first."""
+    """Return whether the run is over. Call `advance` with the same Instance first."""
     if instance is None or _uid(instance) != target.instance:
         return Outcome(State.FAILED, f"instance {target.key} was deleted while waiting for it")
     if not target.uid:
@@ -170,12 +170,12 @@ def _replaced(target: Target, instance: JsonObject) -> Outcome:
     plan, text = scheduled(instance).plan, f"instance {target.key}: the run of plan {target.plan}"
     if plan:
         return Outcome(State.FAILED, f"{text} was replaced by a newer run of plan {plan}")
-    text = f"{text} is no longer there: a newer one replaced it, or it was refused"
-    return Outcome(State.FAILED, f"{text}{_refusal(instance)}")
+    text = f"{text} no longer exists: a newer one replaced it, or it was denied"
+    return Outcome(State.FAILED, f"{text}{_not_ready(instance)}")
 
 
-def _refusal(instance: JsonObject) -> str:
-    """Return why the reconciler calls the Instance not ready, if it does."""
+def _not_ready(instance: JsonObject) -> str:
+    """Return reason and message of the condition Ready if it is False, else an empty string."""
     for condition in (instance.get("status") or {}).get("conditions") or []:
         if condition.get("type") == "Ready" and condition.get("status") == "False":
             return f" ({condition.get('reason')}: {condition.get('message')})"
@@ -187,7 +187,7 @@ def _closing(plan: str) -> Outcome:
 
 
 def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
-    """Say whether the run that `present_run` found is over; runs without uid have an end too."""
+    """Return whether the run of `present_run` is over, also for a run without a uid."""
     if instance is None or target.uid or _uid(instance) != target.instance:
         return outcome_of(target, instance)
     entry = entries(instance).get(target.plan) or {}
@@ -199,7 +199,7 @@ def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
 
 
 def outcome_of_cancel(target: Target, instance: JsonObject | None) -> Outcome:
-    """Say whether a run is over, however it ended."""
+    """Return whether a run is over, however it ended."""
     if instance is None or _uid(instance) != target.instance:
         return DONE
     if scheduled(instance).uid != target.uid:
@@ -208,7 +208,7 @@ def outcome_of_cancel(target: Target, instance: JsonObject | None) -> Outcome:
 
 
 def outcome_of_removal(target: Target, instance: JsonObject | None) -> Outcome:
-    """Say whether a deleted Instance is gone."""
+    """Return whether a deleted Instance no longer exists."""
     if instance is None or _uid(instance) != target.instance:
         return DONE
     run = active(instance)

@@ -1,8 +1,8 @@
 """Shows the plans of an Instance as a tree, as `plan status` prints them.
 
 The run that is in progress, or ran last, is shown from the status; all other plans from the
-OperatorVersion as NOT ACTIVE. A run that is scheduled but was not taken up yet is shown as PENDING,
-not with the outcome of the run before it.
+OperatorVersion as NOT ACTIVE. A run that is scheduled but has not begun is shown as PENDING, not
+with the outcome of the run before it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,7 +114,7 @@ def _state(part: JsonObject) -> str:
 
 
 def local_time(timestamp: str | None, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """Return a time of the API in the local zone, as the original prints it."""
+    """Return a time of the API in the local zone, as KUDO 0.19 prints it."""
     if not timestamp:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Shows how a run goes while somebody waits: a tree that is redrawn on a terminal, else lines.
+"""Shows the progress of a run during a wait: a tree that is redrawn on a terminal, else lines.
 
 Both write to stderr, so that stdout holds results only.
 """
@@ -18,23 +18,23 @@ Size = Callable[[], tuple[int, int]]
 
 
 class Progress(Protocol):
-    """Somebody who watches a run."""
+    """A display of the progress of a run."""
 
     def show(self, instance: JsonObject | None) -> None:
-        """Take in a new state of the Instance."""
+        """Show a new state of the Instance."""
 
     def tick(self) -> None:
-        """Take in that time has passed."""
+        """Update the elapsed time."""
 
     def close(self, *, keep: bool = True) -> None:
-        """End; `keep` leaves the last picture standing."""
+        """Stop; `keep` leaves the last output on the screen."""
 
 
 class Lines:
     """One line for each change of the status of a plan, phase or step.
 
-    Not told are runs that were over when the Instance was first shown, and a run that another one
-    is about to replace.
+    Leaves out runs that were over when the Instance was first shown, and a run that another one is
+    about to replace.
     """
 
     def __init__(self, stream: TextIO, *, clock: Clock = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""The Warning events of a run: what the reconciler told of it beside its status."""
+"""Reads the Warning events of a run, which the reconciler records beside its status."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ _END = "PlanFinished"
 async def warnings_of(session: Session, instance: JsonObject | None, uid: str) -> str:
     """Return the Warning events of a run as further lines of a text; empty if there are none.
 
-    They are not worth a second error: who may not read events is not told of them.
+    Empty also if events cannot be read: the error of the run itself is what matters.
     """
     if instance is None or not uid:
         return ""

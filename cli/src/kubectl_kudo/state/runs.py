@@ -1,8 +1,7 @@
 """Reads the runs of an Instance off its JSON: what is scheduled, what ran, and how it ended.
 
 The rules are those of `kudo.runs.plan_choice`, over plain dictionaries: the models cost a fifth of
-a second to import, and commands that only look at a status do without them. A test keeps the two in
-step.
+a second to import, and commands that only read a status do without them. A test compares the two.
 """
 
 from collections.abc import Iterator
@@ -89,7 +88,7 @@ def parts(plan: str, entry: JsonObject) -> Iterator[tuple[str, JsonObject]]:
 
 
 def at_fault(plan: str, entry: JsonObject) -> tuple[str, str]:
-    """Return the deepest part that failed, and the message that tells why."""
+    """Return the deepest part that failed, and the message with the reason."""
     failed = [one for one in parts(plan, entry) if status_of(one[1]) == FATAL_ERROR]
     name = max((part for part, _ in failed), key=lambda part: part.count("."), default=plan)
     messages = [str(part["message"]) for _, part in reversed(failed) if part.get("message")]
@@ -97,6 +96,6 @@ def at_fault(plan: str, entry: JsonObject) -> tuple[str, str]:
 
 
 def current_part(plan: str, entry: JsonObject) -> tuple[str, JsonObject]:
-    """Return what is being done: the deepest part that runs."""
+    """Return the deepest part that runs."""
     running = [one for one in parts(plan, entry) if status_of(one[1]) in RUNNING - {PENDING}]
     return max(running, key=lambda one: one[0].count("."), default=(plan, entry))

@@ -1,4 +1,4 @@
-"""Waits for a run, or for the end of an Instance, and shows how it goes meanwhile."""
+"""Waits for a run or for the deletion of an Instance, and shows the progress."""
 
 import asyncio
 import sys
@@ -36,8 +36,8 @@ async def wait_for(
         session: The connection.
         target: What to wait for.
         limit: Seconds to wait; 0 for no limit.
-        progress: Is shown each state; the caller closes it.
-        outcome_of: Says when it is over.
+        progress: Shows each state; the caller closes it.
+        outcome_of: Decides when it is over.
 
     Raises:
         CliError: the run failed.
@@ -84,7 +84,7 @@ async def _tick(progress: Progress) -> None:
 
 
 async def shown_on_stderr(session: Session, instance: JsonObject) -> Progress:
-    """Return the way of showing progress that fits where stderr goes."""
+    """Return the progress display for stderr: a tree on a terminal, else lines."""
     if not sys.stderr.isatty():
         return Lines(sys.stderr)
     version = await session.version_of(instance)
@@ -99,7 +99,7 @@ async def wait_and_show(
     limit: int,
     outcome_of: OutcomeOf = outcome_of,
 ) -> JsonObject | None:
-    """Wait for a run and leave its last picture standing; return the Instance at its end.
+    """Wait for a run, showing its progress on stderr; return the Instance at its end.
 
     Raises:
         CliError: the run failed, or did not end in time.

@@ -101,10 +101,10 @@ def test_a_run_that_vanished_has_failed_and_the_reason_is_told_where_there_is_on
     obj = instance(deploy=entry("COMPLETE", "2"))
     outcome = outcome_of(RUN, obj)
     assert outcome.state is State.FAILED
-    assert outcome.text.endswith("a newer one replaced it, or it was refused")
+    assert outcome.text.endswith("a newer one replaced it, or it was denied")
     condition = {"type": "Ready", "status": "False", "reason": "CleanupNotManual", "message": "no"}
     obj["status"]["conditions"] = [condition]
-    assert outcome_of(RUN, obj).text.endswith("or it was refused (CleanupNotManual: no)")
+    assert outcome_of(RUN, obj).text.endswith("or it was denied (CleanupNotManual: no)")
 
 
 def test_an_entry_that_nothing_names_is_waited_for_until_it_is_ended() -> None:

@@ -34,7 +34,7 @@ def test_a_lost_watch_is_told_and_taken_up_again(kudo: Cli, installed: FakeApi) 
     installed.lost_watches = 2
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
     assert ran.code == 0
-    assert ran.err.count("lost sight of instance kitchen/tea, trying again: ") >= 1
+    assert ran.err.count("lost the watch of instance kitchen/tea, trying again: ") >= 1
     assert "deploy.main.app COMPLETE" in ran.err
 
 
