@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject, talk, warn
-from kubectl_kudo.core.writing import Sent
+from kubectl_kudo.core.writes import Sent
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.resource import Resource

@@ -12,7 +12,7 @@ from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, warn
 from kubectl_kudo.core.report import Report
-from kubectl_kudo.core.writing import Sent, Writes, check_dry_run, dry_run_mode
+from kubectl_kudo.core.writes import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import ConfigError, Forbidden, NotFound

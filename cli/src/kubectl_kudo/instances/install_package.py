@@ -10,9 +10,9 @@ from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.core.session import Session, in_session
-from kubectl_kudo.core.writing import dry_run_mode
+from kubectl_kudo.core.writes import dry_run_mode
 from kubectl_kudo.instances.values import given_values
-from kubectl_kudo.packages.contents import checked_instance, contents_of
+from kubectl_kudo.packages.install_set import checked_instance, install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import check_namespace, find_installed
 from kubectl_kudo.packages.resolving import find, with_dependencies
@@ -38,14 +38,14 @@ def install_package(args: Args) -> None:
 
 async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, create what is missing and, if wanted, wait for the deployment."""
-    contents = contents_of(await with_dependencies(session, located), session.namespace)
-    instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
+    install_set = install_set_of(await with_dependencies(session, located), session.namespace)
+    instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
     await check_namespace(session)
-    found = await find_installed(session, contents)
+    found = await find_installed(session, install_set)
     if instance is not None:
         await _check_absent(session, instance["metadata"]["name"])
     create = partial(_create, session, instance) if instance else None
-    created = await Installation(session, contents, found).run(create)
+    created = await Installation(session, install_set, found).run(create)
     session.report.show_all(session.writes.objects)
     if created is not None and args.wait and not session.report.dry:
         await _wait(session, created, args.wait_time)

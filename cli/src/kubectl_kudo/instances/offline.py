@@ -11,7 +11,7 @@ from kubectl_kudo.core.dry_run import OnClient
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import namespace_of, report_of
-from kubectl_kudo.packages.contents import Contents, checked_instance, contents_of
+from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.packages.installed_versions import no_cluster
 from kubectl_kudo.state.outcome import triggered_plan
@@ -26,14 +26,14 @@ def try_install(args: Args, located: Located, values: dict[str, str], *, why: st
         CliError: this Instance of it cannot be created.
     """
     talk(f"No cluster could be reached, so only the package is checked: {why}")
-    contents = contents_of(resolve(located, no_cluster), namespace_of(args))
-    instance = None if args.skip_instance else checked_instance(contents, args.instance, values)
-    asyncio.run(_check(args, contents, instance))
+    install_set = install_set_of(resolve(located, no_cluster), namespace_of(args))
+    instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
+    asyncio.run(_check(args, install_set, instance))
 
 
-async def _check(args: Args, contents: Contents, instance: JsonObject | None) -> None:
+async def _check(args: Args, install_set: InstallSet, instance: JsonObject | None) -> None:
     writes, report = OnClient(None), report_of(args)
-    for kind, obj in contents.in_order():
+    for kind, obj in install_set.in_order():
         await writes.create(kind, obj)
         report.done(f"{described(kind, obj)} created")
     if instance is not None:

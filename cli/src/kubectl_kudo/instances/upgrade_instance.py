@@ -14,7 +14,7 @@ from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.update_parameters import update
 from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
-from kubectl_kudo.packages.contents import contents_of
+from kubectl_kudo.packages.install_set import install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed
 from kubectl_kudo.packages.resolving import with_dependencies
@@ -29,17 +29,17 @@ _Object = TypeVar("_Object", bound=ApiObject)
 
 async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, install the version after its dependencies, and set it on the Instance."""
-    contents = contents_of(await with_dependencies(session, located), session.namespace)
-    version = contents.root.operator_version
+    install_set = install_set_of(await with_dependencies(session, located), session.namespace)
+    version = install_set.root.operator_version
     before = await session.instance(args.instance)
     if before is None:
         raise CliError(
             f"instance {session.namespace}/{args.instance} does not exist in the cluster"
         )
     steps = await _check(session, before, version, values)
-    found = await find_installed(session, contents)
+    found = await find_installed(session, install_set)
     send = partial(_send, session, before, version, steps.values)
-    after = await Installation(session, contents, found).run(send)
+    after = await Installation(session, install_set, found).run(send)
     session.report.show_all(session.writes.objects)
     if args.wait and after is not None and not session.report.dry:
         await _wait(session, args, before, after, steps)

@@ -7,7 +7,7 @@ from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.packages.contents import Contents
+from kubectl_kudo.packages.install_set import InstallSet
 from kubectl_kudo.packages.installed import Found, check_same
 from kubeio.errors import AlreadyExists, ApiError, Conflict, KubeError, NotFound
 from kubeio.resource import Resource
@@ -19,16 +19,16 @@ class Installation:
 
     Args:
         session: The connection.
-        contents: The objects of the package and its dependencies.
+        install_set: The objects of the package and its dependencies.
         found: Those that exist already.
     """
 
-    def __init__(self, session: Session, contents: Contents, found: Found) -> None:
+    def __init__(self, session: Session, install_set: InstallSet, found: Found) -> None:
         self._client = session.client
         self._writes = session.writes
         self._report = session.report
         self._namespace = session.namespace
-        self._contents = contents
+        self._install_set = install_set
         self._found = found
         self._created: list[tuple[Resource, JsonObject]] = []
 
@@ -46,12 +46,12 @@ class Installation:
             instance = await then() if then else None
         except (CliError, ApiError) as error:
             raise CliError(f"{describe(error)}{await self._roll_back()}") from error
-        for objects in self._contents.all:
+        for objects in self._install_set.all:
             await self._update_operator(objects)
         return instance
 
     async def _create_missing(self) -> None:
-        for kind, obj in self._contents.in_order():
+        for kind, obj in self._install_set.in_order():
             if self._found.get(kind, obj["metadata"]["name"]) is None:
                 await self._create(kind, obj)
 
@@ -72,7 +72,7 @@ class Installation:
         if kind is OPERATOR_VERSIONS:
             name = obj["metadata"]["name"]
             there = await self._client.get(kind, name, namespace=self._namespace)
-            versions = (objects.operator_version for objects in self._contents.all)
+            versions = (objects.operator_version for objects in self._install_set.all)
             check_same(there, next(one for one in versions if one.metadata.name == name))
             self._report.say(f"{described(kind, obj)} already installed")
 

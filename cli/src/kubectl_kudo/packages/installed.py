@@ -9,8 +9,8 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.packages.contents import Contents
 from kubectl_kudo.packages.install_checks import check_kubernetes
+from kubectl_kudo.packages.install_set import InstallSet
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
@@ -31,30 +31,30 @@ class Found:
         return self.objects.get((kind.plural, name))
 
 
-async def find_installed(session: Session, contents: Contents) -> Found:
+async def find_installed(session: Session, install_set: InstallSet) -> Found:
     """Return the objects to install that exist already, after checking that they are the same.
 
     Raises:
         CliError: the cluster is too old, or an OperatorVersion has other content there.
     """
     server = await session.client.server_version()
-    for objects in contents.all:
+    for objects in install_set.all:
         check_kubernetes(objects.operator.spec.kubernetes_version, server)
-    found = Found(await _present(session, contents))
-    for objects in contents.all:
+    found = Found(await _present(session, install_set))
+    for objects in install_set.all:
         version = objects.operator_version
         there = found.get(OPERATOR_VERSIONS, version.metadata.name)
         if there is not None:
             check_same(there, version)
-    root = contents.root.operator_version.metadata.name
+    root = install_set.root.operator_version.metadata.name
     if found.get(OPERATOR_VERSIONS, root) is not None:
         session.report.say(f"operatorversion {session.namespace}/{root} already installed")
     return found
 
 
-async def _present(session: Session, contents: Contents) -> dict[tuple[str, str], JsonObject]:
+async def _present(session: Session, install_set: InstallSet) -> dict[tuple[str, str], JsonObject]:
     found = {}
-    for kind, obj in contents.in_order():
+    for kind, obj in install_set.in_order():
         name = obj["metadata"]["name"]
         there = await _get(session, kind, name)
         if there is not None:

@@ -11,7 +11,7 @@ from kudo.packages import PackageObjects, Resolution, to_objects
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class InstallSet:
     """The objects to install; without Instances of dependencies, which plans create.
 
     Attributes:
@@ -41,7 +41,7 @@ class Contents:
         yield OPERATOR_VERSIONS, self.root.operator_version.to_wire()
 
 
-def contents_of(resolution: Resolution, namespace: str) -> Contents:
+def install_set_of(resolution: Resolution, namespace: str) -> InstallSet:
     """Return the objects of a package and its dependencies, after checking them.
 
     Raises:
@@ -52,17 +52,17 @@ def contents_of(resolution: Resolution, namespace: str) -> Contents:
     root, *dependencies = [to_objects(package, namespace) for package in packages]
     for objects in (root, *dependencies):
         check_package(objects)
-    return Contents(root, tuple(dependencies))
+    return InstallSet(root, tuple(dependencies))
 
 
-def checked_instance(contents: Contents, name: str, values: dict[str, str]) -> JsonObject:
+def checked_instance(install_set: InstallSet, name: str, values: dict[str, str]) -> JsonObject:
     """Return the Instance to create; an empty name means the default one.
 
     Raises:
         CliError: it would be denied, or sets parameters that the package does not declare.
     """
-    wire = contents.root.instance.to_wire()
+    wire = install_set.root.instance.to_wire()
     wire["metadata"]["name"] = name or wire["metadata"]["name"]
     wire["spec"]["parameters"] = values
-    check_instance(wire["metadata"]["name"], contents.root.operator_version, values)
+    check_instance(wire["metadata"]["name"], install_set.root.operator_version, values)
     return wire
