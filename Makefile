@@ -1,4 +1,4 @@
-# Bare `make` prints what there is. Everything is installed into .venv and a cache of binaries;
+# `make` without a target prints the help. Everything is installed into .venv and a cache of binaries;
 # nothing needs root or Docker.
 
 PYTHON ?= python3
@@ -9,8 +9,8 @@ STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 PYTEST_ARGS ?=
 SLOWEST := --durations=20
-# Each worker has a cluster of its own; tests wait more than they compute. Bytecode is written also
-# where the environment says not to: every process that tests start would compile all of it anew.
+# Each worker has a cluster of its own; tests wait more than they compute. Bytecode is always
+# written: without it, every process that tests start would compile all modules again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
@@ -19,7 +19,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto -
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
 	@echo
-	@echo "  make demo    see it work on a real Kubernetes API server, started here"
+	@echo "  make demo    see it work on a real Kubernetes API server on this machine"
 	@echo "  make test    run the unit and integration tests"
 	@echo
 	@grep -hE '^[a-z0-9 -]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-26s %s\n", $$1, $$2}'
@@ -42,7 +42,7 @@ $(DOCS_STAMP): $(STAMP) requirements/docs.txt
 setup: $(STAMP) ## create .venv and build the local control plane (cached)
 	@$(BIN)/kudo-cluster build
 
-demo: $(STAMP) ## run the main job on a local control plane (KEEP=1 leaves it running; CONTEXT=current)
+demo: $(STAMP) ## run the demo on a local control plane (KEEP=1 leaves it running; CONTEXT=current)
 	@$(BIN)/python tools/demo/demo.py $(if $(KEEP),--keep) $(if $(filter current,$(CONTEXT)),--current-context) \
 		$(if $(ADDRESS),--address $(ADDRESS)) $(if $(YES),--yes)
 
@@ -50,20 +50,20 @@ test: $(STAMP) ## run unit and integration tests
 	@$(BIN)/kudo-cluster build
 	@$(PYTEST) $(SLOWEST) tests/unit tests/integration $(PYTEST_ARGS)
 
-unit: $(STAMP) ## run the unit tests alone
+unit: $(STAMP) ## run only the unit tests
 	@$(PYTEST) tests/unit $(PYTEST_ARGS)
 
-properties: $(STAMP) ## look for a broken property with far more and other examples than make test (30 min)
+properties: $(STAMP) ## test properties with more and other random examples than make test (30 min)
 	@HYPOTHESIS_PROFILE=deep $(PYTEST) tests/unit -m hypothesis $(PYTEST_ARGS)
 
-# It costs 2.4 times the CPU time on Python 3.11, so it is no part of `make test`, and has no gate.
-# Worker processes start with an empty environment and open no files: what runs in them is not seen.
+# Costs 2.4 times the CPU time on Python 3.11, so it is not part of `make test`, and has no threshold.
+# Worker processes start with an empty environment and open no files: lines run there do not count.
 coverage: $(STAMP) ## show which lines the unit tests run (slow)
 	@mkdir -p .kudo
 	@$(BIN)/coverage run -m pytest tests/unit --numprocesses=0 -q $(PYTEST_ARGS)
 	@$(BIN)/coverage report
 
-integration: $(STAMP) ## run the integration tests alone
+integration: $(STAMP) ## run only the integration tests
 	@$(BIN)/kudo-cluster build
 	@$(PYTEST) tests/integration $(PYTEST_ARGS)
 
@@ -84,14 +84,14 @@ format: $(STAMP) ## format the code
 crds: $(STAMP) ## write crds/ from the models
 	@$(BIN)/python -m kudo.api.crds crds
 
-manifests: $(STAMP) ## write what is rendered from the chart: manifests of `init`, rights (needs Go)
+manifests: $(STAMP) ## write what is rendered from the chart: manifests of `init`, RBAC (needs Go)
 	@$(BIN)/python -m tools.chart.manifests
 	@$(BIN)/python -m tools.chart.rbac
 
 golden: $(STAMP) ## compare the golden data with real Go (needs Go)
 	@$(BIN)/python -m tests.golden.generate --check
 
-fuzz: $(STAMP) ## throw random and broken templates at the template engine (FUZZ_SECONDS=300)
+fuzz: $(STAMP) ## test the template engine with random and broken templates (FUZZ_SECONDS=300)
 	@$(BIN)/python -m tests.golden.fuzz --seconds $(or $(FUZZ_SECONDS),300)
 
 lock: $(STAMP) ## write requirements/*.txt with the hashes of every file
@@ -132,9 +132,9 @@ e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local
 	@$(BIN)/python -m tools.images
 	@$(BIN)/python -m pytest tests/e2e --numprocesses=0 --durations=5 $(PYTEST_ARGS)
 
-docs: $(DOCS_STAMP) ## build the pages of docs/ with MkDocs, into .kudo/site
+docs: $(DOCS_STAMP) ## build the pages of docs/ with MkDocs, in .kudo/site
 	@$(BIN)/python -m tools.docs
 
-clean: ## remove .venv and what the tools left here (the cache of binaries stays)
+clean: ## remove .venv and the files that tools wrote here (the cache of binaries stays)
 	@rm -rf $(VENV) .kudo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says what is missing on this machine before anything is installed. $1 is the Python to use.
+# Prints what is missing on this machine before anything is installed. $1 is the Python to use.
 set -u
 python=$1
 missing=0

@@ -4,8 +4,8 @@
 
 The pages are copied first, together with README.md, CONTRIBUTING.md and the other pages of `PAGES`.
 Links between them lead to the copies. Links to source files stay as text, since what is built holds
-no sources. MkDocs then builds with `--strict`: a link, heading or page of the navigation that is
-missing ends it. Nothing that is built may load anything from another server.
+no sources. MkDocs then builds with `--strict`: a missing link,
+heading or page of the navigation is an error. No page may load anything from another server.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PAGES: Final = {
     "examples/README.md": "examples.md",
     "policies/README.md": "policies.md",
 }
-"""Pages outside of docs/, and what they are called beside those in it."""
+"""Pages outside of docs/, and their names among the pages of docs/."""
 
 _LINK: Final = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>[^)#\s]*)(?P<heading>#[^)\s]*)?\)")
 _FENCE: Final = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
@@ -45,7 +45,7 @@ _NOT_LOADED: Final = {"canonical", "prev", "next", "alternate"}
 
 
 class DocsError(Exception):
-    """The pages cannot be built; says what to change."""
+    """The pages cannot be built; the text names what to change."""
 
 
 def copy(root: Path, copies: Path) -> None:
@@ -140,14 +140,14 @@ def build(into: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--clean"]
     done = subprocess.run([*command, "--site-dir", str(into.absolute())], cwd=ROOT)
     if done.returncode:
-        raise DocsError("mkdocs has failed; it says above which page and link to mend")
+        raise DocsError("mkdocs failed; its output above names the page and link to fix")
     elsewhere = loaded_from_elsewhere(into)
     if elsewhere:
         raise DocsError("\n".join(["pages load from other servers; see mkdocs.yml:", *elsewhere]))
 
 
 def main() -> int:
-    """Build the pages and say where they are; return the exit code."""
+    """Build the pages, print their path, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.docs")
     parser.add_argument("--into", type=Path, default=ROOT / ".kudo" / "site")
     into = parser.parse_args().into

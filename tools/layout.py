@@ -3,10 +3,10 @@
     python -m tools.layout [--root FOLDER]
 
 prints both for each package, and fails where a folder has more than 18 modules or where packages
-import each other in a circle. `--root` looks at another checkout, such as one of an older commit.
+import each other in a cycle. `--root` reads another checkout, such as one of an older commit.
 
-The folders of `ABOVE` and the packages of `AGAINST` were over the limit when the check came. Their
-numbers are what there is: a smaller one has to be written down, so that none grows again.
+The folders of `ABOVE` and the packages of `AGAINST` were over the limit when the check was added.
+A number must be the present one: when it shrinks, it is lowered here, so that it cannot grow again.
 """
 
 import argparse
@@ -47,7 +47,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a checkout holds.
+    """Modules, packages and imports of a checkout.
 
     Attributes:
         folders: Modules of each folder, without `__init__.py`; the folder relative to the checkout.
@@ -132,7 +132,7 @@ def _part(name: Name, depth: int) -> str:
 
 
 def _against(arrows: Counter[Arrow]) -> Counter[Arrow]:
-    """Return the imports that close a circle of parts, in an order that has few of them."""
+    """Return the imports that close a cycle of parts, in an order that has few of them."""
     against: Counter[Arrow] = Counter()
     for inside in {arrow.inside for arrow in arrows}:
         weights = {(a.source, a.target): n for a, n in arrows.items() if a.inside == inside}
@@ -146,7 +146,7 @@ def _against(arrows: Counter[Arrow]) -> Counter[Arrow]:
 def _order(weights: Mapping[tuple[str, str], int]) -> list[str]:
     """Return the parts, importers first, by the heuristic of Eades, Lin and Smyth.
 
-    Without circles no import points backwards.
+    Without cycles no import points backwards.
     """
     left = {part for pair in weights for part in pair}
     first: list[str] = []
@@ -187,7 +187,7 @@ def problems(layout: Layout, above: Mapping[str, int], against: Mapping[str, int
                 for arrow, n in sorted(layout.against.items(), key=str)
                 if arrow.inside[0] == package
             )
-            found.append(f"{package}: {count} imports close a circle, {allowed} at most: {arrows}")
+            found.append(f"{package}: {count} imports close a cycle, {allowed} at most: {arrows}")
         elif package in against and count < allowed:
             found.append(f"{package}: {_shrunk('AGAINST', count, allowed, 0)}")
     return found

@@ -90,7 +90,7 @@ def test_the_rights_can_be_given_to_users() -> None:
 
 
 def test_local_clusters_give_the_services_these_rights() -> None:
-    assert FILE.read_text(encoding="utf-8") == text(), "`make manifests` writes it anew"
+    assert FILE.read_text(encoding="utf-8") == text(), "`make manifests` writes it again"
 
 
 def _rules(objects: list[Json]) -> list[Json]:

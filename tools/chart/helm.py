@@ -1,4 +1,4 @@
-"""Helm, built once by Go into the cache of binaries, and the chart rendered by it."""
+"""Builds Helm with Go, once, into the cache of binaries, and renders the chart with it."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ _PACKAGE = f"helm.sh/helm/v4/cmd/helm@{VERSION}"
 
 
 class HelmError(Exception):
-    """Helm cannot be built, or refuses what it was asked for; the text is its own."""
+    """Helm cannot be built, or failed; the text is its output."""
 
 
 def binary() -> Path:
@@ -62,7 +62,7 @@ def template(values: Mapping[str, Any] | None = None, *, options: Sequence[str] 
         options: More options of `helm template`.
 
     Raises:
-        HelmError: the values are refused.
+        HelmError: the values are rejected.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump(dict(values or {}), file)
@@ -81,7 +81,7 @@ def render(values: Mapping[str, Any] | None = None) -> list[Json]:
 def _build(folder: Path) -> None:
     sys.stderr.write(f"==> building Helm {VERSION} into {folder} (once; takes minutes)\n")
     folder.mkdir(parents=True, exist_ok=True)
-    # Built aside and renamed: several processes may build at once, and none sees half a program.
+    # Built in a scratch folder and renamed: of processes that build at once, none sees half a file.
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         own = {"GOBIN": scratch, "CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
         command = ["go", "install", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", _PACKAGE]

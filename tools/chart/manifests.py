@@ -2,10 +2,10 @@
 
     python -m tools.chart.manifests [--check]
 
-writes them to the package of the CLI; with `--check` it only says which are stale. One file holds
-the CRDs, and one each way of TLS the rest, in the order in which it is applied. What the command
-line decides stands as ${NAMESPACE}, ${SERVICE_ACCOUNT} (of the reconciler), ${WEBHOOK_IMAGE},
-${RECONCILER_IMAGE} and ${PULL_POLICY}. Hooks and labels of Helm are left out.
+writes them to the package of the CLI; with `--check` it only prints which are stale. One file has
+the CRDs, and one for each source of certificates the rest, in the order in which it is applied.
+Values of the command line are placeholders: ${NAMESPACE}, ${SERVICE_ACCOUNT} (of the reconciler),
+${WEBHOOK_IMAGE}, ${RECONCILER_IMAGE} and ${PULL_POLICY}. Hooks and labels of Helm are left out.
 """
 
 import argparse
@@ -23,7 +23,7 @@ _MODES: Final = {"built-in": "builtIn", "cert-manager": "certManager"}
 _HEADER: Final = "# Rendered from charts/kudo by `make manifests`; do not edit.\n"
 
 _ACCOUNT: Final = "kudo-reconciler"
-# Helm refuses texts with a dollar as names; these stand for the marks while it renders.
+# Helm rejects names with a dollar; these stand for the placeholders while it renders.
 _NAMESPACE, _WEBHOOK, _RECONCILER, _TAG = (
     f"place-of-the-{what}" for what in ("namespace", "webhook", "reconciler", "tag")
 )
@@ -62,7 +62,7 @@ def files() -> dict[str, str]:
     """Return the text of each file by its name.
 
     Raises:
-        HelmError: Helm cannot be had, or refuses the chart.
+        HelmError: Helm cannot be built, or rejects the chart.
     """
     found: dict[str, str] = {}
     for name, mode in _MODES.items():
@@ -80,7 +80,7 @@ def _rendered(values: Mapping[str, Any]) -> list[Json]:
 
 
 def _namespace(objects: Iterable[Json]) -> Json:
-    """Return the namespace, which Helm makes by itself; with the labels that all objects share."""
+    """Return the namespace, which Helm creates itself, with the labels that all objects share."""
     shared = set.intersection(*(set(obj["metadata"]["labels"].items()) for obj in objects))
     return {
         "apiVersion": "v1",
@@ -90,7 +90,7 @@ def _namespace(objects: Iterable[Json]) -> Json:
 
 
 def _without_helm(obj: Json) -> Json:
-    """Return the object without the labels and annotations that Helm is to find."""
+    """Return the object without the labels and annotations that are for Helm."""
     kept: dict[str, Any] = {}
     for key, value in obj.items():
         if key == "labels":
@@ -106,14 +106,14 @@ def _without_helm(obj: Json) -> Json:
 
 
 def _marked(obj: Json) -> Json:
-    """Return the object with the marks in their places."""
+    """Return the object with its placeholders."""
     if obj["kind"] == "ServiceAccount" and obj["metadata"]["name"] == _ACCOUNT:
         obj["metadata"]["name"] = "${SERVICE_ACCOUNT}"
     for subject in obj.get("subjects", []):
         if subject["name"] == _ACCOUNT:
             subject["name"] = "${SERVICE_ACCOUNT}"
     if obj["kind"] == "Deployment":
-        # The hash of what is registered does not know who will be named in it.
+        # The hash of the webhooks is rendered without namespace and account, which change it, too.
         annotations = obj["spec"]["template"]["metadata"]["annotations"]
         if _REGISTERED in annotations:
             annotations[_REGISTERED] += " for ${NAMESPACE}/${SERVICE_ACCOUNT}"
@@ -138,7 +138,7 @@ def _replaced(value: Any) -> Any:
 
 
 def _place(obj: Json) -> tuple[bool, bool, int, str]:
-    """Sort accounts and rights first, then the webhook with its configurations, then the rest."""
+    """Return the sort key: RBAC first, then the webhook with its configurations, then the rest."""
     rank = _ORDER.index(obj["kind"])
     later = rank >= _FIRST_OF_COMPONENTS
     component = obj["metadata"]["labels"].get("app.kubernetes.io/component")
@@ -150,7 +150,7 @@ def _name(obj: Json) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, and everything out where it stands."""
+    """Writes strings of several lines as blocks, and no anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -177,7 +177,7 @@ def _text(objects: Iterable[Json]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.chart.manifests", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; say what is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; print what is stale")
     check = parser.parse_args().check
     try:
         expected = files()
@@ -187,7 +187,7 @@ def main() -> int:
     stale = sorted(name for name in expected | found if expected.get(name) != found.get(name))
     for name in stale:
         if check:
-            print(f"stale: {FOLDER / name}; `make manifests` writes it anew", file=sys.stderr)
+            print(f"stale: {FOLDER / name}; `make manifests` writes it again", file=sys.stderr)
         elif name in expected:
             FOLDER.mkdir(exist_ok=True)
             (FOLDER / name).write_text(expected[name], encoding="utf-8")

@@ -1,11 +1,11 @@
-"""The rights that the chart installs, given to users instead of service accounts.
+"""The RBAC of the chart, bound to users instead of service accounts.
 
     python -m tools.chart.rbac [--check]
 
-writes them to the package that starts local clusters; with `--check` it only says whether they are
-stale. A local cluster runs both services beside it, each with a client certificate whose common
-name is the user; whatever works with these rights works in a real installation. They are checked
-in, so that the demo needs no Helm.
+writes them to the package that starts local clusters; with `--check` it only prints whether they
+are stale. A local cluster runs both services outside of it, each with a client certificate whose
+common name is the user; whatever works with these rights works in a real installation. They are
+checked in, so that the demo needs no Helm.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def rights(values: Mapping[str, Any] | None = None, *, users: bool = True) -> li
             the service accounts, as the chart does.
 
     Raises:
-        tools.chart.helm.HelmError: the values are refused.
+        tools.chart.helm.HelmError: the values are rejected.
     """
     found = [obj for obj in render(values) if obj["apiVersion"].startswith(_GROUP)]
     kept = [obj for obj in found if "annotations" not in obj["metadata"]]
@@ -40,10 +40,10 @@ def rights(values: Mapping[str, Any] | None = None, *, users: bool = True) -> li
 
 
 def text() -> str:
-    """Return what the file holds: the rights of the default values, without labels of Helm.
+    """Return the text of the file: the RBAC of the default values, without labels of Helm.
 
     Raises:
-        tools.chart.helm.HelmError: Helm cannot be had, or refuses the chart.
+        tools.chart.helm.HelmError: Helm cannot be built, or rejects the chart.
     """
     objects = [_without_helm(obj) for obj in rights()]
     return _HEADER + yaml.safe_dump_all(objects, explicit_start=True, sort_keys=False)
@@ -67,7 +67,7 @@ def _without_helm(obj: Json) -> Json:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.chart.rbac", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; say if it is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; print if it is stale")
     check = parser.parse_args().check
     try:
         expected = text()
@@ -77,7 +77,7 @@ def main() -> int:
     if found == expected:
         return 0
     if check:
-        print(f"stale: {FILE}; `make manifests` writes it anew", file=sys.stderr)
+        print(f"stale: {FILE}; `make manifests` writes it again", file=sys.stderr)
         return 1
     FILE.write_text(expected, encoding="utf-8")
     return 0

@@ -1,7 +1,7 @@
-"""The main job, from nothing to a clean uninstall, and the life of an operator in two versions.
+"""Installs, changes and uninstalls an operator, then upgrades another one, on a real API server.
 
 Every command shown is the one that is run, as a user without any rights on workloads. The script
-fails if a command ends otherwise than it should.
+fails if a command succeeds or fails unexpectedly.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _BOOK = "book"
 
 
 class DemoError(Exception):
-    """A command did not end as it should."""
+    """A command succeeded or failed unexpectedly, or the user did not confirm."""
 
 
 class Shell:
@@ -76,7 +76,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--current-context",
         action="store_true",
-        help="use the cluster of the kubeconfig's current context, and remove what was made there",
+        help="use the cluster of the kubeconfig's current context, and remove what was created "
+        "there",
     )
     parser.add_argument(
         "--address",
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
         help="with --current-context: do not ask, also if the cluster is not on this machine",
     )
     options = parser.parse_args(arguments)
-    # A demo that is told to end takes its cluster with it.
+    # SIGTERM must run the `finally` blocks too: they stop the cluster.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
     try:
@@ -109,7 +110,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _demo(*, keep: bool, started: float) -> None:
     print("This starts a Kubernetes API server here, installs KUDO and shows two operators on it.")
-    print("About half a minute; the first time some minutes more, to build the control plane.")
+    print("It takes half a minute; the first time some minutes more, for the control plane.")
     _say("A Kubernetes control plane with a simulated node, started for this demo")
     with Cluster.start(name="demo", progress=announce) as cluster:
         _say("KUDO: three CRDs, the admission webhook with TLS, the reconciler")
@@ -121,41 +122,41 @@ def _demo(*, keep: bool, started: float) -> None:
             if keep:
                 _keep(shell)
             else:
-                print("`make demo KEEP=1` leaves the cluster running, to play with.")
+                print("`make demo KEEP=1` leaves the cluster running, to try more.")
 
 
 def _demo_there(context: Context, address: str, *, yes: bool) -> None:
     print(f"This shows two operators on the cluster of context {context.name}, {context.server}.")
-    print(f"Made there, and removed at the end: the namespaces {current.SYSTEM_NAMESPACE} and")
+    print(f"Created there, and removed at the end: the namespaces {current.SYSTEM_NAMESPACE} and")
     print(
         f"{current.NAMESPACE}, the CRDs of KUDO, its webhook configurations, and the rights of its"
     )
     print("services, which run on this machine.")
-    _ask(context, yes=yes)
+    _confirm(context, yes=yes)
     with current.provision(context, announce) as cluster, _crds(cluster):
         _say("KUDO: the admission webhook with TLS, and the reconciler")
         with _services(cluster, address):
             shell = Shell(cluster)
             _story(shell)
             _second_story(shell)
-        _say("That was the demo; what it made is being removed")
+        _say("That was the demo; what it created is being removed")
 
 
-def _ask(context: Context, *, yes: bool) -> None:
-    """Have the user agree, unless the cluster is on this machine.
+def _confirm(context: Context, *, yes: bool) -> None:
+    """Ask for confirmation, unless the cluster is on this machine.
 
     Raises:
-        DemoError: they did not, or cannot be asked.
+        DemoError: it was not given, or stdin is not a terminal.
     """
     if yes or context.local:
         return
     if not sys.stdin.isatty():
         raise DemoError(
-            f"{context.server} is not on this machine, and there is no terminal to ask on: add "
+            f"{context.server} is not on this machine, and there is no terminal to confirm on: add "
             "--yes (make demo CONTEXT=current YES=1) if this is the cluster that you mean"
         )
     answer = input(
-        f"It is not on this machine. Type the context's name, {context.name}, to go on: "
+        f"It is not on this machine. Type the context's name, {context.name}, to continue: "
     )
     if answer.strip() != context.name:
         raise DemoError("nothing was done")
@@ -174,7 +175,7 @@ def _crds(cluster: CurrentCluster) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _services(cluster: CurrentCluster, address: str) -> Iterator[None]:
-    """Run the services; at the end their Instances go first, since only they let them go."""
+    """Run the services; delete Instances before they stop: the reconciler removes the finalizer."""
     with Installation.start(cluster, crds=None, address=address, progress=announce) as kudo:
         try:
             yield
@@ -201,18 +202,18 @@ def _story(shell: Shell) -> None:
     replicas = shell.succeed(f"kubectl get deployment {_INSTANCE} -o jsonpath={{.spec.replicas}}")
     _expect("3", replicas)
 
-    _say("What KUDO does not let pass: an immutable parameter")
+    _say("What KUDO denies: a change of an immutable parameter")
     _expect("immutable", shell.be_denied(f"{kudo} update {instance} -p port=9090"))
 
-    _say("What KUDO does not let pass: the cleanup plan by hand")
+    _say("What KUDO denies: triggering the cleanup plan")
     _expect("cleanup", shell.be_denied(f"{kudo} plan trigger {instance} --name cleanup"))
 
-    _say("What KUDO does not let pass: a second plan while one is running")
+    _say("What KUDO denies: a second plan while one is running")
     shell.succeed(f"{kudo} plan trigger {instance} --name check")
     _expect("running", shell.be_denied(f"{kudo} plan trigger {instance} --name deploy"))
     shell.succeed(f"{kudo} plan status {instance} --wait")
 
-    _say("Uninstall: the cleanup plan runs, then the instance is gone and its objects follow")
+    _say("Uninstall: the cleanup plan runs, then the instance and its objects are deleted")
     shell.succeed(f"{kudo} uninstall {instance} --wait")
     shell.succeed("kubectl get events --field-selector=involvedObject.kind=Instance")
     shell.succeed(f"{kudo} get instances")
@@ -224,7 +225,7 @@ def _second_story(shell: Shell) -> None:
     shell.succeed(f"{kudo} package verify ./{_LIFECYCLE}/v1")
     shell.succeed(f"{kudo} install ./{_LIFECYCLE}/v1 {instance} --wait")
 
-    _say("A Toggle task: a boolean parameter brings objects, and takes them away")
+    _say("A Toggle task: a boolean parameter creates objects, and deletes them")
     shell.succeed(f"{kudo} update {instance} -p counter=true --wait")
     deployments = f"kubectl get deployments -l kudo.dev/instance={_BOOK}"
     _expect(f"{_BOOK}-counter", shell.succeed(deployments))
@@ -232,7 +233,7 @@ def _second_story(shell: Shell) -> None:
     if f"{_BOOK}-counter" in shell.succeed(deployments):
         raise DemoError("the Toggle task left what it had to delete")
 
-    _say("A change that cannot come up: the plan says what it waits for, and can be cancelled")
+    _say("A change that never gets healthy: the plan shows what it waits for, and can be cancelled")
     shell.succeed(f"{kudo} update {instance} -p image=registry.example/never-pulls")
     shell.succeed(
         f"kubectl wait instances.kudo.dev/{_BOOK} --for=condition=Reconciling --timeout=30s"
@@ -241,14 +242,14 @@ def _second_story(shell: Shell) -> None:
     shell.succeed(f"{kudo} plan cancel {instance} --wait")
     shell.succeed(f"{kudo} update {instance} -p image=busybox --wait")
 
-    _say("Upgrade: the plan of the new version migrates what is there")
+    _say("Upgrade: the plan of the new version migrates the data")
     shell.succeed(f"{kudo} upgrade ./{_LIFECYCLE}/v2 {instance} -p maxLength=100 --wait")
     tree = shell.succeed(f"{kudo} plan status {instance}")
     _expect('Operator-Version: "guestbook-0.2.0" Active-Plan: "upgrade"', tree)
     _expect("COMPLETE", tree)
     shell.succeed(f"{kudo} plan history {instance}")
 
-    _say("Uninstall: nobody can sign any more, a last backup, then everything is gone")
+    _say("Uninstall: the cleanup plan makes a last backup, then everything is deleted")
     shell.succeed(f"{kudo} uninstall {instance} --wait")
     shell.succeed(f"{kudo} get instances")
 
@@ -259,7 +260,7 @@ def _expect(word: str, text: str) -> None:
 
 
 def _keep(shell: Shell) -> None:
-    print("\nThe cluster goes on until you press Ctrl-C. In another terminal, from this folder:\n")
+    print("\nThe cluster runs until you press Ctrl-C. In another terminal, from this folder:\n")
     for name in ("PATH", "KUBECONFIG"):
         value = shell.environment[name]
         if name == "PATH":

@@ -19,7 +19,7 @@ class Archive:
     path: Path
 
     def names(self) -> list[str]:
-        """Return what the image is called."""
+        """Return the names of the image."""
         return list(self._manifest()["RepoTags"])
 
     def image(self) -> dict[str, Any]:
@@ -31,12 +31,12 @@ class Archive:
         return sum(member.size for member in self.members())
 
     def members(self) -> Iterator[tarfile.TarInfo]:
-        """Give every file and directory of every layer, lowest layer first."""
+        """Yield every file and directory of every layer, lowest layer first."""
         for layer in self._layers():
             yield from layer
 
     def contents(self, suffix: str) -> Iterator[tuple[str, bytes]]:
-        """Give path and content of the files whose name ends in `suffix`."""
+        """Yield path and content of the files whose name ends in `suffix`."""
         for layer in self._layers():
             for member in layer:
                 stream = layer.extractfile(member) if member.name.endswith(suffix) else None

@@ -1,7 +1,7 @@
 """A stand-in for python:3.13-slim, for machines that reach no image registry.
 
-It is a minimal Debian with Debian's own Python 3.11, made once and kept in the store of images.
-What is built on it comes from the same Dockerfile as any other image of ours, and serves tests.
+It is a minimal Debian with Debian's own Python 3.11, built once and kept in the store of images.
+Images on it are built from the same Dockerfile as all others, and serve tests.
 """
 
 import tempfile
@@ -13,21 +13,21 @@ from tools.images.commands import run
 NAME = "kudo-stand-in-base:bookworm"
 _SUITE = "bookworm"
 _PACKAGES = "python3,python3-venv,ca-certificates"
-# What debootstrap copies or makes for this machine, and what it has fetched.
+# Files that debootstrap copies or creates for this machine, and those that it downloads.
 _LEFTOVERS = ("etc/hostname", "etc/resolv.conf", "etc/machine-id")
 _FETCHED = ("dev", "var/cache/apt", "var/lib/apt/lists", "var/log")
 
 
 def obtain(buildah: Buildah) -> str:
-    """Return the id of the base, making it if need be (a minute, and about 100 MB to fetch).
+    """Return the id of the base; builds it first if needed (a minute, and a download of 100 MB).
 
     Raises:
         DeliveryError: debootstrap failed, for example because it reaches no Debian mirror.
     """
-    return buildah.find(NAME) or _make(buildah)
+    return buildah.find(NAME) or _build(buildah)
 
 
-def _make(buildah: Buildah) -> str:
+def _build(buildah: Buildah) -> str:
     with tempfile.TemporaryDirectory(prefix="kudo-base-") as directory:
         root = Path(directory, "root")
         run(["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", _SUITE, root])

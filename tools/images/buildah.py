@@ -1,4 +1,4 @@
-"""Builds images with buildah, which needs no service that runs beside it.
+"""Builds images with buildah, which needs no daemon.
 
 Images and layers are kept in a store of our own, apart from other images of the machine.
 """
@@ -12,7 +12,7 @@ from tools.images.errors import DeliveryError
 
 
 def cache_directory() -> Path:
-    """Say where the store and the base are kept between two builds."""
+    """Return the directory of the store and the base, which builds share."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "kudo" / "images"
 
@@ -35,7 +35,7 @@ class Buildah:
         return next(iter(listed.split()), None)
 
     def import_root(self, directory: Path, name: str) -> str:
-        """Make an image of a root directory, and return its id."""
+        """Create an image from a root directory, and return its id."""
         container = self._run("from", "scratch").strip()
         try:
             self._run("add", "--quiet", container, str(directory), "/")
@@ -60,12 +60,12 @@ class Buildah:
         Args:
             context: the directory.
             target: the stage to build.
-            tag: what the image is called.
+            tag: name and tag of the image.
             arguments: build arguments.
             secrets: files that the build may read, by id; no image holds them.
             volumes: directories that the build sees at the same place, read-only.
             timestamp: the time of the image and of all its files, in seconds since 1970.
-            log: receives what buildah says.
+            log: receives the output of buildah.
 
         Raises:
             DeliveryError: the build failed.

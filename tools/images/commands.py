@@ -1,4 +1,4 @@
-"""Run the programs that do the work, and say why one failed."""
+"""Runs programs, and reports why one failed."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -22,20 +22,20 @@ def run(
         command: the program and its arguments.
         cwd: where it runs; by default here.
         environ: its whole environment; by default ours.
-        log: a file that receives everything it says.
+        log: a file that receives all of its output.
 
     Raises:
-        DeliveryError: it failed or is not installed; the text holds the end of what it said.
+        DeliveryError: it failed or is not installed; the text holds the end of its output.
     """
     try:
         done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True)
     except FileNotFoundError:
         raise DeliveryError(f"{command[0]} is not installed") from None
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     if log is not None:
-        log.write_text(said, encoding="utf-8")
+        log.write_text(output, encoding="utf-8")
     if done.returncode:
         shown = " ".join(map(str, command))
-        end = "\n".join(said.strip().splitlines()[-_TAIL:])
+        end = "\n".join(output.strip().splitlines()[-_TAIL:])
         raise DeliveryError(f"{shown}\nfailed with exit code {done.returncode}:\n{end}")
     return done.stdout

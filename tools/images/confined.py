@@ -57,13 +57,13 @@ def run(
 def running(
     root: Path, program: Sequence[str], environ: Mapping[str, str], log: Path
 ) -> Iterator[int]:
-    """Start a service and give its pid; SIGTERM is sent at the end, and has to end it.
+    """Start a service and yield its pid; at the end SIGTERM is sent, and must stop it.
 
     Args:
         root: the unpacked image.
         program: its path inside, and its arguments.
         environ: the environment of the image, and nothing else.
-        log: receives what it says.
+        log: receives its output.
     """
     with log.open("wb") as stream:
         outer = subprocess.Popen(

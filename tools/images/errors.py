@@ -1,5 +1,5 @@
-"""What can go wrong while images and the single file of the CLI are made."""
+"""Errors of building images and the single file of the CLI."""
 
 
 class DeliveryError(Exception):
-    """A step failed; the message says what happened and what to do, to be printed as it stands."""
+    """A step failed; the message, which is printed unchanged, says what happened and what to do."""

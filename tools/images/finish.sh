@@ -1,6 +1,6 @@
 #!/bin/sh
-# Leaves in /opt/kudo what a service runs, compiled: an image is read-only, so Python could not keep
-# what it compiles. The bytecode does not depend on the times of files. Runs inside the Dockerfile.
+# Keeps only what a service runs in /opt/kudo, and compiles it: an image is read-only, so Python could
+# not store its bytecode. The bytecode does not depend on the times of files. Runs inside the Dockerfile.
 set -eu
 
 cd /opt/kudo

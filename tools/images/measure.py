@@ -1,4 +1,4 @@
-"""How large an image is, and how long its program takes to start."""
+"""Measures the size of an image and the start of its program."""
 
 import tempfile
 import time
@@ -15,10 +15,10 @@ _MEGABYTE = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one image.
+    """The figures of one image.
 
     Attributes:
-        name: what it is called.
+        name: name and tag.
         megabytes: of all its files, unpacked.
         first_start: seconds until `--help` is answered, right after unpacking.
         start: the fastest of five starts after it, in seconds.

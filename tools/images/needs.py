@@ -1,4 +1,4 @@
-"""What building images needs from the machine, and what to do where it is missing."""
+"""Checks that the machine has what building images needs, and names what to install."""
 
 import os
 import shutil
@@ -17,11 +17,11 @@ PACKAGES = {
 
 
 def check(*, user: int | None = None, find: Callable[[str], str | None] = shutil.which) -> None:
-    """Raise DeliveryError, saying what to do, unless images can be built here.
+    """Raise DeliveryError, with what to do, unless images can be built here.
 
     Args:
-        user: the uid that would build; by default our own.
-        find: tells where a program is, None if nowhere.
+        user: the uid that would build; by default that of this process.
+        find: returns the path of a program, None if there is none.
     """
     if missing := sorted({package for name, package in PACKAGES.items() if find(name) is None}):
         raise DeliveryError(

@@ -1,7 +1,7 @@
-"""How pip reaches its packages on this machine, for the pip that runs inside a build.
+"""Reads the settings of pip on this machine, for the pip that runs inside a build.
 
-An index of one's own, a proxy or a private authority are settings of the machine. They are handed
-to the build as secrets, so that they end up neither in an image nor in its history.
+An own index, a proxy or a private CA are settings of the machine. They are given to the build as
+secrets, so that they end up neither in an image nor in its history.
 """
 
 import ast
@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.images.commands import run
 
 BUNDLE = "/run/secrets/ca-bundle"
-"""Where a build finds the certificates to trust."""
+"""Path of the bundle of CA certificates in a build."""
 _PASSED_ON = frozenset(
     {
         "default-timeout",
@@ -33,11 +33,11 @@ _CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 @dataclass(frozen=True, slots=True)
 class PipSettings:
-    """What a build needs to know.
+    """The settings that a build needs.
 
     Attributes:
         options: pip's own options, by name.
-        bundle: a file of certificates to trust; None for those that pip brings.
+        bundle: a file of CA certificates; None for those of pip.
         directories: where `find-links` looks for wheels on this machine.
     """
 
@@ -50,7 +50,7 @@ class PipSettings:
         options = dict(self.options)
         if self.bundle is not None:
             options["cert"] = BUNDLE
-        # A value of several lines, as find-links may have, goes on indented.
+        # The further lines of a value, as find-links may have them, are indented.
         lines = (" = ".join((name, "\n  ".join(v.split()))) for name, v in sorted(options.items()))
         return "\n".join(["[global]", *lines, ""])
 
@@ -61,11 +61,11 @@ def of_this_machine(environ: Mapping[str, str] = os.environ) -> PipSettings:
 
 
 def read(listing: str, environ: Mapping[str, str]) -> PipSettings:
-    """Turn what `pip config list` prints into what a build needs.
+    """Parse the output of `pip config list`.
 
     Args:
-        listing: lines such as `global.index-url='...'`; those of `:env:` win, as with pip.
-        environ: names a bundle of certificates, unless pip's `cert` does.
+        listing: lines such as `global.index-url='...'`; those of `:env:` override, as in pip.
+        environ: may name a bundle of CA certificates; pip's `cert` takes precedence.
     """
     known = dict(sorted(map(_option, listing.splitlines()), key=lambda option: option[0]))
     flat = {name: value for (_, name), value in known.items()}

@@ -1,4 +1,4 @@
-"""`python -m tools.images.plugin [--into DIRECTORY] [--release-url URL]`: deliver the CLI.
+"""`python -m tools.images.plugin [--into DIRECTORY] [--release-url URL]`: build the CLI.
 
 Writes to the directory: the wheels of the CLI and of our packages that it needs; `kubectl-kudo`, a
 single file that unpacks itself, for this platform and this version of Python; an archive of it; and
@@ -38,8 +38,8 @@ def build(directory: Path, version: Version, release_url: str = _NO_URL) -> None
     """Write wheels, single file, archive and manifest to a directory.
 
     Args:
-        directory: is made if need be; what it holds of this version is replaced.
-        version: what is delivered.
+        directory: is created if missing; files of this version are replaced.
+        version: the version to build.
         release_url: where the archives will be downloaded from, without the name of the file.
 
     Raises:
@@ -80,7 +80,7 @@ def write_manifest(directory: Path, version: Version, release_url: str = _NO_URL
 
 
 def _environment(path: Path) -> Path:
-    """Make a virtual environment and return the directory of its programs."""
+    """Create a virtual environment and return the directory of its programs."""
     run([sys.executable, "-m", "venv", path])
     return path / "bin"
 

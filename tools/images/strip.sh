@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes a small and tight root directory of a base image with Python: neither pip nor a compiler, no
-# file with the right to become somebody else, and the standard library compiled in a way that does
-# not depend on the times of files. Runs inside the Dockerfile, as root.
+# Reduces the root directory of a base image with Python: no pip, no compiler, no setuid or setgid
+# file, and the standard library compiled in a way that does not depend on the times of files.
+# Runs inside the Dockerfile, as root.
 set -eu
 
 stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 
-# Python without what installs, tests, draws or teaches.
+# Parts of Python that install, test, draw or document.
 for name in ensurepip idlelib lib2to3 test tkinter turtledemo turtle.py; do
     rm -rf "${stdlib:?}/$name"
 done
@@ -29,7 +29,7 @@ for directory in /bin /usr/bin /usr/local/bin; do
 done
 rm -rf /usr/lib/gcc /usr/libexec/gcc
 
-# What a service never reads. Copyright notices stay.
+# Files that a service never reads. Copyright notices stay.
 rm -rf /usr/share/man /usr/share/info /usr/share/locale /usr/share/lintian
 find /usr/share/doc -type f ! -name copyright -delete 2>/dev/null || :
 find /usr/share/doc -type l -delete 2>/dev/null || :

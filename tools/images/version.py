@@ -1,4 +1,4 @@
-"""Which version is delivered: that of the packages, and the commit it was made from."""
+"""Reads the version that is built: that of the packages, and the commit."""
 
 import subprocess
 import tomllib
@@ -11,7 +11,7 @@ _WITHOUT_GIT = 315532800  # 1980-01-01, the earliest time that a ZIP file can ho
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What is delivered.
+    """The version that is built.
 
     Attributes:
         number: such as 0.1.0.

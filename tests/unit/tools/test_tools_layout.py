@@ -73,7 +73,7 @@ def test_the_rarer_direction_of_a_circle_is_counted(tmp_path: Path) -> None:
         core__price="def total() -> None:\n    from shop.sales import order",
     )
     assert problems(read(tmp_path), {}, {}) == [
-        "shop: 1 imports close a circle, 0 at most: shop: core -> sales (1)"
+        "shop: 1 imports close a cycle, 0 at most: shop: core -> sales (1)"
     ]
     assert problems(read(tmp_path), {}, {"shop": 1}) == []
     (found,) = problems(read(tmp_path), {}, {"shop": 2})
