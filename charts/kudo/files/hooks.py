@@ -1,9 +1,9 @@
-"""What the chart does in the cluster beside applying objects. Runs with Python alone.
+"""The hooks of the chart: verifies an installation, and replaces KUDO 0.19. Needs only Python.
 
-    hooks.py verify      wait until both services do their work; what `helm test` runs
-    hooks.py take-over   then remove what `kubectl kudo init` of KUDO 0.19 made
+    hooks.py verify      wait until both services work; `helm test` runs it
+    hooks.py take-over   then remove what `kubectl kudo init` of KUDO 0.19 installed
 
-Exit codes: 0 done, 1 not done, with the reason on the last line.
+Exit codes: 0 done; 1 not done, with the reason on the last line.
 """
 
 import argparse
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 class Cluster:
-    """The API server, as the service account of this pod sees it.
+    """A client of the API server with the service account of this pod.
 
     Args:
         account: Folder with the account's token, ca.crt and namespace.
@@ -44,10 +44,10 @@ class Cluster:
         self._port = int(os.environ["KUBERNETES_SERVICE_PORT"])
 
     def call(self, method: str, path: str, body: Json | None = None) -> tuple[int, Json]:
-        """Return status and answer; raises OSError if there is none."""
-        trust = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
+        """Return status and body of the response; raises OSError if there is none."""
+        context = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
         connection = http.client.HTTPSConnection(
-            self._host, self._port, context=trust, timeout=_CALL_SECONDS
+            self._host, self._port, context=context, timeout=_CALL_SECONDS
         )
         token = (self._account / "token").read_text(encoding="utf-8").strip()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -60,11 +60,11 @@ class Cluster:
 
 
 def problem(cluster: Cluster) -> str:
-    """Return why KUDO does not do its work yet; empty if it does."""
+    """Return why KUDO does not work yet; empty if it does."""
     for name in DEPLOYMENTS:
         if found := unavailable(cluster, name):
             return found
-    return unjudged(cluster)
+    return webhook_not_called(cluster)
 
 
 def unavailable(cluster: Cluster, name: str) -> str:
@@ -76,18 +76,18 @@ def unavailable(cluster: Cluster, name: str) -> str:
     status = found.get("status", {})
     if status.get("observedGeneration", 0) < found["metadata"]["generation"]:
         return f"Deployment {name} is being updated"
-    wanted = found["spec"].get("replicas", 1)
+    desired = found["spec"].get("replicas", 1)
     available, updated = status.get("availableReplicas", 0), status.get("updatedReplicas", 0)
-    if available < wanted or updated < wanted:
-        return f"Deployment {name}: {available} of {wanted} replicas are available"
+    if available < desired or updated < desired:
+        return f"Deployment {name}: {available} of {desired} replicas are available"
     return ""
 
 
-def unjudged(cluster: Cluster) -> str:
-    """Return why the API server does not reach the webhook; empty if it does.
+def webhook_not_called(cluster: Cluster) -> str:
+    """Return why the API server does not call the webhook; empty if it does.
 
-    An Instance of an OperatorVersion that does not exist is tried with a dry run, which stores
-    nothing: only the webhook refuses it.
+    Creates an Instance of an OperatorVersion that does not exist, as a dry run, which stores
+    nothing: only the webhook denies it.
     """
     name = "kudo-verify-no-such-version"
     instance = {
@@ -109,7 +109,7 @@ def unjudged(cluster: Cluster) -> str:
 def wait(cluster: Cluster, seconds: float) -> str:
     """Return the problem that is left after so many seconds; empty if none is."""
     deadline = time.monotonic() + seconds
-    told = ""
+    printed = ""
     while True:
         try:
             found = problem(cluster)
@@ -117,14 +117,14 @@ def wait(cluster: Cluster, seconds: float) -> str:
             found = f"the API server: {error}"
         if not found or time.monotonic() > deadline:
             return found
-        if found != told:
+        if found != printed:
             say(f"waiting: {found}")
-        told = found
+        printed = found
         time.sleep(_POLL)
 
 
 def take_over(cluster: Cluster) -> str:
-    """Remove what KUDO 0.19 made, its webhook configuration first; returns what is in the way."""
+    """Remove what KUDO 0.19 installed, its webhook configuration first; return any problem."""
     namespace = old_namespace(cluster.call("GET", OLD_CONFIGURATION)[1])
     core = f"/api/v1/namespaces/{namespace}"
     for path in (
@@ -145,7 +145,7 @@ def take_over(cluster: Cluster) -> str:
 
 
 def old_namespace(configuration: Json) -> str:
-    """Return where the old manager runs, as its webhook configuration has it."""
+    """Return the namespace of the old manager, from its webhook configuration."""
     for webhook in configuration.get("webhooks", []):
         service = webhook.get("clientConfig", {}).get("service", {})
         return str(service.get("namespace", OLD_NAMESPACE))
@@ -167,7 +167,7 @@ def main() -> int:
     cluster = Cluster(options.account)
     left = wait(cluster, options.seconds)
     if not left:
-        say("both services are available, and the API server asks the webhook")
+        say("both services are available, and the API server calls the webhook")
         if options.command == "take-over":
             left = take_over(cluster)
     if left:

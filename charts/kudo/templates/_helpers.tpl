@@ -19,7 +19,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
-{{/* What selects the pods of one component; never changes. Arguments: root, component. */}}
+{{/* Labels that select the pods of one component; they never change. Arguments: root, component. */}}
 {{- define "kudo.selector" -}}
 app.kubernetes.io/name: kudo
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
@@ -39,7 +39,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 {{- end }}
 
-{{/* The user as which the reconciler speaks to the API server. */}}
+{{/* The user name of the reconciler at the API server. */}}
 {{- define "kudo.reconcilerUser" -}}
 system:serviceaccount:{{ .Release.Namespace }}:kudo-reconciler
 {{- end }}
@@ -86,7 +86,7 @@ annotations:
   {{- end }}
 {{- end }}
 
-{{/* What the pods of both services share. Arguments: root, component, its values. */}}
+{{/* Parts of the pod spec that both services share. Arguments: root, component, its values. */}}
 {{- define "kudo.podScheduling" -}}
 {{- $root := index . 0 }}{{ $component := index . 1 }}{{ $values := index . 2 -}}
 serviceAccountName: kudo-{{ $component }}
@@ -182,7 +182,7 @@ egress:
 {{- sub (dateModify . $start | unixEpoch | int64) (unixEpoch $start | int64) -}}
 {{- end }}
 
-{{/* Refuses what cert-manager refuses with nanoseconds in the text, and what would renew all the time.
+{{/* Rejects lifetimes that cert-manager rejects with an unclear text, and those that renew all the time.
 Argument: tls.certManager. */}}
 {{- define "kudo.checkLifetimes" -}}
 {{- $duration := include "kudo.seconds" .duration | int64 }}
@@ -194,6 +194,6 @@ Argument: tls.certManager. */}}
 {{- fail (printf "tls.certManager.renewBefore (%s) must be at least 5m" .renewBefore) }}
 {{- end }}
 {{- if lt $duration (add $before 600) }}
-{{- fail (printf "tls.certManager.duration (%s) must be longer than tls.certManager.renewBefore (%s) by at least 10m: the certificate is renewed so long before its end" .duration .renewBefore) }}
+{{- fail (printf "tls.certManager.duration (%s) must be longer than tls.certManager.renewBefore (%s) by at least 10m: the certificate is renewed that long before its end" .duration .renewBefore) }}
 {{- end }}
 {{- end }}

@@ -1,4 +1,4 @@
-{{/* What the replicas fill both configurations in with. */}}
+{{/* The webhooks that the replicas write into both configurations. */}}
 {{- define "kudo.webhooks" -}}
 {{- $webhook := .Values.webhook -}}
 mutating:
@@ -26,7 +26,7 @@ validating:
     timeoutSeconds: {{ $webhook.timeoutSeconds }}
 {{- end }}
 
-{{/* Arguments: root, path. The caBundle is left to whoever keeps it, but for provided certificates. */}}
+{{/* Arguments: root, path. Only provided certificates set the caBundle here; otherwise the webhook or cert-manager does. */}}
 {{- define "kudo.clientConfig" -}}
 {{- $root := index . 0 -}}
 service:
