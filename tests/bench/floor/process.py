@@ -62,7 +62,8 @@ async def floor_process(
     try:
         known = [facts_before(*key) for key in keys]
         process.stdin.write(json.dumps(known).encode() + b"\n")
-        await process.stdout.readline()
+        if not await process.stdout.readline():
+            raise RuntimeError("the floor's client did not start; its traceback is above")
         yield FloorProcess(process)
     finally:
         process.stdin.close()

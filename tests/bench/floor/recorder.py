@@ -42,6 +42,17 @@ class Recorder:
     def exchanges(self) -> list[Exchange]:
         return [one for one in self._slots if one is not None]
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether a request was given up before its answer, or a write refused."""
+        refused = (not one.reads and one.status >= 300 for one in self.exchanges)
+        return None in self._slots or any(refused)
+
+    def follow(self, namespace: str) -> None:
+        """Forget what was kept, and keep requests for another namespace."""
+        self.namespace = namespace
+        self._slots = []
+
     async def handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         place = self._place(request)

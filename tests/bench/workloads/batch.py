@@ -53,7 +53,7 @@ async def run_batch(
     done: Done,
     *,
     cpu: Callable[[], Cpu] | None = None,
-    broken: Awaitable[None] | None = None,
+    broken: Callable[[], Awaitable[None]] | None = None,
 ) -> Batch:
     """Send requests, some at once, and wait until all their Instances are done.
 
@@ -82,11 +82,11 @@ async def run_batch(
 
 
 async def _unless(
-    following: "asyncio.Task[dict[Key, float]]", broken: Awaitable[None] | None
+    following: "asyncio.Task[dict[Key, float]]", broken: Callable[[], Awaitable[None]] | None
 ) -> dict[Key, float]:
     if broken is None:
         return await following
-    watching = asyncio.ensure_future(broken)
+    watching = asyncio.ensure_future(broken())
     try:
         await asyncio.wait({following, watching}, return_when=asyncio.FIRST_COMPLETED)
         if watching.done():

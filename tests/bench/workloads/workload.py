@@ -167,7 +167,7 @@ async def _by_client(
                 key: partial(_handed_over, installed, workload, client, key) for key in some
             }
             batch = await run_batch(
-                installed, requests, workload.done, cpu=cpu, broken=client.ended()
+                installed, requests, workload.done, cpu=cpu, broken=client.ended
             )
     return batch
 

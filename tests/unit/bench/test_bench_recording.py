@@ -152,8 +152,11 @@ def test_what_the_reconciler_knew_of_an_object_from_its_cache_is_read_before_as_
 
 
 def test_a_created_object_is_not_read_before() -> None:
-    exchanges = [exchange("POST", EVENTS, {"metadata": {"uid": "of nothing"}})]
-    assert templates(RECORDED, exchanges).before == []
+    path = "/api/v1/namespaces/recording/configmaps/recorded"
+    nothing = {"metadata": {"resourceVersion": "1"}}
+    found = templates(RECORDED, [exchange("PATCH", path, nothing, status=201)])
+    assert found.before == []
+    assert found.writes[0].request(facts_of(OTHER))[1] == nothing
 
 
 def test_requests_are_told_as_the_api_server_counts_them() -> None:
