@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from kubeio.errors import NotFound
 from kudo_cluster.installation import Service
-from kudo_reconciler.metrics.labels import PASS_OUTCOMES
+from kudo_reconciler.metrics.labels import RECONCILE_OUTCOMES
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.clients import client_as
@@ -285,7 +285,7 @@ async def test_our_own_writes_cause_no_second_reconcile(world: World) -> None:
     )
 
     # An event may come before the answer to the write that it tells of, or after it.
-    assert sum(passes(after, one) - passes(before, one) for one in PASS_OUTCOMES) == _DEPLOYS
+    assert sum(passes(after, one) - passes(before, one) for one in RECONCILE_OUTCOMES) == _DEPLOYS
 
 
 def passes(metrics: Scrape, outcome: str) -> float:

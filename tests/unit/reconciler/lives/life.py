@@ -126,7 +126,7 @@ class Replica:
         """Return how many there have been."""
         return sum(
             sample.value
-            for metric in self.metrics.passes.collect()
+            for metric in self.metrics.reconciles.collect()
             for sample in metric.samples
             if sample.name.endswith("_total")
         )

@@ -16,7 +16,7 @@ HOSTILE = 'tenant"s\n{choice}'
 TENANTS_KIND = Resource("deployments.example.dev", "v1", HOSTILE, "deployments", namespaced=True)
 
 ALLOWED: dict[str, dict[str, tuple[str, ...]]] = {
-    "kudo_reconcile": {"outcome": words.PASS_OUTCOMES},
+    "kudo_reconcile": {"outcome": words.RECONCILE_OUTCOMES},
     "kudo_objects_applied": {"outcome": words.APPLY_OUTCOMES},
     "kudo_plan_runs_started": {"plan": words.PLANS},
     "kudo_plan_runs_finished": {
@@ -57,7 +57,7 @@ def exercised() -> Metrics:
         metrics.run_started(plan)
         metrics.run_superseded(plan)
         metrics.run_stopped(plan)
-    for outcome in (*words.PASS_OUTCOMES, HOSTILE):
+    for outcome in (*words.RECONCILE_OUTCOMES, HOSTILE):
         metrics.pass_ended(outcome, 0.1)
     endings: tuple[Ending, ...] = ("timeout", "lost", "cancelled")
     for verb in (*words.API_VERBS, HOSTILE):

@@ -86,7 +86,7 @@ def test_every_reason_of_a_fatal_error_is_written_out_or_handed_on() -> None:
 
 def test_every_outcome_of_a_pass_is_listed_and_no_other() -> None:
     said = first_texts(list(RECONCILER.rglob("*.py")), "Result")
-    assert said | {"error", "crash", words.OTHER} == set(words.PASS_OUTCOMES)
+    assert said | {"error", "crash", words.OTHER} == set(words.RECONCILE_OUTCOMES)
 
 
 def test_every_outcome_of_an_apply_is_listed_and_no_other() -> None:

@@ -1,1 +1,1 @@
-"""The series that Prometheus scrapes, and the values of their labels."""
+"""Prometheus metrics of the reconciler, and the values of their labels."""

@@ -1,4 +1,4 @@
-"""How long runs and steps took, by what their status says, so that a restart loses nothing."""
+"""Durations of runs and steps, from the times in their status, so that a restart loses nothing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from kudo.execution import StepRef
 
 
 def moment(timestamp: str | None) -> datetime | None:
-    """Read an RFC 3339 time; None if there is none, or what stands there is no time."""
+    """Parse an RFC 3339 time; None if there is none, or the value is not a time."""
     try:
         read = datetime.fromisoformat(timestamp or "")
     except ValueError:
@@ -18,9 +18,9 @@ def moment(timestamp: str | None) -> datetime | None:
 
 
 def run_seconds(entry: PlanStatus) -> float | None:
-    """Return how long a run took, in whole seconds; None if its status does not say it.
+    """Return the duration of a run in whole seconds; None if its status lacks a time.
 
-    The original did not record when a run began.
+    KUDO 0.19 did not record when a run began.
     """
     began, ended = moment(entry.started_at), moment(entry.finished_at)
     if began is None or ended is None:
@@ -30,18 +30,18 @@ def run_seconds(entry: PlanStatus) -> float | None:
 
 @dataclass(slots=True)
 class StepTimes:
-    """When the steps of one run began. Each of them ends once, however often it is passed over."""
+    """Start times of the steps of one run. Each step ends once, however often it is reconciled."""
 
     _began: dict[StepRef, datetime] = field(default_factory=dict)
     _ended: set[StepRef] = field(default_factory=set)
 
     def begin(self, ref: StepRef, entry: PlanStatus, now: datetime) -> None:
-        """Note that a step is passed over; it began then, or when its status says."""
+        """Record that a step is reconciled; it began now, or at the time in its status."""
         if ref not in self._began:
             self._began[ref] = min(_recorded(entry, ref), default=now)
 
     def end(self, ref: StepRef, now: datetime) -> float | None:
-        """Return the seconds since a step began; None if it had ended before."""
+        """Return the seconds since a step began; None if its end was recorded before."""
         if ref in self._ended:
             return None
         self._ended.add(ref)

@@ -1,7 +1,7 @@
-"""The Instances as they are, counted when Prometheus asks.
+"""Counts the Instances by state at each scrape.
 
-Thread safety: the scrape runs in a thread of its own. It takes the list of Instances, which the
-cache makes in one step, and reads objects that nobody changes once they are stored.
+Thread safety: the scrape runs in a thread of its own. It reads a list of Instances that the cache
+creates in one step, and objects that do not change once they are stored.
 """
 
 from collections import Counter
@@ -55,22 +55,24 @@ def _families() -> tuple[GaugeMetricFamily, GaugeMetricFamily, GaugeMetricFamily
             "kudo_instances", "Instances in the cluster, by state.", labels=["state"]
         ),
         GaugeMetricFamily(
-            "kudo_plan_runs_in_progress", "Plan executions scheduled or running.", labels=["plan"]
+            "kudo_plan_runs_in_progress",
+            "Plan executions that are scheduled or running.",
+            labels=["plan"],
         ),
         GaugeMetricFamily(
             "kudo_plan_run_oldest_start_timestamp_seconds",
-            "When the longest running plan execution began; no series while none runs.",
+            "Start time of the longest-running plan execution; no series while none is running.",
             labels=["plan"],
         ),
     )
 
 
 def state_of(instance: JsonObject) -> str:
-    """Return how an Instance is, in one of six words.
+    """Return the state of an Instance, one of `INSTANCE_STATES`.
 
-    What is going on comes before how its resources are: being deleted, stopped by a failure that
-    only somebody's change can end, a plan that runs. A failure from before the last change of the
-    spec counts no more once a plan is scheduled.
+    Deletion, a failure that only a change by a user can end, and a running plan come before the
+    health of its resources. A failure from before the last change of the spec no longer counts once
+    a plan is scheduled.
     """
     if instance["metadata"].get("deletionTimestamp"):
         return "deleting"
@@ -84,7 +86,7 @@ def state_of(instance: JsonObject) -> str:
 
 
 def _is_current(instance: JsonObject) -> bool:
-    """Whether the status speaks of the spec as it is."""
+    """Whether the status is that of the current spec."""
     observed = (instance.get("status") or {}).get("observedGeneration")
     return bool(observed == instance["metadata"].get("generation"))
 
@@ -100,7 +102,7 @@ def _scheduled_plan(instance: JsonObject) -> str:
 
 
 def _runs(instances: Iterable[JsonObject]) -> Iterator[tuple[str, datetime | None]]:
-    """Yield the plan of each run, and when it began if its status says so already."""
+    """Yield the plan of each run, and its start time if its status has one already."""
     for instance in instances:
         name = _scheduled_plan(instance)
         if name:

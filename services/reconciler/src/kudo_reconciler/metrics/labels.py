@@ -1,7 +1,8 @@
 """Every value that a label of a metric can take.
 
-Invariant: a label is bounded. What is not listed here counts as `other`, so that no name that a
-tenant chooses (a plan, a kind, a namespace) and nothing that a server invents makes a series.
+Invariant: every label has a bounded number of values. What is not listed here counts as `other`, so
+that neither a name that a tenant chooses (a plan, a kind, a namespace) nor a value that a server
+sends creates a series.
 """
 
 from http import HTTPStatus
@@ -14,11 +15,11 @@ from kudo.names import GROUP, PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRA
 OTHER: Final = "other"
 
 PLANS: Final = (PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP, OTHER)
-"""The plans that KUDO itself names."""
+"""The plans with a name that KUDO itself knows."""
 
 RUN_STATUSES: Final = (str(ExecutionStatus.COMPLETE), str(ExecutionStatus.FATAL_ERROR))
 
-PASS_OUTCOMES: Final = (
+RECONCILE_OUTCOMES: Final = (
     "crash",
     "deleted",
     "deleting",
@@ -75,7 +76,7 @@ RUN_REASONS: Final = (
     "UnknownTaskName",
     OTHER,
 )
-"""Why a run did not complete; the words that its events and conditions carry."""
+"""Why a run did not complete; the reasons of its events and conditions."""
 
 API_VERBS: Final = (
     "GET",
@@ -116,7 +117,7 @@ WATCHED_RESOURCES: Final = (
     "statefulsets.apps",
     OTHER,
 )
-"""Our own kinds and the built-in ones that operators are made of."""
+"""KUDO's own kinds, and the built-in ones that operators consist of."""
 
 INSTANCE_STATES: Final = ("ready", "progressing", "failed", "not_ready", "deleting", "unknown")
 
@@ -129,8 +130,8 @@ def reason_label(reason: str) -> str:
     return _one_of(RUN_REASONS, reason)
 
 
-def pass_label(outcome: str) -> str:
-    return _one_of(PASS_OUTCOMES, outcome)
+def reconcile_label(outcome: str) -> str:
+    return _one_of(RECONCILE_OUTCOMES, outcome)
 
 
 def verb_label(verb: str) -> str:
@@ -138,7 +139,7 @@ def verb_label(verb: str) -> str:
 
 
 def code_label(status: int) -> str:
-    """Return the label of an HTTP status; 0 means that no answer came."""
+    """Return the label of an HTTP status; 0 means that there was no response."""
     return _one_of(API_CODES, str(status)) if status else NO_CODE
 
 

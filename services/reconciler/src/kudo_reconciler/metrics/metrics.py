@@ -1,6 +1,6 @@
-"""What Prometheus can learn of the reconciler. No label takes a value that a tenant chooses.
+"""The metrics of the reconciler. No label takes a value that a tenant chooses.
 
-The values that labels can take stand in `labels`; docs/metrics.md lists the series.
+The values of labels are in `labels`; docs/metrics.md lists all metrics.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ from kudo_reconciler.metrics.instances import InstanceCollector
 from kudo_reconciler.metrics.labels import (
     APPLY_OUTCOMES,
     NO_REASON,
-    PASS_OUTCOMES,
     PLANS,
+    RECONCILE_OUTCOMES,
     RUN_STATUSES,
     STOPPED,
     SUPERSEDED,
     code_label,
-    pass_label,
     plan_label,
     reason_label,
+    reconcile_label,
     verb_label,
 )
 from kudo_reconciler.metrics.queue import QueueMetrics
@@ -39,7 +39,7 @@ _FAILED = str(ExecutionStatus.FATAL_ERROR)
 
 
 class Metrics:
-    """All series of the reconciler, in a registry of their own.
+    """All metrics of the reconciler, in a registry of their own.
 
     Attributes:
         queue: What the work queue reports to.
@@ -47,7 +47,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        # They would add a series to each counter and histogram, and nobody asks for them.
+        # `_created` would add a series to each counter and histogram, and nobody queries it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -55,28 +55,28 @@ class Metrics:
         GCCollector(registry=self.registry)
         self.queue = QueueMetrics(self.registry)
         self.watches = WatchRestarts(self.registry)
-        self._add_passes()
+        self._add_reconciles()
         self._add_runs()
         self._add_requests()
         self._leader = Gauge(
-            "kudo_leader", "1 while this replica is the one that works.", registry=self.registry
+            "kudo_leader", "1 while this replica is the leader.", registry=self.registry
         )
         self._terms = Counter(
             "kudo_leader_transitions_total",
-            "Times that this replica became the one that works.",
+            "Times that this replica became the leader.",
             registry=self.registry,
         )
 
-    def _add_passes(self) -> None:
-        self.passes = Counter(
+    def _add_reconciles(self) -> None:
+        self.reconciles = Counter(
             "kudo_reconcile_total",
-            "Passes over an Instance, by outcome.",
+            "Reconciles of Instances, by outcome.",
             ["outcome"],
             registry=self.registry,
         )
-        self.pass_seconds = Histogram(
+        self.reconcile_seconds = Histogram(
             "kudo_reconcile_duration_seconds",
-            "Duration of a pass over an Instance.",
+            "Duration of a reconcile of an Instance.",
             buckets=_SECONDS,
             registry=self.registry,
         )
@@ -93,33 +93,35 @@ class Metrics:
             registry=self.registry,
         )
         self.lost_events = Counter(
-            "kudo_events_lost_total", "Events that could not be written.", registry=self.registry
+            "kudo_events_lost_total",
+            "Events dropped because they could not be written.",
+            registry=self.registry,
         )
         self.task_faults = Counter(
             "kudo_task_faults_total",
-            "Attempts at a task that a fault of ours ended; they are made again.",
+            "Attempts at a task that ended in a bug of the reconciler; they are retried.",
             registry=self.registry,
         )
         self.events_waiting = Gauge(
             "kudo_events_waiting",
-            "Events that wait to be written, those on their way among them.",
+            "Events waiting to be written, including those being written.",
             registry=self.registry,
         )
-        for outcome in PASS_OUTCOMES:
-            self.passes.labels(outcome)
+        for outcome in RECONCILE_OUTCOMES:
+            self.reconciles.labels(outcome)
         for outcome in APPLY_OUTCOMES:
             self.applied.labels(outcome)
 
     def _add_runs(self) -> None:
         self._runs_started = Counter(
             "kudo_plan_runs_started_total",
-            "Plan executions begun, by plan.",
+            "Plan executions started, by plan.",
             ["plan"],
             registry=self.registry,
         )
         self._runs_finished = Counter(
             "kudo_plan_runs_finished_total",
-            "Plan executions ended, by plan, status and, for failed ones, reason.",
+            "Plan executions finished, by plan, status and, for failed ones, reason.",
             ["plan", "status", "reason"],
             registry=self.registry,
         )
@@ -132,7 +134,7 @@ class Metrics:
         )
         self._step_seconds = Histogram(
             "kudo_step_duration_seconds",
-            "Time from the first try of a step to its end.",
+            "Time from the first attempt at a step to its end.",
             ["status"],
             buckets=_RUN_SECONDS,
             registry=self.registry,
@@ -152,13 +154,13 @@ class Metrics:
         )
         self._request_seconds = Histogram(
             "kudo_api_request_duration_seconds",
-            "Time from a request to the Kubernetes API to the end of its answer, of a watch to "
-            "its beginning.",
+            "Time from a request to the Kubernetes API to the end of its response; for a watch, to "
+            "its start.",
             ["verb"],
             buckets=_SECONDS,
             registry=self.registry,
         )
-        # Looking up children of a metric costs more than counting, and there are some ten of them.
+        # Looking up the child of a metric costs more than counting; there are about ten children.
         self._requests_of = cache(self._requests.labels)
         self._request_seconds_of = cache(self._request_seconds.labels)
 
@@ -167,12 +169,12 @@ class Metrics:
         self.registry.register(InstanceCollector(instances))
 
     def add_watches(self, watched: Callable[[], Sequence[Watched]]) -> None:
-        """Tell of watches from now on; `watched` is called in the thread of the scrape."""
+        """Report watches from now on; `watched` is called in the thread of the scrape."""
         self.registry.register(WatchCollector(watched))
 
     def pass_ended(self, outcome: str, seconds: float) -> None:
-        self.passes.labels(pass_label(outcome)).inc()
-        self.pass_seconds.observe(seconds)
+        self.reconciles.labels(reconcile_label(outcome)).inc()
+        self.reconcile_seconds.observe(seconds)
 
     def run_started(self, plan: str) -> None:
         self._runs_started.labels(plan_label(plan)).inc()
@@ -186,25 +188,25 @@ class Metrics:
             self._run_seconds.labels(plan, status).observe(seconds)
 
     def run_superseded(self, plan: str) -> None:
-        """Count a run in whose place another one came."""
+        """Count a run that another one replaced."""
         self._runs_finished.labels(plan_label(plan), _FAILED, SUPERSEDED).inc()
 
     def run_stopped(self, plan: str) -> None:
-        """Count a run that was taken away before it ended."""
+        """Count a run that was removed before it ended."""
         self._runs_finished.labels(plan_label(plan), _FAILED, STOPPED).inc()
 
     def step_ended(self, status: ExecutionStatus, seconds: float) -> None:
         self._step_seconds.labels(str(status)).observe(seconds)
 
     def request_seen(self, request: RequestSeen) -> None:
-        """Count a request; made for `Client.on_request`."""
+        """Count a request; for `Client.on_request`."""
         verb = verb_label(request.verb)
-        # Labels are of few values, so what is cached is bounded.
+        # Labels have few values, so the cache is bounded.
         self._requests_of(verb, code_label(request.status), _outcome(request)).inc()
         self._request_seconds_of(verb).observe(request.seconds)
 
     def leading(self, leading: bool) -> None:
-        """Note that a term of leadership begins or ends."""
+        """Record that a term of leadership begins or ends."""
         self._leader.set(leading)
         if leading:
             self._terms.inc()

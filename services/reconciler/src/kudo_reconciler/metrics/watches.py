@@ -1,4 +1,4 @@
-"""How the watches are: how often they began anew, and when the API server last said something.
+"""Metrics of watches: how often each was restarted, and when the API server last sent something.
 
 opening -> opening     ended by the server after its time
 opening -> waiting     lost: gone (410), malformed (an event that cannot be read), silent (nothing
@@ -20,7 +20,7 @@ from kudo_reconciler.metrics.labels import WATCH_ENDINGS, resource_label
 
 
 class WatchRestarts:
-    """Counts the watches that were opened anew, from what informers report."""
+    """Counts the watches that were opened again, as informers report them."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._restarts = Counter(
@@ -34,7 +34,7 @@ class WatchRestarts:
         self._watching: set[Resource] = set()
 
     def seen(self, resource: Resource, status: Status) -> None:
-        """Take the change of phase of the informer of a resource."""
+        """Record a change of phase of the informer of a resource."""
         if status.phase is Phase.WATCHING:
             return
         if resource in self._watching and status.phase is not Phase.LISTING:
@@ -60,7 +60,7 @@ def _ending(error: KubeError | None) -> str:
 
 
 class Watched(Protocol):
-    """A kind that is watched, such as an `Informer` has it."""
+    """A kind that is watched, as by an `Informer`."""
 
     @property
     def resource(self) -> Resource:
@@ -68,16 +68,16 @@ class Watched(Protocol):
 
     @property
     def last_contact(self) -> float | None:
-        """Return the monotonic seconds at which something last came, None before that."""
+        """Return the monotonic seconds when something was last received; None before that."""
 
 
 class WatchCollector(Collector):
-    """Tells of the watches when Prometheus asks.
+    """Reports the watches at each scrape.
 
     Args:
         watched: Returns all watched kinds, without waiting and from any thread.
-        clock: The monotonic seconds that informers count in.
-        now: Seconds since the epoch.
+        clock: Returns the monotonic seconds that informers count in.
+        now: Returns the seconds since the epoch.
     """
 
     def __init__(
@@ -115,11 +115,11 @@ class WatchCollector(Collector):
 
 def _families() -> tuple[GaugeMetricFamily, GaugeMetricFamily]:
     return (
-        GaugeMetricFamily("kudo_watches", "Kinds that are watched.", labels=["resource"]),
+        GaugeMetricFamily("kudo_watches", "Kinds being watched.", labels=["resource"]),
         GaugeMetricFamily(
             "kudo_watch_last_contact_timestamp_seconds",
-            "When the API server last sent something on the watch, of several the one that has "
-            "waited longest; 0 before the first time.",
+            "When the API server last sent something on the watch; the oldest of several, 0 before "
+            "the first time.",
             labels=["resource"],
         ),
     )
