@@ -1,1 +1,1 @@
-"""The reconciler: runs the plans of Instances and reports what became of them."""
+"""The reconciler: runs the plans of Instances and reports their results."""

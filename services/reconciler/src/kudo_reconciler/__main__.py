@@ -1,4 +1,4 @@
-"""Entry point of `kudo-reconciler`. Exit codes: 0 stopped, 1 failed, 2 wrong option."""
+"""Entry point of `kudo-reconciler`. Exit codes: 0 stopped, 1 failed, 2 invalid option."""
 
 import os
 import sys

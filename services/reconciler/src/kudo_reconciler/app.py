@@ -1,8 +1,8 @@
-"""Wiring of the reconciler: what is built, what runs, and in which order it stops.
+"""Wires the reconciler together: its parts, what runs, and the order in which it stops.
 
-Stopping: readiness fails first, the queue closes, passes in progress finish, events that wait are
-written, the Lease is given back, then the watches end.
-Whatever a pass had not written is taken up again by the next process from what the cluster says.
+Stopping: readiness fails first, the queue closes, reconciles in progress finish, waiting events are
+written, the Lease is released, then the watches end. The next process continues any interrupted
+reconcile from the state in the cluster.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     lease_config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
     closed = asyncio.Event()
     async with (
-        # What was sent of a run is known before anything of the next one is sent.
+        # Responses to the writes of one run are known before the next run sends anything.
         Client(config, timeout=settings.call_timeout, finish_writes=True) as client,
         asyncio.TaskGroup() as group,
     ):
@@ -110,10 +110,10 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         probes.draining = True
         app.queue.close()
         log.info("stopping", extra={"grace_seconds": settings.grace})
-        # A standby has no pass in progress, and nothing is worth waiting for.
+        # A standby has no reconcile in progress, so there is nothing to wait for.
         await _finish(work, settings.grace if leadership.leading else 0.0)
         stopping.cancel()
-        # Passes in progress may have needed it until now.
+        # Reconciles in progress may have needed it until now.
         working.cancel()
         closed.set()
 
@@ -122,7 +122,7 @@ def _leadership(
     settings: Settings, config: ClusterConfig, namespace: str, metrics: Metrics
 ) -> LeaderElector:
     def connect() -> Client:
-        """Return a client for the thread of the Lease, which waits for nothing of the work."""
+        """Return a client for the thread of the Lease, which never waits for reconciles."""
         timeout = min(settings.call_timeout, settings.lease_times.call)
         client = Client(config, timeout=timeout, max_connections=2)
         # Called in that thread; counters may be used from any.
@@ -140,7 +140,7 @@ def _leadership(
 
 
 async def _finish(work: asyncio.Task[None], grace: float) -> None:
-    """Let the passes in progress end; after `grace` seconds cancel them."""
+    """Wait for reconciles in progress to end; cancel them after `grace` seconds."""
     with contextlib.suppress(asyncio.CancelledError):
         done, _ = await asyncio.wait({work}, timeout=grace)
         if not done:
@@ -149,10 +149,10 @@ async def _finish(work: asyncio.Task[None], grace: float) -> None:
 
 
 class App:
-    """The parts of the reconciler, connected.
+    """The parts of the reconciler, wired together.
 
-    Everything that only reads runs from the beginning, so that a standby is warm. What writes runs
-    while we hold the Lease, and remembers nothing from one term to the next.
+    Whatever only reads runs from the start, so that a standby has warm caches. Whatever writes runs
+    while this replica holds the Lease, and keeps no state from one term to the next.
     """
 
     def __init__(self, settings: Settings, environment: Environment) -> None:
@@ -201,7 +201,7 @@ class App:
         )
 
     async def work(self) -> None:
-        """Fill the caches, then work the queue off while leading, until it is closed."""
+        """Fill the caches, then process the queue while leading, until it is closed."""
         instances, versions = self._instances.informer, self._versions.informer
         async with asyncio.TaskGroup() as watches:
             observer = Observer(
@@ -232,7 +232,7 @@ class App:
             observer.close()
 
     async def _lead(self, observer: Observer) -> None:
-        """Look at every Instance, then at what changes, until the queue is closed."""
+        """Reconcile every Instance, then each that changes, until the queue is closed."""
         instances = self._instances.informer.list()
         for raw in instances:
             self.queue.add(_key(raw))
@@ -265,19 +265,20 @@ class App:
         return raw is not None and has_begun(raw)
 
     def _instance_changed(self, delta: Delta) -> None:
-        """Have every change worked on, but for what we wrote ourselves; parents wait for any."""
+        """Enqueue a changed Instance unless the change is an own write, and its parents always."""
         for parent in {*_parents(delta.object), *(_parents(delta.old) if delta.old else ())}:
             self.queue.nudge(parent)
         self._instances.changed(delta)
 
     def _instance_news(self, key: Key, delta: Delta) -> None:
-        """Have a change worked on that we did not make.
+        """Enqueue an Instance for a change that is not an own write.
 
-        A change of the status alone, by whomever, does not shorten the backoff of a failing
+        A change of the status alone, whoever made it, does not shorten the backoff of a failing
         Instance.
         """
         if self._events is not None and delta.kind == "updated":
-            # The end of a run of an earlier term may be news: its first list may have been old.
+            # The end of a run of an earlier term may arrive only now: the first list may have been
+            # stale.
             self._events.repeat_of(delta.object)
         if delta.old is not None and _same_but_status(delta.old, delta.object):
             self.queue.nudge(key)
@@ -285,15 +286,15 @@ class App:
             self.queue.add(key)
 
     def _kind_watched(self, resource: Resource) -> None:
-        """Have every Instance worked on once its resources can be seen: many may wait for that."""
+        """Enqueue every Instance once a kind is watched: many may wait for that."""
         if resource in READINESS_KINDS:
             for raw in self._instances.informer.list():
                 self.queue.nudge(_key(raw))
 
     def _version_changed(self, delta: Delta) -> None:
-        """Have the Instances of an OperatorVersion worked on."""
+        """Enqueue the Instances of an OperatorVersion."""
         metadata = delta.object["metadata"]
-        # With every change: after a restore of etcd a resourceVersion may come a second time.
+        # On every change: after a restore of etcd a resourceVersion may be used a second time.
         self._versions.forget((metadata["namespace"], metadata["name"]))
         reference = f"{metadata['namespace']}/{metadata['name']}"
         for instance in self._instances.informer.by_index(_BY_VERSION, reference):
@@ -369,15 +370,15 @@ def _parents(obj: JsonObject) -> list[Key]:
 
 
 def _same_but_status(old: JsonObject, new: JsonObject) -> bool:
-    """Whether spec, finalizers and deletion are as they were."""
+    """Whether spec, finalizers and deletionTimestamp are unchanged."""
     before, after = old["metadata"], new["metadata"]
     kept = ("uid", "generation", "deletionTimestamp", "finalizers")
     return all(before.get(name) == after.get(name) for name in kept)
 
 
 def _versions_of(obj: JsonObject) -> set[str]:
-    """Return the OperatorVersions that decide on an Instance: in its spec, and in force."""
-    # An indexer must not raise, whatever the object looks like.
+    """Return the OperatorVersions that an Instance depends on: of its spec, and in force."""
+    # An indexer must not raise, whatever the object contains.
     spec, status = _object(obj.get("spec")), _object(obj.get("status"))
     last = _object(status.get("lastRun"))
     references = (spec.get("operatorVersion"), last.get("operatorVersion"))

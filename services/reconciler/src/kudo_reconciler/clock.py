@@ -1,4 +1,4 @@
-"""The time, injected, so that tests can hold it."""
+"""The clock, injected so that tests can control the time."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What the reconciler is given: an API server, leadership, worker processes, time and chance."""
+"""Dependencies of the reconciler: API server, leadership, workers, clock and randomness."""
 
 import random
 import uuid
@@ -13,7 +13,7 @@ from kudo_reconciler.metrics.metrics import Metrics
 
 
 class Leading(Protocol):
-    """Says whether this replica is the one that works.
+    """Reports whether this replica is the leader.
 
     See `kubeio.leader_election.elector.LeaderElector`.
     """
@@ -31,16 +31,16 @@ def _fresh_uid() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the parts of the reconciler are built on.
+    """The dependencies that the parts of the reconciler share.
 
-    Whatever waits counts the seconds of the running event loop, so its clock is not named here.
+    Timeouts and delays use the clock of the running event loop, which is therefore not a field.
 
     Attributes:
         client: Sends every request; its hooks are set by the `App`.
         jobs: The worker processes.
-        clock: The time of day, as statuses and events have it.
+        clock: The time of day, for statuses and events.
         rng: Source of every jitter.
-        fresh_uid: Makes the uid of a run.
+        fresh_uid: Returns a new uid for a run.
     """
 
     client: Client

@@ -1,10 +1,10 @@
-"""Why a reconcile stops early and begins again, and how unexpected exceptions are logged."""
+"""Errors that stop a reconcile early, and the log fields of unexpected exceptions."""
 
 import traceback
 
 
 class Outdated(Exception):
-    """The object changed meanwhile; the cache has been brought up to date, decide again."""
+    """The object changed meanwhile; the cache has been updated, decide again."""
 
 
 class Superseded(Exception):
@@ -14,7 +14,7 @@ class Superseded(Exception):
 def described(fault: BaseException) -> dict[str, str]:
     """Return the type of an exception and its stack, as fields of a log line.
 
-    Its text and the exceptions before it are left out: they may quote what is in a Secret.
+    Its message and the exceptions that caused it are left out: they may quote a Secret.
     """
     stack = "".join(traceback.format_tb(fault.__traceback__))
     return {"fault": type(fault).__name__, "stack": stack}

@@ -1,8 +1,8 @@
 """Queue of events: bounded, in order for each Instance, fair between namespaces.
 
-The start and end events of runs have room of their own, beside that of all other events, so that a
-burst of warnings does not cost them. An Instance whose event has to be tried again is put off
-without holding a writer, and its later events wait with it.
+The start and end events of runs have capacity of their own, apart from that of all other events, so
+that a burst of warnings never displaces them. An Instance whose event has to be retried waits
+without occupying a writer, and its later events wait with it.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from kudo_reconciler.fair_queue import FairQueue
 from kudo_reconciler.keys import Key
 
 _RUNS, _RUNS_OF_NAMESPACE = 4000, 1000
-"""How many start and end events may wait: of all namespaces, and of one."""
+"""Limits on waiting start and end events: of all namespaces, and of one."""
 _OTHERS, _OTHERS_OF_NAMESPACE = 1000, 250
-"""How many other events may wait; each may be a few KiB long."""
+"""Limits on other waiting events; each may be a few KiB long."""
 _LAST_DELAY = 0.2
 """In seconds, once the queue is closed."""
 
@@ -32,11 +32,12 @@ class EventsWritten(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What is to be told of an Instance.
+    """An event of an Instance that is to be written.
 
     Attributes:
         of_run: Whether it is the start or end event of a run.
-        probe: Whether it is written although its namespace refused one because it was deleted.
+        probe: Whether it is sent although its namespace rejected an event while it was being
+        deleted.
     """
 
     subject: InstanceIdentity
@@ -69,7 +70,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class _Room:
-    """How many events of one sort wait, and how many may."""
+    """Counts the waiting events of one sort, against their limits."""
 
     limit: int
     limit_of_namespace: int
@@ -91,7 +92,7 @@ class _Room:
 
 
 class EventQueue:
-    """Holds events until they are written or given up.
+    """Holds events until they are written or dropped.
 
     Args:
         limit: How many Instances of one namespace may be with writers at the same time.
@@ -145,7 +146,7 @@ class EventQueue:
         return self._events[key][0]
 
     def done(self, waiting: Waiting) -> None:
-        """Note that an event was written or given up; the next one of its Instance may follow."""
+        """Record that an event was written or dropped; the next one of its Instance may follow."""
         event = waiting.event
         queue = self._events[event.key]
         queue.popleft()
@@ -160,12 +161,12 @@ class EventQueue:
         self._changed.set()
 
     def put_off(self, waiting: Waiting, seconds: float) -> None:
-        """Have an event written once more after a delay."""
+        """Retry an event after a delay."""
         key = waiting.event.key
         self._ready.give_back(key)
         loop = asyncio.get_running_loop()
         if self._closed:
-            # The end of the term comes before a longer delay does.
+            # The term ends before a longer delay would.
             seconds = min(seconds, _LAST_DELAY)
         self._timers[key] = loop.call_later(seconds, self._retry, key)
         self._changed.set()
@@ -181,7 +182,7 @@ class EventQueue:
             await self._left.wait()
 
     def close(self) -> None:
-        """Take no more events, and let writers end once all are written; nothing is put off."""
+        """Accept no more events, and let writers end once all are written; nothing is delayed."""
         self._closed = True
         for key in list(self._timers):
             self._timers[key].cancel()

@@ -1,12 +1,12 @@
-"""Events of an Instance: queued, and written by tasks of their own, so that nothing waits for them.
+"""Events of Instances: queued, and written by separate tasks, so that no reconcile waits for them.
 
-Each execution has one start and one end event. They are named by its uid, so that writing them
-again after a crash changes nothing: whoever leads next repeats those of the last ten minutes. What
-cannot be written is tried again for a while, and then given up.
+Each execution has one start and one end event. Their names derive from its uid, so that writing
+them again after a crash changes nothing: the next leader repeats those of the last ten minutes.
+What cannot be written is retried for a while, and then dropped.
 
-A namespace that is being deleted takes no events. The first one that it refuses tells; further ones
-are not sent until one of an Instance that is not being deleted is taken, in a new namespace of that
-name.
+A namespace that is being deleted accepts no events. After the first rejection no further ones are
+sent there, until one of an Instance that is not being deleted is accepted: in a new namespace of
+that name.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ log = logging.getLogger(__name__)
 
 _WRITERS = 4
 _LIMIT = 3
-"""So many writers one namespace may have."""
+"""Writers that one namespace may occupy."""
 _LONGEST_DELAY = 60.0
-"""In seconds, whatever the API server asks for: an event keeps its room meanwhile."""
+"""In seconds, whatever Retry-After requests: an event occupies its place in the queue meanwhile."""
 _REPEATED = timedelta(minutes=10)
 _REPEATED_AT_ONCE = 20
 _BURST_SECONDS = 60.0
@@ -60,7 +60,7 @@ _SLICE = 256
 
 
 class _Remembered:
-    """The last thousand of something."""
+    """A set of the last thousand values."""
 
     def __init__(self) -> None:
         self._items: OrderedDict[Hashable, None] = OrderedDict()
@@ -79,14 +79,14 @@ class _Remembered:
 
 @dataclass(frozen=True, slots=True)
 class EventTimes:
-    """How long events are worth waiting for, in seconds.
+    """Timeouts of events, in seconds.
 
     Attributes:
-        call: What one request may take.
-        retry: How long after it was queued an event is tried again.
+        call: Timeout of one request.
+        retry: How long after it was queued an event is retried.
         retry_run: The same for start and end events of runs.
-        drain: What the end of a term waits for events; the next leader repeats those of runs.
-        hold: What the deletion of an Instance waits for the end event of its cleanup.
+        drain: How long the end of a term waits for events; the next leader repeats those of runs.
+        hold: How long the deletion of an Instance waits for the end event of its cleanup.
     """
 
     call: float = 5.0
@@ -101,7 +101,7 @@ _USUAL_TIMES = EventTimes()
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What an event says of an execution; `what` is the end of its name."""
+    """Type, reason and message of an event of an execution; `what` is the suffix of its name."""
 
     uid: str
     what: str
@@ -111,14 +111,15 @@ class _Text:
 
 
 class EventRecorder:
-    """Writes events beside the Instance that they speak of; made for one term of leadership.
+    """Writes events in the namespace of their Instance; created for one term of leadership.
 
     Args:
         client: Sends them.
-        clock: Tells when they happened.
-        metrics: Counts those that are lost.
-        wake: Called with the key of an Instance that asked `unwritten`, once it may ask again.
-        times: How long events are tried and waited for.
+        clock: Returns the time at which they happened.
+        metrics: Counts those that are dropped.
+        wake: Called with the key of an Instance for which `unwritten` was True, once it may be
+        called again.
+        times: Timeouts of events.
         rng: Source of jitter.
     """
 
@@ -139,7 +140,7 @@ class EventRecorder:
         self._queue = EventQueue(limit=_LIMIT)
         self._closing = asyncio.Event()
         self._rng = rng or random.Random()  # noqa: S311 - jitter
-        # Forgetting the oldest namespace costs one refused event, forgetting a run one request.
+        # Forgetting the oldest namespace costs one rejected event, forgetting a run one request.
         self._deleted = _Remembered()
         self._settled = _Remembered()
         self._held: set[Key] = set()
@@ -160,41 +161,41 @@ class EventRecorder:
         self._queue_replaced(instance, EndedRun(plan, uid, ExecutionStatus.FATAL_ERROR))
 
     def superseded(self, instance: Instance, plan: str, uid: str) -> None:
-        """Queue the end event of a run in whose place another came."""
+        """Queue the end event of a run that another one replaced."""
         run = EndedRun(plan, uid, ExecutionStatus.FATAL_ERROR, superseded=True)
         self._queue_replaced(instance, run)
 
     def warning(self, instance: Instance, uid: str, reason: str, message: str) -> None:
-        """Queue what went wrong; once for each uid and reason."""
+        """Queue a Warning event; once for each uid and reason."""
         text = _Text(uid, reason.lower(), "Warning", reason, message)
         self._put(identity(instance), text, probe=not instance.metadata.deleting)
 
     def note(
         self, subject: InstanceIdentity, uid: str, severity: Severity, reason: str, message: str
     ) -> None:
-        """Queue what is worth knowing of a run; once for each uid and message."""
+        """Queue a Normal event of a run; once for each uid and message."""
         digest = hashlib.sha256(message.encode()).hexdigest()[:8]
         text = _Text(uid, f"{reason.lower()}.{digest}", severity, reason, message)
         self._put(subject, text, probe=False)
 
     async def repeat(self, instances: Sequence[JsonObject]) -> None:
-        """Queue the start and end events of runs that ended lately: a crash may have lost them.
+        """Queue the start and end events of runs that ended recently: a crash may have lost them.
 
-        Leaves the queue to new events: few are repeated at a time.
+        Leaves room in the queue for new events: few are repeated at a time.
         """
         found: list[JsonObject] = []
         for number, instance in enumerate(instances, 1):
             if self._ended_lately(instance):
                 found.append(instance)
             if number % _SLICE == 0:
-                # Others have the event loop between some hundreds of ten thousand Instances.
+                # Yield the event loop after some hundreds of what may be ten thousand Instances.
                 await asyncio.sleep(0)
         for instance in found:
             await self._queue.shorter_than(_REPEATED_AT_ONCE)
             self.repeat_of(instance)
 
     def repeat_of(self, instance: JsonObject) -> None:
-        """Queue the start and end events of the runs of an Instance that ended lately."""
+        """Queue the start and end events of the runs of an Instance that ended recently."""
         metadata = instance["metadata"]
         for run in self._ended_lately(instance):
             subject = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
@@ -205,12 +206,13 @@ class EventRecorder:
         return ended_since(instance, timestamp(self._clock.now() - _REPEATED))
 
     def unwritten(self, instance: Instance) -> bool:
-        """Return whether a start or end event of an Instance is still on its way.
+        """Return whether a start or end event of an Instance is still to be written.
 
-        Asked before its record goes, with the Instance or for that of another run.
+        Called before the record of a run is deleted with the Instance, or replaced by that of
+        another run.
 
-        True for `times.hold` seconds after such an event was queued at most. The Instance is woken
-        when the last of them was written or given up.
+        True for at most `times.hold` seconds after such an event was queued. The Instance is
+        enqueued when the last of them was written or dropped.
         """
         key = key_of(instance)
         since = self._queue.runs_unwritten(key)
@@ -220,8 +222,8 @@ class EventRecorder:
         return True
 
     def _queue_replaced(self, instance: Instance, run: EndedRun) -> None:
-        # A crash may have cost its start event, and nobody resumes it any more. What this
-        # process has written is not sent again.
+        # A crash may have lost its start event, and nobody resumes it any more. What this process
+        # has written is not sent again.
         self._queue_both(identity(instance), instance.metadata.deleting, run)
 
     def _queue_both(self, subject: InstanceIdentity, deleting: bool, run: EndedRun) -> None:
@@ -238,7 +240,7 @@ class EventRecorder:
         if not probe and subject.namespace in self._deleted:
             return
         name = event_name(subject.name, text.uid, text.what)
-        # The API server would not mind, but whoever asks `unwritten` would wait for ever.
+        # The API server would accept it, but callers of `unwritten` would wait for ever.
         if of_run and (subject.uid, name) in self._settled:
             return
         event = Event(
@@ -252,14 +254,14 @@ class EventRecorder:
             probe=probe,
         )
         if not self._queue.put(event, Backoff(base=0.2, cap=30.0, rng=self._rng)):
-            self._lose(event, "too many events wait to be written")
+            self._lose(event, "too many events are waiting to be written")
 
     # Writing
 
     async def run(self) -> None:
-        """Write events until `close`, and then those that are left, for some seconds at most.
+        """Write events until `close`, and then the remaining ones, for some seconds at most.
 
-        Drops what is left then, or when cancelled.
+        Drops what remains then, or when cancelled.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -305,9 +307,9 @@ class EventRecorder:
                 return
         except KubeError as error:
             if _namespace_deleted(error):
-                # An Instance that is not being deleted yet may have one refused more than once.
+                # An Instance that is not being deleted yet may have more than one rejected.
                 if namespace not in self._deleted:
-                    log.info("namespace takes no events", extra={"error": str(error)})
+                    log.info("namespace accepts no events", extra={"error": str(error)})
                 self._deleted.add(namespace)
             else:
                 self._lose(event, str(error))
@@ -319,17 +321,17 @@ class EventRecorder:
         self._settle(waiting)
 
     def _put_off(self, waiting: Waiting, error: Exception) -> bool:
-        """Have an event written later; return False, and count it as lost, if it is too old."""
+        """Retry an event later; return False, and count it as dropped, if it is too old."""
         patience = self.times.retry_run if waiting.event.of_run else self.times.retry
         if asyncio.get_running_loop().time() - waiting.since >= patience:
-            self._lose(waiting.event, str(error) or "no answer in time")
+            self._lose(waiting.event, str(error) or "no response in time")
             return False
         delay = waiting.backoff.next(getattr(error, "retry_after", None))
         self._queue.put_off(waiting, min(delay, _LONGEST_DELAY))
         return True
 
     def _settle(self, waiting: Waiting) -> None:
-        """Take an event off the queue, and wake its Instance if that waited for it."""
+        """Remove an event from the queue, and enqueue its Instance if that waited for it."""
         self._queue.done(waiting)
         event = waiting.event
         if not event.of_run:
@@ -340,7 +342,7 @@ class EventRecorder:
             self._wake(event.key)
 
     def _lose(self, event: Event, why: str) -> None:
-        """Count a lost event; of many in a row the first stands in the log."""
+        """Count a dropped event; of many in a row only the first is logged."""
         self._metrics.lost_events.inc()
         now = asyncio.get_running_loop().time()
         level = logging.WARNING if now - self._lost_at >= _BURST_SECONDS else logging.DEBUG
@@ -364,7 +366,7 @@ def _end_of(run: EndedRun) -> _Text:
 
 
 def _namespace_deleted(error: Exception) -> bool:
-    """Whether an event was refused since its namespace is being deleted (403) or gone (404)."""
+    """Whether an event was rejected because its namespace is being deleted (403) or gone (404)."""
     return isinstance(error, NotFound) or (
         isinstance(error, Forbidden) and error.namespace_terminating
     )

@@ -1,9 +1,9 @@
-"""Ready keys, taken round-robin over namespaces, with a limit on how many one namespace has taken.
+"""Fair queue of ready keys: round-robin over namespaces, with a limit on keys in use per namespace.
 
 Invariants: the next key of a namespace waits for one key at most of each other namespace, however
 many keys wait there; of one namespace no more keys than the limit are taken and not given back;
 within a namespace keys come in the order in which they were put, those put with `first` before the
-rest. Each call costs the same, however many keys wait.
+rest. Each call takes constant time, however many keys wait.
 """
 
 import sys
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kudo_reconciler.keys import Key
 
 _IN_A_ROW = 15
-"""So many keys go before the rest of their namespace; then one of the rest has its chance."""
+"""So many keys go before the rest of their namespace; then one of the rest is taken."""
 
 
 @dataclass(slots=True)
@@ -39,8 +39,8 @@ class _Namespace:
         return bool(self.first or self.rest)
 
     def next(self) -> Key:
-        # Without the limit, runs that wait and are looked at again and again would keep new ones
-        # from ever beginning.
+        # Without the limit, waiting runs that are reconciled again and again would keep new ones
+        # from ever starting.
         if self.first and (not self.rest or self.in_a_row < _IN_A_ROW):
             self.in_a_row = self.in_a_row + 1 if self.rest else 0
             return self.first.popleft()
@@ -85,7 +85,7 @@ class FairQueue:
         return key
 
     def give_back(self, key: Key) -> None:
-        """Note that nobody works on a taken key any more."""
+        """Return a taken key, which is no longer in use."""
         own = self._namespaces[key.namespace]
         own.taken -= 1
         if own.taken or own.ready:
@@ -94,7 +94,7 @@ class FairQueue:
             del self._namespaces[key.namespace]
 
     def _list(self, namespace: str, own: _Namespace) -> None:
-        """Take from the namespace when its time comes, if anything may be taken."""
+        """Add the namespace to the round-robin order, if anything of it may be taken."""
         if own.ready and not own.listed and own.taken < self._limit:
             own.listed = True
             self._order.append(namespace)

@@ -1,4 +1,4 @@
-"""What runs the jobs of `kudo.jobs`; worker processes do (`workers.Pool`)."""
+"""Interface that runs the jobs of `kudo.jobs`; `workers.Pool` implements it."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""The key of an Instance: what queues, indexes and caches name it by."""
+"""The key of an Instance in queues, indexes and caches."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from kudo.api import Instance
 
 
 class Key(NamedTuple):
-    """The Instance to work on. It says where to look, never what has happened."""
+    """Namespace and name of an Instance to reconcile, never what happened to it."""
 
     namespace: str
     name: str

@@ -1,4 +1,4 @@
-"""Where the kinds that the reconciler always needs live in the API."""
+"""The API resources that the reconciler always needs."""
 
 from typing import Final
 

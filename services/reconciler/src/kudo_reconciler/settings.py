@@ -16,23 +16,23 @@ _PREFIX = "KUDO_RECONCILER_"
 
 def _workers(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
-        raise ValueError(f"{text!r} is no number of workers from 1 to 1000")
+        raise ValueError(f"{text!r} is not a number of workers from 1 to 1000")
     return int(text)
 
 
 def _some_seconds(text: str) -> float:
     value = seconds(text)
     if value == 0:
-        raise ValueError("it must be more than 0 seconds")
+        raise ValueError("must be more than 0 seconds")
     return value
 
 
 _OPTIONS = (
-    Option("--kubeconfig", _PREFIX + "KUBECONFIG", "File that says how to reach the cluster."),
+    Option("--kubeconfig", _PREFIX + "KUBECONFIG", "Path of the kubeconfig file."),
     Option(
         "--workers",
         _PREFIX + "WORKERS",
-        "Instances that are worked on at the same time.",
+        "Instances reconciled at the same time.",
         default=16,
         type=_workers,
     ),
@@ -53,8 +53,8 @@ _OPTIONS = (
     Option(
         "--lease-namespace",
         _PREFIX + "LEASE_NAMESPACE",
-        "Namespace of the Lease by which replicas elect one that works; by default the pod's own, "
-        "or that of the kubeconfig's context.",
+        "Namespace of the Lease for leader election; by default the pod's own, or that of the "
+        "kubeconfig's context.",
     ),
     Option(
         "--lease-name",
@@ -72,51 +72,51 @@ _OPTIONS = (
     Option(
         "--lease-renew-deadline",
         _PREFIX + "LEASE_RENEW_DEADLINE",
-        "Seconds after which a leader stops its work, without a renewal of the Lease or while its "
-        "event loop stands still.",
+        "Seconds after which a leader stops leading if it could not renew the Lease, or if its "
+        "event loop is blocked.",
         default=10.0,
         type=_some_seconds,
     ),
     Option(
         "--lease-retry",
         _PREFIX + "LEASE_RETRY",
-        "Seconds between two looks at the Lease.",
+        "Seconds between attempts to acquire or renew the Lease.",
         default=2.0,
         type=_some_seconds,
     ),
     Option(
         "--call-timeout",
         _PREFIX + "CALL_TIMEOUT",
-        "Seconds that one call to the API server may take.",
+        "Timeout of one request to the API server, in seconds.",
         default=30.0,
         type=_some_seconds,
     ),
     Option(
         "--watch-silence",
         _PREFIX + "WATCH_SILENCE",
-        "Seconds without a byte after which a watch counts as dead and is opened anew.",
+        "Seconds without data after which a watch is considered dead and is restarted.",
         default=200.0,
         type=_some_seconds,
     ),
     Option(
         "--recheck",
         _PREFIX + "RECHECK",
-        "Seconds after which a waiting run is looked at anew, with everything read from the API "
-        "server: no lost event may stop it for ever.",
+        "Seconds after which a waiting run is reconciled again, with everything read from the API "
+        "server, in case an event was lost.",
         default=60.0,
         type=_some_seconds,
     ),
     Option(
         "--pipe-waiter-image",
         _PREFIX + "PIPE_WAITER_IMAGE",
-        "Image of the container that holds the files of a Pipe task until they are copied; it "
+        "Image of the container that keeps the files of a Pipe task until they are copied; it "
         "needs sh, sleep, stat and cat.",
         default="busybox",
     ),
     Option(
         "--grace",
         _PREFIX + "GRACE",
-        "Seconds that passes in progress get when the process is told to stop.",
+        "Seconds that reconciles in progress get to finish when the process stops.",
         default=20.0,
         type=seconds,
     ),
@@ -136,9 +136,9 @@ class Settings:
     """The options, as given by flags, environment and defaults.
 
     Attributes:
-        worker_processes: The processes that work on data of tenants.
-        kubeconfig: None to find the cluster as kubectl does, or from inside it.
-        lease_namespace: None for the namespace that we run in.
+        worker_processes: The processes that read and render what tenants send.
+        kubeconfig: None to find the cluster as kubectl does, or the one that the pod runs in.
+        lease_namespace: None for the namespace of the pod or of the kubeconfig's context.
         call_timeout: Seconds.
         watch_silence: Seconds.
         recheck: Seconds.
@@ -163,10 +163,10 @@ class Settings:
 
     @classmethod
     def read(cls, argv: Sequence[str], environ: Mapping[str, str]) -> "Settings":
-        """Read the options.
+        """Parse the options.
 
         Raises:
-            SystemExit: an option is wrong, or `--help` was asked for.
+            SystemExit: an option is invalid, or `--help` was given.
         """
         values = vars(
             parse(
