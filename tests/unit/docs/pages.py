@@ -11,6 +11,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 _FENCE = re.compile(r"^(```+).*?^\1$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.(?:py|md|sh|toml|in|json|yaml|go)")
 _FOLDER = re.compile(r"(?:[\w.-]+/)+")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
 
@@ -51,6 +52,17 @@ def named_paths(text: str) -> list[str]:
     """Return what the text names as code and looks like a Python module or a folder."""
     words = _CODE.findall(text)
     return [word for word in words if _FILE.fullmatch(word) or _FOLDER.fullmatch(word)]
+
+
+def section(text: str, heading: str) -> str:
+    """Return the text below a heading of the second level, up to the next one."""
+    _, _, rest = text.partition(f"\n## {heading}\n")
+    return rest.partition("\n## ")[0]
+
+
+def dotted_names(text: str) -> list[str]:
+    """Return the code in the text that looks like a dotted name of Python."""
+    return [word for word in _CODE.findall(text) if _DOTTED.fullmatch(word)]
 
 
 def anchors(text: str) -> set[str]:

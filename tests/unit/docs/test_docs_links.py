@@ -1,10 +1,21 @@
-"""What the pages point at exists: pages, headings, files and folders."""
+"""What the pages point at exists: pages, headings, files, folders and functions."""
 
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
-from tests.unit.docs.pages import ROOT, anchors, links, named_paths, pages, paths, prose
+from tests.unit.docs.pages import (
+    ROOT,
+    anchors,
+    dotted_names,
+    links,
+    named_paths,
+    pages,
+    paths,
+    prose,
+    section,
+)
 
 # What was released is told as it was.
 PAGES = [page for page in pages() if page.name != "CHANGELOG.md"]
@@ -41,6 +52,52 @@ def test_contributing_names_files_by_their_whole_path() -> None:
     names = named_paths(prose(page))
     assert names
     assert [name for name in names if name not in paths()] == []
+
+
+def test_the_functions_that_decide_exist() -> None:
+    """Private ones as well: the table names the function and not only its module."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    _, _, *rows = section(page, "Where it is decided").strip().splitlines()
+    assert len(rows) > 5
+    for row in rows:
+        names = dotted_names(row)
+        assert names, row
+        assert [name for name in names if not exists(name)] == []
+
+
+def exists(name: str) -> bool:
+    """Return whether a dotted name leads to a module, or to an attribute of one."""
+    try:
+        resolve_name(name)
+    except (ModuleNotFoundError, AttributeError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("kudo.admission", True),
+        ("kudo.execution.entries._roll_up", True),
+        ("kudo_reconciler.objects.ownership.Ownership.claim", True),
+        ("serving.limits.PortLimits.request_bytes", True),
+        ("kudo.admission.rule", False),
+        ("kudo.execution.entries.roll_up", False),
+        ("kudo_reconciler.objects.ownership.Ownership.claims", False),
+        ("kudos.admission", False),
+    ],
+)
+def test_a_dotted_name_is_a_module_or_an_attribute(name: str, found: bool) -> None:
+    assert exists(name) is found
+
+
+def test_dotted_names_are_told_from_other_words() -> None:
+    text = "`kudo.health`, `a.B._c`, `kudo`, `kudo/health.py`, `v1.30`, kudo.names"
+    assert dotted_names(text) == ["kudo.health", "a.B._c"]
+
+
+def test_a_section_ends_at_the_next_heading_of_its_level() -> None:
+    assert section("# A\n\n## B\none\n### C\ntwo\n\n## D\nthree\n", "B") == "one\n### C\ntwo\n"
 
 
 @pytest.mark.parametrize(
