@@ -8,6 +8,7 @@ from typing import Any
 
 from kubeio import jsonpatch
 from kubeio.discovery import Discovery
+from kubeio.kinds import MUTATING_WEBHOOKS, NETWORK_POLICIES, VALIDATING_WEBHOOKS
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder
@@ -730,6 +731,9 @@ async def events_and_leases_are_kept(api: Recorder) -> None:
     }
     await api.call("event", client.create(EVENTS, event, namespace=where))
     await api.call("the same event", client.create(EVENTS, event, namespace=where))
+    for selector in ("involvedObject.name=w,type=Normal", "involvedObject.name=other"):
+        listed = client.list(EVENTS, namespace=where, field_selector=selector)
+        await api.call(selector, listed)
     lease = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -761,6 +765,38 @@ async def cluster_scoped_objects_have_no_namespace(api: Recorder) -> None:
 
 
 @script
+async def configurations_of_webhooks_have_generations(api: Recorder) -> None:
+    client, name = api.client, f"{api.namespace}.example.com"
+
+    def shown(obj: JsonObject) -> Json:
+        metadata = obj["metadata"]
+        return [metadata["generation"], [hook["name"] for hook in obj["webhooks"]]]
+
+    async def apply(kind: Resource, manager: str, hook: str) -> None:
+        # It has no rules, so that nobody's writes wait for it.
+        config = {
+            "name": f"{hook}.example.com",
+            "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        obj = {
+            "apiVersion": kind.api_version,
+            "kind": kind.kind,
+            "metadata": {"name": name},
+            "webhooks": [config],
+        }
+        call = client.apply(kind, obj, field_manager=manager)
+        await api.call(f"{manager} applies {hook}", call, shown)
+
+    for kind in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+        await apply(kind, "kudo", "one")
+        await apply(kind, "kudo", "one")
+        await apply(kind, "helm", "two")
+        await api.call("delete", client.delete(kind, name, propagation="Background"))
+
+
+@script
 async def methods_that_are_not_allowed(api: Recorder) -> None:
     client, where = api.client, api.namespace
     await api.call("put", client.raw("PUT", CONFIG_MAPS.path(where), body={}))
@@ -774,7 +810,10 @@ async def methods_that_are_not_allowed(api: Recorder) -> None:
 @script
 async def kinds_are_discovered(api: Recorder) -> None:
     discovery = Discovery(api.client)
-    desired = (WIDGETS, CONFIG_MAPS, DEPLOYMENTS, CLUSTER_ROLES, NAMESPACES)
+    desired = (
+        *(WIDGETS, CONFIG_MAPS, DEPLOYMENTS, CLUSTER_ROLES, NAMESPACES, NETWORK_POLICIES),
+        *(MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS),
+    )
     for one in desired:
         found = await discovery.resolve(one.api_version, one.kind)
         api.note(f"{one.kind} alone", _resource(found))
@@ -782,6 +821,9 @@ async def kinds_are_discovered(api: Recorder) -> None:
     places = [(one.api_version, one.kind) for one in desired]
     listed = [_resource(one) for one in everything if (one.api_version, one.kind) in places]
     api.note("all", sorted(listed, key=str))
+    for group in ("apps", "conformance.example.com"):
+        await api.call(f"group {group}", api.client.raw("GET", f"/apis/{group}"))
+    await api.call("no such group of versions", api.client.raw("GET", "/apis/absent.example.com"))
     for what, path in (("group", "/apis/absent.example.com/v1"), ("version", "/apis/apps/v9")):
         await api.call(f"no such {what}", api.client.raw("GET", path))
 

@@ -100,6 +100,7 @@ class ApiServer:
         execute: Runs commands in containers.
         authorize: Called with every request; the StatusError that it raises is the answer.
         serving: The request that is being carried out; None while controllers write.
+        version: What /version says.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class ApiServer:
         self.execute: Callable[[Command], Ran] = _nothing_runs
         self.authorize: Callable[[Request], None] = _everything_is_allowed
         self.serving: Request | None = None
+        self.version = documents.VERSION
 
     def handle(self, request: Request) -> Response:
         """Do what a request asks for; whatever is refused becomes a Status."""
@@ -146,7 +148,7 @@ class ApiServer:
         aggregated = documents.is_aggregated(request.accept)
         match parts:
             case ["version"]:
-                return documents.VERSION
+                return self.version
             case ["api"]:
                 if aggregated:
                     return documents.aggregated(self.registry, core=True)
@@ -157,6 +159,8 @@ class ApiServer:
                 return documents.group_list(self.registry)
             case ["api", version]:
                 return documents.resource_list(self.registry, "", version) or _absent("")
+            case ["apis", group]:
+                return documents.group(self.registry, group) or _absent(group)
             case ["apis", group, version]:
                 return documents.resource_list(self.registry, group, version) or _absent(group)
         return None
@@ -196,7 +200,9 @@ class ApiServer:
         raise status.method_not_allowed()
 
     def _listed(self, request: Request, target: Target) -> Response:
-        selection = read_selection(request.query, target.namespace or None, request.accept)
+        selection = read_selection(
+            request.query, target.namespace or None, request.accept, target.kind.fields
+        )
         if request.query.get("watch") in ("true", "1"):
             watch = self.reader.watch(target.kind, selection, request.query)
             return Response(200, watch=watch)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kubeio.cache.selector import label_matcher
-from kubeio.types import JsonObject
+from kubeio.types import Json, JsonObject
 from tests.support.apiserver import status
 
 _FIELDS = ("metadata.name", "metadata.namespace")
@@ -17,13 +17,13 @@ class Selection:
     Attributes:
         namespace: None for all.
         labels: Judges labels.
-        names: What `metadata.name` and `metadata.namespace` must be.
+        fields: What fields must be, by their dotted paths.
         metadata_only: Whether no more than the metadata is asked for.
     """
 
     namespace: str | None
     labels: Callable[[Mapping[str, str]], bool]
-    names: Mapping[str, str]
+    fields: Mapping[str, str]
     metadata_only: bool = False
     narrowed: bool = False
 
@@ -33,13 +33,18 @@ class Selection:
             return False
         if not self.narrowed:
             return True
-        if any(metadata.get(key.removeprefix("metadata.")) != v for key, v in self.names.items()):
+        if any(_value(obj, path) != expected for path, expected in self.fields.items()):
             return False
         return self.labels(metadata.get("labels") or {})
 
 
-def read_selection(query: Mapping[str, str], namespace: str | None, accept: str) -> Selection:
+def read_selection(
+    query: Mapping[str, str], namespace: str | None, accept: str, fields: tuple[str, ...]
+) -> Selection:
     """Read what the query of a list or watch selects.
+
+    Args:
+        fields: The fields that it may name beside name and namespace.
 
     Raises:
         StatusError: 400, a selector cannot be read.
@@ -52,21 +57,28 @@ def read_selection(query: Mapping[str, str], namespace: str | None, accept: str)
     return Selection(
         namespace,
         labels,
-        _names(by_field or ""),
+        _fields(by_field or "", (*_FIELDS, *fields)),
         metadata_only="as=PartialObjectMetadata" in accept.split(",")[0],
         narrowed=bool(by_label or by_field),
     )
 
 
-def _names(selector: str) -> dict[str, str]:
+def _fields(selector: str, allowed: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for part in filter(None, selector.split(",")):
         key, _, value = part.replace("==", "=").partition("=")
-        if key not in _FIELDS:
-            known = ", ".join(f'"{name}"' for name in _FIELDS)
+        if key not in allowed:
+            known = ", ".join(f'"{name}"' for name in allowed)
             text = f'"{key}" is not a known field selector: only {known}'
             raise status.bad_request(text)
         found[key] = value
+    return found
+
+
+def _value(obj: JsonObject, path: str) -> Json:
+    found: Json = obj
+    for name in path.split("."):
+        found = (found or {}).get(name)
     return found
 
 

@@ -31,6 +31,14 @@ def group_list(registry: Registry) -> JsonObject:
     }
 
 
+def group(registry: Registry, name: str) -> JsonObject | None:
+    """Return the APIGroup of that name; None if it is not served."""
+    versions = _groups(registry).get(name)
+    if versions is None:
+        return None
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)}
+
+
 def _group(name: str, versions: list[str]) -> JsonObject:
     listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
     return {"name": name, "versions": listed, "preferredVersion": listed[0]}

@@ -36,6 +36,8 @@ class Kind:
         unconditional: Whether a PUT may leave out the resourceVersion.
         create_on_update: Whether a PUT may create the object.
         orphans: Whether a deletion leaves dependents alone if it does not say otherwise.
+        fields: Fields that a field selector may name beside `metadata.name` and
+            `metadata.namespace`.
     """
 
     group: str
@@ -49,6 +51,7 @@ class Kind:
     unconditional: bool = True
     create_on_update: bool = False
     orphans: bool = False
+    fields: tuple[str, ...] = ()
     schema: Schema = OPEN
     subresources: tuple[str, ...] = ()
     verbs: tuple[str, ...] = VERBS
@@ -119,6 +122,18 @@ def _workload(group: str, kind: str, plural: str) -> Kind:
     return _with_status(Kind(group, "v1", kind, plural, schema=_OF_WORKLOADS))
 
 
+def _webhooks(kind: str, plural: str) -> Kind:
+    return Kind(
+        "admissionregistration.k8s.io",
+        "v1",
+        kind,
+        plural,
+        namespaced=False,
+        counted="all",
+        schema=_schema(webhooks=keyed(OPEN, name=None)),
+    )
+
+
 def _rights(kind: str, plural: str, *, namespaced: bool) -> Kind:
     group = "rbac.authorization.k8s.io"
     return Kind(group, "v1", kind, plural, namespaced=namespaced, schema=_PLAIN)
@@ -147,7 +162,11 @@ CRD = replace(
     ),
     schema=_PLAIN,
 )
-EVENT = replace(_core("Event", "events", _schema(involvedObject=ATOMIC)), create_on_update=True)
+EVENT = replace(
+    _core("Event", "events", _schema(involvedObject=ATOMIC)),
+    create_on_update=True,
+    fields=("involvedObject.kind", "involvedObject.name", "involvedObject.uid", "reason", "type"),
+)
 POD = replace(
     _with_status(_core("Pod", "pods", _POD)), subresources=("eviction", "exec", "log", "status")
 )
@@ -192,6 +211,16 @@ BUILT_IN = (
     _with_status(
         Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", schema=_PLAIN)
     ),
+    Kind(
+        "networking.k8s.io",
+        "v1",
+        "NetworkPolicy",
+        "networkpolicies",
+        counted="spec",
+        schema=_PLAIN,
+    ),
+    _webhooks("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+    _webhooks("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
 )
 
 
