@@ -1,308 +1,298 @@
-"""A stand-in for an API server: the few paths that the commands use, over real HTTP.
+"""The API server in memory, over HTTP, as the tests of the command line use it.
 
-It is a seam for the transport, not a model of Kubernetes: no schema, no RBAC, no controllers. What
-a webhook or the reconciler would do is told to it: `plan` is what a write of an Instance schedules,
-`script` holds what becomes of the Instance once somebody watches it.
+What the webhook and the reconciler of KUDO would do is told to it: `plan` is what a write of an
+Instance schedules, `script` holds what becomes of the Instance once somebody watches it.
 """
 
-import asyncio
 import copy
 import json
-import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from aiohttp import web
+from kudo.api.crds import definitions
+from kudo.names import GROUP
+from tests.support.apiserver.cluster import MemoryCluster
+from tests.support.apiserver.controllers.workloads import Outcome
+from tests.support.apiserver.network.http import HttpServer
+from tests.support.apiserver.reads.watching import Watch
+from tests.support.apiserver.server import Request, Response, refusal
+from tests.support.apiserver.status import StatusError
+from tests.support.apiserver.storage import Storage, StorageName
+from tests.support.apiserver.writes.admission import Review
 
 JsonObject = dict[str, Any]
 Edit = Callable[[JsonObject], JsonObject | None]
+Key = tuple[str, str]
+"""Plural and name of an object."""
 
-GROUP = "/apis/kudo.dev"
-KINDS = {"operators": "Operator", "operatorversions": "OperatorVersion", "instances": "Instance"}
+DEFINITIONS = tuple(definitions().values())
+_DISCOVERY = "discovery"
+_REVIEWS = "selfsubjectaccessreviews"
+_LATER_THAN_ANY_TEST = 86_400.0
+_REASONS = {403: "Forbidden", 404: "NotFound", 409: "AlreadyExists"}
+
+
+class Objects(Mapping[Key, JsonObject]):
+    """What is stored, by plural and name, without what a cluster has before the first write.
+
+    An object is the stored one: a test that changes it changes what the server reads, and tells no
+    watch and no controller.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._before = {key for key, _, _ in self._everything()}
+
+    def __getitem__(self, key: Key) -> JsonObject:
+        return self.place(key)[1]
+
+    def __iter__(self) -> Iterator[Key]:
+        return (key for key, _, _ in self._everything() if key not in self._before)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def place(self, key: Key) -> tuple[StorageName, JsonObject]:
+        """Return where an object is stored, and the object."""
+        for found, name, obj in self._everything():
+            if found == key:
+                return name, obj
+        raise KeyError(key)
+
+    def _everything(self) -> Iterator[tuple[Key, StorageName, JsonObject]]:
+        for name, obj in self._storage.everything():
+            yield (name[1], obj["metadata"]["name"]), name, obj
 
 
 class FakeApi:
-    """The server's state; tests read and set its attributes from their own thread.
+    """The server; tests read and set its attributes from their own thread.
 
     Attributes:
-        objects: By plural and name; all in one namespace.
-        requests: Method, path and body of each request to KUDO's kinds, in order.
-        dry_runs: Method and path of each request with `dryRun=All`; nothing comes of those.
-        refusals: By method (or LIST) and plural: status code and message to answer with.
+        objects: What is stored.
+        requests: Method, path and body of each write, and of each read of KUDO's kinds, in order.
+            Of a path the namespace and all before it are left out.
+        changes: Method and path of each write that was no dry run.
+        dry_runs: Method and path of each request with `dryRun=All`.
+        refusals: By method and plural or path, status code and message to answer with; the plural
+            of discovery is `discovery`.
+        silent: Paths; what is written there is never answered.
         plan: Plan that a write of an Instance schedules, as the mutating webhook would.
         runs: Plan and script of the next runs, one for each write of an Instance.
-        meanwhile: Done to an Instance just before it is patched, as by somebody else.
+        judgement: Status code, reason and message for each Instance that is created, as of a
+            webhook that denies it or does not answer.
+        before_write: Called with method and path before each write is carried out.
         script: Applied to the Instance one after the other as soon as it is watched; one that
             returns None deletes it.
-        served: Plurals that discovery lists.
-        events: Those of the namespace.
-        version: What /version says.
-        namespaces: Those that exist.
         lost_watches: How many watches fail before one works.
+        unavailable: Names of Deployments that have no pods ready.
+        denied: Plurals that access reviews say no to.
+        named_rights: Whether they say yes where the right is asked for by name.
         warning: Text of a Warning header on every answer.
     """
 
     def __init__(self) -> None:
-        self.objects: dict[tuple[str, str], JsonObject] = {}
+        self.cluster: MemoryCluster
+        self.objects: Mapping[Key, JsonObject]
         self.requests: list[tuple[str, str, JsonObject | None]] = []
+        self.changes: list[str] = []
         self.dry_runs: list[str] = []
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
+        self.silent: set[str] = set()
         self.plan: str | None = None
         self.runs: list[tuple[str, list[Edit]]] = []
-        self.meanwhile: Callable[[JsonObject], None] | None = None
+        self.judgement: tuple[int, str, str] | None = None
+        self.before_write: Callable[[str], None] | None = None
         self.script: list[Edit] = []
-        self.served = list(KINDS)
-        self.events: list[JsonObject] = []
-        self.version = "v1.36.3"
-        self.namespaces = {"kitchen", "default"}
         self.lost_watches = 0
+        self.unavailable: set[str] = set()
+        self.denied: set[str] = set()
+        self.named_rights = False
         self.warning = ""
-        self.url = ""
+        self._http = HttpServer(self._handle)
+        self._objects: Objects
         self._number = 0
-        self._stopped: asyncio.Event
+
+    @property
+    def url(self) -> str:
+        return self._http.url
+
+    @contextmanager
+    def running(self, *, kudo: bool = True) -> Iterator["FakeApi"]:
+        """Serve, with KUDO's CRDs and two namespaces or with nothing at all."""
+        crds, namespaces = (DEFINITIONS, ("kitchen", "default")) if kudo else ((), ())
+        with self._http.running():
+            self.cluster = self._http.do(
+                lambda: MemoryCluster.start(admission=self, crds=crds, namespaces=namespaces)
+            )
+            self.cluster.workloads.outcome = self._outcome
+            self.objects = self._objects = Objects(self.cluster.server.storage)
+            yield self
+
+    def set_version(self, version: str) -> None:
+        """Have /version say this."""
+        server = self.cluster.server
+        server.version = {**server.version, "gitVersion": version}
 
     def add(self, plural: str, obj: JsonObject) -> JsonObject:
-        """Store an object as the server would."""
-        metadata = {"namespace": "kitchen", "generation": 1, **obj["metadata"]}
-        metadata["uid"] = metadata.get("uid") or f"uid-{self._next()}"
-        metadata["resourceVersion"] = str(self._next())
-        stored = {
-            "apiVersion": "kudo.dev/v1beta1",
-            "kind": KINDS[plural],
-            **copy.deepcopy(obj),
-            "metadata": metadata,
-        }
-        self.objects[plural, metadata["name"]] = stored
-        return stored
+        """Store an object as it is, and return what is stored; no admission, no schema."""
+        server = self.cluster.server
+        kind = next(kind for kind in server.registry if kind.plural == plural)
+        metadata = {"generation": 1, "uid": self._fresh("uid"), **copy.deepcopy(obj["metadata"])}
+        if kind.namespaced:
+            metadata.setdefault("namespace", "kitchen")
+        identity = {"apiVersion": kind.api_version, "kind": kind.kind}
+        stored = {**identity, **copy.deepcopy(obj), "metadata": metadata}
+        return self._http.do(lambda: server.storage.put(kind.storage, stored))
+
+    def remove(self, plural: str, name: str) -> None:
+        """Delete an object at once, whatever holds it."""
+        place, obj = self._objects.place((plural, name))
+        self._http.do(lambda: self.cluster.server.storage.remove(place, obj))
 
     def names(self, plural: str) -> list[str]:
         return sorted(name for kind, name in self.objects if kind == plural)
+
+    def plurals(self) -> set[str]:
+        """Return the plurals of all objects."""
+        return {plural for plural, _ in self.objects}
 
     def writes(self) -> list[str]:
         """Return method and path of each request that was no read."""
         return [f"{method} {path}" for method, path, _ in self.requests if method != "GET"]
 
-    @contextmanager
-    def running(self) -> Iterator["FakeApi"]:
-        ready = threading.Event()
-        thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True)
-        thread.start()
-        assert ready.wait(10)
+    # Admission
+
+    def mutate(self, review: Review) -> JsonObject:
+        """Return an Instance with the run that its write schedules."""
+        if review.kind.plural != "instances":
+            return review.obj
+        if review.old is None and self.judgement is not None:
+            raise StatusError(*self.judgement)
+        if review.old is not None and review.old["spec"] == review.obj["spec"]:
+            return review.obj
+        if self.runs:
+            self.plan, self.script = self.runs.pop(0)
+        if not self.plan:
+            return review.obj
+        execution = {"planName": self.plan, "uid": self._fresh("run")}
+        return {**review.obj, "spec": {**review.obj["spec"], "planExecution": execution}}
+
+    def validate(self, review: Review) -> None:
+        del review
+
+    # Requests
+
+    def _handle(self, request: Request) -> Response | None:
+        call = _Call.of(request)
+        self._note(call)
+        if call.is_write and call.path in self.silent:
+            return None
         try:
-            yield self
-        finally:
-            self._loop.call_soon_threadsafe(self._stopped.set)
-            thread.join(10)
-
-    async def _serve(self, ready: threading.Event) -> None:
-        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application(middlewares=[self._undo_dry_runs])
-        collection = f"{GROUP}/v1beta1/namespaces/{{namespace}}/{{plural}}"
-        app.router.add_get("/version", self._version)
-        app.router.add_get("/api/v1/namespaces/{name}", self._namespace)
-        app.router.add_get("/api/v1/namespaces/{namespace}/events", self._list_events)
-        app.router.add_get(GROUP, self._group)
-        app.router.add_get(f"{GROUP}/v1beta1", self._discovery)
-        app.router.add_get(collection, self._list_or_watch)
-        app.router.add_post(collection, self._create)
-        app.router.add_get(collection + "/{name}", self._get)
-        app.router.add_put(collection + "/{name}", self._replace)
-        app.router.add_patch(collection + "/{name}", self._patch)
-        app.router.add_delete(collection + "/{name}", self._delete)
-        runner = web.AppRunner(app, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
-        ready.set()
-        await self._stopped.wait()
-        await runner.cleanup()
-        # Transports that were told to close do so in the next rounds of the loop.
-        for _ in range(10):
-            await asyncio.sleep(0)
-
-    @web.middleware
-    async def _undo_dry_runs(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        body = json.loads(await request.text() or "null")
-        in_body = isinstance(body, dict) and body.get("dryRun") == ["All"]
-        if not in_body and request.query.get("dryRun") != "All":
-            return await handler(request)
-        self.dry_runs.append(f"{request.method} {request.path.partition('/kitchen/')[2]}")
-        before = copy.deepcopy(self.objects)
-        try:
-            return await handler(request)
-        finally:
-            self.objects = before
-
-    def _next(self) -> int:
-        self._number += 1
-        return self._number
-
-    def _answer(self, obj: JsonObject, status: int = 200) -> web.Response:
-        headers = {"Warning": f"299 - {json.dumps(self.warning)}"} if self.warning else {}
-        return web.json_response(obj, status=status, headers=headers)
-
-    def _refusal(self, status: int, message: str, reason: str = "") -> web.Response:
-        reason = reason or {404: "NotFound", 409: "AlreadyExists", 403: "Forbidden"}.get(status, "")
-        return self._answer(
-            {"kind": "Status", "code": status, "message": message, "reason": reason}, status
-        )
-
-    async def _version(self, _request: web.Request) -> web.Response:
-        return self._answer({"gitVersion": self.version})
-
-    async def _namespace(self, request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        if ("GET", "namespaces") in self.refusals:
-            return self._refusal(*self.refusals["GET", "namespaces"])
-        if name not in self.namespaces:
-            return self._refusal(404, f'namespaces "{name}" not found')
-        return self._answer({"metadata": {"name": name}})
-
-    async def _list_events(self, request: web.Request) -> web.Response:
-        if ("GET", "events") in self.refusals:
-            return self._refusal(*self.refusals["GET", "events"])
-        selector = request.query.get("fieldSelector", "")
-        chosen = [event for event in self.events if _selects(selector, event)]
-        return self._answer({"metadata": {"resourceVersion": "1"}, "items": chosen})
-
-    async def _group(self, _request: web.Request) -> web.Response:
-        return self._answer({"versions": [{"version": "v1"}]})
-
-    async def _discovery(self, _request: web.Request) -> web.Response:
-        if ("GET", "discovery") in self.refusals:
-            return self._refusal(*self.refusals["GET", "discovery"])
-        return self._answer({"resources": [{"name": name} for name in self.served]})
-
-    async def _note(self, request: web.Request) -> tuple[str, str, JsonObject, web.Response | None]:
-        plural, name = request.match_info["plural"], request.match_info.get("name", "")
-        body = json.loads(await request.text() or "null")
-        self.requests.append((request.method, f"{plural}/{name}".rstrip("/"), body))
-        refusal = self.refusals.get((request.method, plural))
-        return plural, name, body or {}, self._refusal(*refusal) if refusal else None
-
-    async def _list_or_watch(self, request: web.Request) -> web.StreamResponse:
-        plural, _, _, refused = await self._note(request)
-        if ("LIST", plural) in self.refusals:
-            refused = self._refusal(*self.refusals["LIST", plural])
-        if refused is not None:
-            return refused
-        selector = request.query.get("fieldSelector", "")
-        chosen = [
-            obj
-            for (kind, name), obj in sorted(self.objects.items())
-            if kind == plural and selector in {"", f"metadata.name={name}"}
-        ]
-        if request.query.get("watch"):
-            return await self._watch(request, plural, selector.partition("=")[2])
-        return self._answer({"metadata": {"resourceVersion": str(self._number)}, "items": chosen})
-
-    async def _watch(self, request: web.Request, plural: str, name: str) -> web.StreamResponse:
-        if self.lost_watches:
-            self.lost_watches -= 1
-            return self._refusal(503, "not now")
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
-        await response.prepare(request)
-        while self.script:
-            before = self.objects[plural, name]
-            after = self.script.pop(0)(copy.deepcopy(before))
-            if after is None:
-                del self.objects[plural, name]
-            else:
-                self.objects[plural, name] = after
-            event = {"type": "MODIFIED" if after else "DELETED", "object": after or before}
-            await response.write(json.dumps(event).encode() + b"\n")
-        await self._stopped.wait()
+            response = self._answer(call)
+        except StatusError as error:
+            response = refusal(error)
+        if self.warning:
+            response = replace(response, warnings=(*response.warnings, self.warning))
         return response
 
-    async def _get(self, request: web.Request) -> web.Response:
-        plural, name, _, refused = await self._note(request)
-        return refused or self._found(plural, name)
+    def _note(self, call: "_Call") -> None:
+        if call.plural == _REVIEWS:
+            return
+        if call.is_write or (call.group == GROUP and call.plural != _DISCOVERY):
+            self.requests.append((call.method, call.path, call.body))
+        if call.is_dry_run:
+            self.dry_runs.append(f"{call.method} {call.path}")
+        elif call.is_write:
+            self.changes.append(f"{call.method} {call.path}")
 
-    def _found(self, plural: str, name: str) -> web.Response:
-        if (plural, name) not in self.objects:
-            return self._refusal(404, f'{plural}.kudo.dev "{name}" not found')
-        return self._answer(self.objects[plural, name])
+    def _answer(self, call: "_Call") -> Response:
+        if call.plural == _REVIEWS:
+            return self._reviewed(call)
+        for subject in (call.plural, call.path):
+            if (call.method, subject) in self.refusals:
+                code, message = self.refusals[call.method, subject]
+                raise StatusError(code, _REASONS.get(code, ""), message)
+        if call.is_watch and self.lost_watches:
+            self.lost_watches -= 1
+            raise StatusError(503, "", "not now")
+        if call.is_write and self.before_write is not None:
+            self.before_write(f"{call.method} {call.path}")
+        response = self.cluster.server.handle(call.request)
+        if response.watch is not None and call.plural == "instances":
+            self._run_script(response.watch)
+        return response
 
-    async def _create(self, request: web.Request) -> web.Response:
-        plural, _, body, refused = await self._note(request)
-        name = body["metadata"]["name"]
-        if refused is not None:
-            return refused
-        if (plural, name) in self.objects:
-            return self._refusal(409, f'{plural}.kudo.dev "{name}" already exists')
-        self._schedule(plural, body)
-        return self._answer(self.add(plural, body), 201)
+    def _reviewed(self, call: "_Call") -> Response:
+        assert call.body is not None
+        about = call.body["spec"]["resourceAttributes"]
+        by_name = self.named_rights and bool(about["name"])
+        status = {"allowed": about["resource"] not in self.denied or by_name}
+        return Response(201, json.dumps({**call.body, "status": status}).encode())
 
-    async def _replace(self, request: web.Request) -> web.Response:
-        plural, name, body, refused = await self._note(request)
-        if refused is None:
-            self.objects[plural, name] = body
-        return refused or self._found(plural, name)
-
-    async def _patch(self, request: web.Request) -> web.Response:
-        plural, name, patch, refused = await self._note(request)
-        if refused is None and (plural, name) in self.objects:
-            obj = self.objects[plural, name]
-            if self.meanwhile:
-                self.meanwhile(obj)
-            before = copy.deepcopy(obj["spec"])
-            if request.content_type == "application/json-patch+json":
-                failed = _operate(obj, patch)
-                if failed:
-                    return self._refusal(422, failed, "Invalid")
+    def _run_script(self, watch: Watch) -> None:
+        """Do to the Instance that is watched what the script says."""
+        storage, name = self.cluster.server.storage, watch.selection.fields["metadata.name"]
+        while self.script:
+            place, before = self._objects.place(("instances", name))
+            after = self.script.pop(0)(copy.deepcopy(before))
+            if after is None:
+                storage.remove(place, before)
             else:
-                _merge(obj, patch)
-            if obj["spec"] != before:
-                self._schedule(plural, obj)
-        return refused or self._found(plural, name)
+                storage.put(place, after)
 
-    async def _delete(self, request: web.Request) -> web.Response:
-        plural, name, _, refused = await self._note(request)
-        if refused is None and not self.script:
-            self.objects.pop((plural, name), None)
-        return refused or self._answer({"kind": "Status"})
+    def _outcome(self, obj: JsonObject) -> Outcome:
+        if obj["kind"] == "Pod":
+            # A pod keeps the status that a test has given it.
+            return Outcome("stuck", seconds=_LATER_THAN_ANY_TEST)
+        stuck = obj["metadata"]["name"] in self.unavailable
+        return Outcome("stuck" if stuck else "healthy", seconds=0.0)
 
-    def _schedule(self, plural: str, obj: JsonObject) -> None:
-        if plural == "instances" and self.runs:
-            self.plan, self.script = self.runs.pop(0)
-        if plural == "instances" and self.plan:
-            uid = f"run-{self._next()}"
-            obj["spec"]["planExecution"] = {"planName": self.plan, "uid": uid}
+    def _fresh(self, prefix: str) -> str:
+        self._number += 1
+        return f"{prefix}-{self._number}"
 
 
-def _merge(target: JsonObject, patch: JsonObject) -> None:
-    for key, value in patch.items():
-        if value is None:
-            target.pop(key, None)
-        elif isinstance(value, dict):
-            _merge(target.setdefault(key, {}), value)
-        else:
-            target[key] = value
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request, and what it is about.
 
+    Attributes:
+        path: Plural and name, or the plural alone.
+    """
 
-def _operate(target: JsonObject, operations: Any) -> str:
-    """Apply the `test` and `add` operations of a JSON Patch; return why it cannot be done."""
-    for operation in operations:
-        *path, last = operation["path"].strip("/").split("/")
-        parent = target
-        for key in path:
-            parent = parent.get(key) or {}
-        if operation["op"] == "add":
-            parent[last] = operation["value"]
-        elif parent.get(last) != operation["value"]:
-            return f"testing value {operation['path']} failed"
-    return ""
+    request: Request
+    group: str
+    plural: str
+    path: str
+    body: JsonObject | None
 
+    @classmethod
+    def of(cls, request: Request) -> "_Call":
+        prefix, *parts = request.path.strip("/").split("/")
+        group, rest = ("", parts[1:]) if prefix == "api" else ((parts or [""])[0], parts[2:])
+        if rest[:1] == ["namespaces"] and len(rest) > 2:
+            rest = rest[2:]
+        body = json.loads(request.body or b"null")
+        return cls(request, group, rest[0] if rest else _DISCOVERY, "/".join(rest[:2]), body)
 
-def _selects(selector: str, event: JsonObject) -> bool:
-    desired = dict(part.split("=") for part in selector.split(","))
-    found = {"type": event["type"], "involvedObject.uid": event["involvedObject"]["uid"]}
-    return found == desired
+    @property
+    def method(self) -> str:
+        return self.request.method
+
+    @property
+    def is_write(self) -> bool:
+        return self.method != "GET"
+
+    @property
+    def is_watch(self) -> bool:
+        return "watch" in self.request.query
+
+    @property
+    def is_dry_run(self) -> bool:
+        options = self.body.get("dryRun") if isinstance(self.body, dict) else None
+        return options == ["All"] or self.request.query.get("dryRun") == "All"
 
 
 def status(

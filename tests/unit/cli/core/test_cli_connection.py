@@ -1,5 +1,7 @@
 """The connection to an API server: names, contexts, discovery, warnings and what is forbidden."""
 
+import copy
+
 import pytest
 
 from tests.unit.cli.conftest import Cli
@@ -27,14 +29,23 @@ def test_an_unknown_context_is_an_error(kudo: Cli, api: FakeApi) -> None:
     assert "none" in ran.err
 
 
+def serve_as_v1(api: FakeApi, plural: str) -> None:
+    """Have a kind served in version v1 alone."""
+    crd = copy.deepcopy(api.objects["customresourcedefinitions", f"{plural}.kudo.dev"])
+    api.remove("customresourcedefinitions", f"{plural}.kudo.dev")
+    crd["spec"]["versions"][0]["name"] = "v1"
+    api.add("customresourcedefinitions", crd)
+
+
 def test_missing_crds_are_named_one_by_one(kudo: Cli, api: FakeApi) -> None:
-    api.served = ["instances"]
+    serve_as_v1(api, "operators")
+    serve_as_v1(api, "operatorversions")
     ran = kudo("get", "all")
     assert ran.code == 255
     assert "Error: CRDs invalid: \n" in ran.err
     assert "Expected API version v1beta1 was not found for operators.kudo.dev" in ran.err
     assert "instances.kudo.dev" not in ran.err
-    assert kudo("get", "all", "--validate-install=false").code == 0
+    assert kudo("get", "instances", "--validate-install=false").code == 0
 
 
 def test_who_may_not_read_discovery_is_let_through(kudo: Cli, api: FakeApi) -> None:

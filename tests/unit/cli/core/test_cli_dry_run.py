@@ -104,7 +104,7 @@ def test_what_a_new_version_would_renew_is_said(kudo: Cli, api: FakeApi, package
 def test_a_change_says_which_plan_it_would_run(
     kudo: Cli, pot: FakeApi, argv: list[str], said: list[str]
 ) -> None:
-    before = copy.deepcopy(pot.objects)
+    before = copy.deepcopy(dict(pot.objects))
     ran = kudo(*argv, *INSTANCE, CLIENT)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines() == [f"{said[0]} (dry run)", *said[1:]]
@@ -204,7 +204,7 @@ def test_a_second_plan_is_denied_while_one_runs(kudo: Cli, pot: FakeApi) -> None
 
 
 def test_an_instance_without_its_version_is_denied(kudo: Cli, pot: FakeApi) -> None:
-    del pot.objects["operatorversions", VERSION]
+    pot.remove("operatorversions", VERSION)
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", CLIENT)
     assert ran.err == (
         "Error: the request would be denied (OperatorVersionNotFound): OperatorVersion "

@@ -15,7 +15,7 @@ SERVER = "--dry-run=server"
 
 
 def test_the_server_is_asked_and_stores_nothing(kudo: Cli, pot: FakeApi) -> None:
-    before = copy.deepcopy(pot.objects)
+    before = copy.deepcopy(dict(pot.objects))
     pot.plan = "brew"
     ran = kudo("update", *INSTANCE, "-p", "TEA=green", SERVER, "--wait")
     assert (ran.code, ran.err) == (0, "")
@@ -34,7 +34,7 @@ def test_the_server_is_asked_and_stores_nothing(kudo: Cli, pot: FakeApi) -> None
 )
 def test_every_write_is_a_dry_run(kudo: Cli, pot: FakeApi, argv: list[str], method: str) -> None:
     running(pot)
-    before = copy.deepcopy(pot.objects)
+    before = copy.deepcopy(dict(pot.objects))
     ran = kudo(*argv, *INSTANCE, SERVER)
     assert ran.code == 0
     assert "(server dry run)" in ran.out
@@ -84,7 +84,7 @@ def test_an_installed_version_lets_the_server_judge(kudo: Cli, api: FakeApi, pac
 def test_an_upgrade_through_the_server_leaves_everything_as_it_is(
     kudo: Cli, pot: FakeApi, package: Path
 ) -> None:
-    before = copy.deepcopy(pot.objects)
+    before = copy.deepcopy(dict(pot.objects))
     ran = kudo("upgrade", str(package), *INSTANCE, SERVER)
     assert ran.code == 0
     assert pot.dry_runs == pot.writes() == ["POST operatorversions"]

@@ -6,18 +6,20 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import KUBECONFIG, Cli, Ran
-from tests.unit.cli.init.init_api import InitApi
+from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.init.installations import JUDGED
 
 
 @pytest.fixture
-def server() -> Iterator[InitApi]:
+def server() -> Iterator[FakeApi]:
     """Return an API server where KUDO is not installed."""
-    with InitApi().running() as server:
+    with FakeApi().running(kudo=False) as server:
+        server.judgement = JUDGED
         yield server
 
 
 @pytest.fixture
-def init(run: Cli, server: InitApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+def init(run: Cli, server: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     """Return a function that runs `kubectl kudo init` against that server."""
     path = tmp_path / "kubeconfig"
     path.write_text(KUBECONFIG.format(url=server.url))

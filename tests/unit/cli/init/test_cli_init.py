@@ -9,12 +9,14 @@ from kubectl_kudo.init.kinds import CONFIGURATION
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from tests.unit.cli.conftest import Cli
-from tests.unit.cli.init.init_api import (
+from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.init.installations import (
     BUILT_IN,
     HOOK,
     OLD_CONFIGURATION,
     OLD_MANAGER,
-    InitApi,
+    add,
+    cert_manager,
     old_manager,
 )
 
@@ -30,14 +32,14 @@ STEPS = [
 WAITED = ["⌛Waiting for KUDO controller to be ready in your cluster...", "✅ KUDO is ready!"]
 
 
-def patched(server: InitApi) -> list[str]:
-    return [write.removeprefix("PATCH ") for write in server.writes if write.startswith("PATCH ")]
+def patched(server: FakeApi) -> list[str]:
+    return [write.removeprefix("PATCH ") for write in server.changes if write.startswith("PATCH ")]
 
 
 # Installation
 
 
-def test_everything_is_applied_in_the_order_of_the_manifests(init: Cli, server: InitApi) -> None:
+def test_everything_is_applied_in_the_order_of_the_manifests(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN)
 
     assert (ran.code, ran.err, ran.out.splitlines()) == (0, "", STEPS)
@@ -55,14 +57,12 @@ def test_everything_is_applied_in_the_order_of_the_manifests(init: Cli, server: 
     assert sorted(order, key=writes.index) == order
 
 
-def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: InitApi) -> None:
+def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: FakeApi) -> None:
     server.unavailable.add("kudo-webhook")
     waiting = {"reason": "ImagePullBackOff", "message": "cannot pull"}
-    pod = {
-        "metadata": {"name": "kudo-webhook-1", "resourceVersion": "1"},
-        "status": {"containerStatuses": [{"state": {"waiting": waiting}}]},
-    }
-    server.lists["pods"] = [pod]
+    labels = {"app.kubernetes.io/part-of": "kudo", "app.kubernetes.io/component": "webhook"}
+    status = {"containerStatuses": [{"state": {"waiting": waiting}}]}
+    add(server, "pods", "kudo-webhook-1", metadata={"labels": labels}, status=status)
 
     ran = init(BUILT_IN, "--wait", "--wait-timeout=1")
 
@@ -75,7 +75,7 @@ def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: Init
     )
 
 
-def test_the_command_can_be_repeated(init: Cli, server: InitApi) -> None:
+def test_the_command_can_be_repeated(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
     before = set(server.objects)
 
@@ -85,7 +85,7 @@ def test_the_command_can_be_repeated(init: Cli, server: InitApi) -> None:
     assert set(server.objects) == before
 
 
-def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Cli, server: InitApi) -> None:
+def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN, "--wait")
     assert (ran.code, ran.out.splitlines()) == (0, STEPS + WAITED)
 
@@ -102,41 +102,41 @@ def test_waiting_ends_when_the_api_server_asks_the_webhook(init: Cli, server: In
     ],
 )
 def test_waiting_tells_why_the_webhook_is_not_asked(
-    init: Cli, server: InitApi, judgement: tuple[int, str, str] | None, text: str
+    init: Cli, server: FakeApi, judgement: tuple[int, str, str] | None, text: str
 ) -> None:
     server.judgement = judgement
     ran = init(BUILT_IN, "--wait", "--wait-timeout=1")
     assert ran.err == f"Error: watch timed out, readiness uncertain: after 1s, {text}\n"
 
 
-def test_the_crds_alone_need_nothing_else(init: Cli, server: InitApi) -> None:
+def test_the_crds_alone_need_nothing_else(init: Cli, server: FakeApi) -> None:
     ran = init("--crd-only")
     assert (ran.code, ran.out) == (0, "✅ installed crds\n")
-    assert {path.split("/")[-2] for path in server.objects} == {"customresourcedefinitions"}
+    assert server.plurals() == {"customresourcedefinitions"}
 
 
-def test_with_output_the_manifests_are_printed_and_installed(init: Cli, server: InitApi) -> None:
+def test_with_output_the_manifests_are_printed_and_installed(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN, "-o", "yaml")
     printed = [obj for obj in yaml.safe_load_all(ran.out) if obj]
     assert len(printed) == len(server.objects)
     assert ran.err.splitlines() == STEPS
 
 
-def test_with_cert_manager_its_objects_are_applied(init: Cli, server: InitApi) -> None:
-    server.cert_manager = True
+def test_with_cert_manager_its_objects_are_applied(init: Cli, server: FakeApi) -> None:
+    cert_manager(server)
     assert init().code == 0
-    assert server.names("certificates") == {"kudo-webhook", "kudo-webhook-ca"}
+    assert server.names("certificates") == ["kudo-webhook", "kudo-webhook-ca"]
 
 
 def test_a_webhook_of_cert_manager_that_does_not_answer_is_told_with_its_object(
-    init: Cli, server: InitApi
+    init: Cli, server: FakeApi
 ) -> None:
-    server.cert_manager = True
+    cert_manager(server)
     text = (
         'Internal error occurred: failed calling webhook "webhook.cert-manager.io": failed to call '
         'webhook: Post "https://cert-manager-webhook": context deadline exceeded'
     )
-    server.refusals["certificates/kudo-webhook"] = (500, text)
+    server.refusals["PATCH", "certificates/kudo-webhook"] = (500, text)
 
     assert init().err == (
         f"Error: failed to apply certificate.cert-manager.io/kudo-webhook: {text}\n"
@@ -144,8 +144,8 @@ def test_a_webhook_of_cert_manager_that_does_not_answer_is_told_with_its_object(
     )
 
 
-def test_an_object_whose_write_is_not_answered_is_named(init: Cli, server: InitApi) -> None:
-    server.silent = ("deployments/kudo-webhook",)
+def test_an_object_whose_write_is_not_answered_is_named(init: Cli, server: FakeApi) -> None:
+    server.silent.add("deployments/kudo-webhook")
 
     [line] = init(BUILT_IN, "--request-timeout=1").err.splitlines()
 
@@ -175,9 +175,9 @@ def test_a_request_may_take_longer_than_the_api_server_gives_it(
 
 
 def test_where_the_certificate_comes_from_is_changed_by_an_upgrade_only(
-    init: Cli, server: InitApi
+    init: Cli, server: FakeApi
 ) -> None:
-    server.cert_manager = True
+    cert_manager(server)
     init(BUILT_IN)
 
     assert init().err == (
@@ -185,13 +185,14 @@ def test_where_the_certificate_comes_from_is_changed_by_an_upgrade_only(
         f"its certificate itself: add {BUILT_IN}, or change that with --upgrade\n"
     )
     assert init("--upgrade").code == 0
-    assert server.names("certificates") == {"kudo-webhook", "kudo-webhook-ca"}
+    assert server.names("certificates") == ["kudo-webhook", "kudo-webhook-ca"]
     assert init(BUILT_IN, "--upgrade").code == 0
-    assert server.names("certificates") == server.names("issuers") == set()
+    assert server.names("certificates") == server.names("issuers") == []
 
 
-def test_what_the_api_server_refuses_is_told_with_the_object(init: Cli, server: InitApi) -> None:
-    server.refusals["clusterroles/kudo-reconciler-workloads"] = (403, "attempting to grant secrets")
+def test_what_the_api_server_refuses_is_told_with_the_object(init: Cli, server: FakeApi) -> None:
+    path = "clusterroles/kudo-reconciler-workloads"
+    server.refusals["PATCH", path] = (403, "attempting to grant secrets")
     ran = init(BUILT_IN)
     assert ran.err == (
         "Error: failed to apply clusterrole.rbac.authorization.k8s.io/kudo-reconciler-workloads: "
@@ -199,12 +200,11 @@ def test_what_the_api_server_refuses_is_told_with_the_object(init: Cli, server: 
     )
 
 
-def test_an_upgrade_changes_the_images(init: Cli, server: InitApi) -> None:
+def test_an_upgrade_changes_the_images(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
     assert init(BUILT_IN, "--upgrade", "--version=9").code == 0
-    containers = server.find("deployments/kudo-reconciler")["spec"]["template"]["spec"][
-        "containers"
-    ]
+    deployment = server.objects["deployments", "kudo-reconciler"]
+    containers = deployment["spec"]["template"]["spec"]["containers"]
     assert containers[0]["image"] == "kudo-reconciler:9"
 
 
@@ -212,16 +212,16 @@ def test_an_upgrade_changes_the_images(init: Cli, server: InitApi) -> None:
 
 
 def test_the_old_manager_is_stopped_before_ours_works_and_removed_after(
-    init: Cli, server: InitApi
+    init: Cli, server: FakeApi
 ) -> None:
     old_manager(server)
     replicas: list[int] = []
 
-    def note(path: str) -> None:
-        if path.endswith("deployments/kudo-reconciler"):
+    def note(write: str) -> None:
+        if write == "PATCH deployments/kudo-reconciler":
             replicas.append(server.objects[OLD_MANAGER]["spec"]["replicas"])
 
-    server.on_apply = note
+    server.before_write = note
 
     ran = init(BUILT_IN, "--take-over")
 
@@ -239,7 +239,7 @@ def test_the_old_manager_is_stopped_before_ours_works_and_removed_after(
     assert OLD_CONFIGURATION not in server.objects
 
 
-def test_the_old_manager_goes_on_while_ours_cannot_start(init: Cli, server: InitApi) -> None:
+def test_the_old_manager_goes_on_while_ours_cannot_start(init: Cli, server: FakeApi) -> None:
     old_manager(server)
     server.unavailable.add("kudo-webhook")
 
@@ -250,7 +250,7 @@ def test_the_old_manager_goes_on_while_ours_cannot_start(init: Cli, server: Init
     assert "kudo-reconciler" not in server.names("deployments")
 
 
-def test_the_old_webhook_stays_while_ours_is_not_asked(init: Cli, server: InitApi) -> None:
+def test_the_old_webhook_stays_while_ours_is_not_asked(init: Cli, server: FakeApi) -> None:
     old_manager(server)
     server.judgement = (500, "InternalError", "failed calling webhook")
 
@@ -260,18 +260,17 @@ def test_the_old_webhook_stays_while_ours_is_not_asked(init: Cli, server: InitAp
     assert {OLD_MANAGER, OLD_CONFIGURATION} <= set(server.objects)
 
 
-def test_without_an_old_manager_take_over_installs(init: Cli, server: InitApi) -> None:
+def test_without_an_old_manager_take_over_installs(init: Cli, server: FakeApi) -> None:
     assert init(BUILT_IN, "--take-over").out.splitlines() == STEPS
 
 
-def test_what_a_former_version_needed_is_removed(init: Cli, server: InitApi) -> None:
+def test_what_a_former_version_needed_is_removed(init: Cli, server: FakeApi) -> None:
     labels = {
         "app.kubernetes.io/managed-by": "kubectl-kudo",
         "app.kubernetes.io/part-of": "kudo",
     }
-    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-    server.add(f"{roles}/kudo-former", {"kind": "ClusterRole", "metadata": {"labels": labels}})
-    server.add(f"{roles}/kudo-of-others", {"kind": "ClusterRole", "metadata": {}})
+    add(server, "clusterroles", "kudo-former", metadata={"labels": labels})
+    add(server, "clusterroles", "kudo-of-others")
 
     ran = init(BUILT_IN)
 

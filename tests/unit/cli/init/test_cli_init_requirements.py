@@ -7,36 +7,37 @@ import pytest
 
 from kubectl_kudo import __version__
 from tests.unit.cli.conftest import KUBECONFIG, Cli
-from tests.unit.cli.init.init_api import BUILT_IN, SYSTEM, InitApi, of_helm, old_manager
+from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.init.installations import BUILT_IN, add, of_helm, old_manager
 
-Edit = Callable[[InitApi], object]
-
-
-def elsewhere(server: InitApi) -> None:
-    binding = {"subjects": [{"name": "kudo-webhook", "namespace": "kitchen"}]}
-    path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/kudo-webhook"
-    server.add(path, binding)
+Edit = Callable[[FakeApi], object]
 
 
-def going(server: InitApi) -> None:
-    server.add(f"/api/v1/{SYSTEM}", {"metadata": {"deletionTimestamp": "2030-01-01T00:00:00Z"}})
+def elsewhere(server: FakeApi) -> None:
+    subjects = [{"name": "kudo-webhook", "namespace": "kitchen"}]
+    add(server, "clusterrolebindings", "kudo-webhook", subjects=subjects)
 
 
-def installed(server: InitApi, image: str = "kudo-webhook:0.0.1") -> None:
+def going(server: FakeApi) -> None:
+    metadata = {"deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["example.com/held"]}
+    add(server, "namespaces", "kudo-system", metadata=metadata, spec={})
+
+
+def installed(server: FakeApi, image: str = "kudo-webhook:0.0.1") -> None:
     container = {"image": image, "args": ["--certificate-secret=x"]}
-    deployment = {"spec": {"template": {"spec": {"containers": [container]}}}}
-    server.add(f"/apis/apps/v1/{SYSTEM}/deployments/kudo-webhook", deployment)
+    template = {"spec": {"containers": [container]}}
+    add(server, "deployments", "kudo-webhook", spec={"template": template})
 
 
-def old_server(server: InitApi) -> None:
-    server.version = "v1.29.9"
+def old_server(server: FakeApi) -> None:
+    server.set_version("v1.29.9")
 
 
-def no_right(server: InitApi) -> None:
+def no_right(server: FakeApi) -> None:
     server.denied = {"clusterroles", "services"}
 
 
-def nothing(server: InitApi) -> None:
+def nothing(server: FakeApi) -> None:
     assert not server.objects
 
 
@@ -121,23 +122,23 @@ REQUIREMENTS = [
     ("change", "flags", "text"), REQUIREMENTS, ids=[text[:30] for _, _, text in REQUIREMENTS]
 )
 def test_what_is_in_the_way_is_told_before_anything_is_written(
-    init: Cli, server: InitApi, change: Edit, flags: str, text: str
+    init: Cli, server: FakeApi, change: Edit, flags: str, text: str
 ) -> None:
     change(server)
     ran = init(*flags.split())
     kind = "upgrade" if "--upgrade" in flags else "installation"
     assert ran.err == f"Error: failed to verify {kind} requirements: {text}\n"
-    assert (ran.code, ran.out, server.writes) == (255, "", [])
+    assert (ran.code, ran.out, server.changes) == (255, "", [])
 
 
-def test_all_that_is_in_the_way_is_told_at_once(init: Cli, server: InitApi) -> None:
+def test_all_that_is_in_the_way_is_told_at_once(init: Cli, server: FakeApi) -> None:
     ran = init("--service-account=cook", "-n", "kitchen")
     headline, *problems = ran.err.splitlines()
     assert headline == "Error: failed to verify installation requirements:"
     assert [problem.split()[0] for problem in problems] == ["Namespace", "Service", "failed"]
 
 
-def test_rights_may_be_limited_to_names(init: Cli, server: InitApi) -> None:
+def test_rights_may_be_limited_to_names(init: Cli, server: FakeApi) -> None:
     no_right(server)
     server.named_rights = True
     assert init(BUILT_IN).code == 0

@@ -7,10 +7,11 @@ import pytest
 from kubectl_kudo import __version__
 from kubectl_kudo.init.verify import differences
 from tests.unit.cli.conftest import Cli
-from tests.unit.cli.init.init_api import BUILT_IN, InitApi, of_helm, old_manager
+from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.init.installations import BUILT_IN, add, of_helm, old_manager
 
-_DEPLOYMENT = "/apis/apps/v1/namespaces/kudo-system/deployments/kudo-webhook"
-_BUDGET = "poddisruptionbudgets/kudo-reconciler"
+_DEPLOYMENT = ("deployments", "kudo-webhook")
+_BUDGET = ("poddisruptionbudgets", "kudo-reconciler")
 
 
 class Terminal(StringIO):
@@ -23,18 +24,18 @@ class Terminal(StringIO):
 # --verify
 
 
-def test_what_is_as_it_should_be_is_said_to_be(init: Cli, server: InitApi) -> None:
+def test_what_is_as_it_should_be_is_said_to_be(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
-    server.writes.clear()
+    server.changes.clear()
 
     ran = init(BUILT_IN, "--verify")
 
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == "✅ KUDO is installed in namespace kudo-system as it should be, and works\n"
-    assert server.writes == []
+    assert server.changes == []
 
 
-def test_everything_that_is_missing_is_named(init: Cli, server: InitApi) -> None:
+def test_everything_that_is_missing_is_named(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN, "--verify")
     headline, *problems = ran.err.splitlines()
     assert (ran.code, headline) == (255, "Error: KUDO installation is not valid:")
@@ -42,10 +43,10 @@ def test_everything_that_is_missing_is_named(init: Cli, server: InitApi) -> None
     assert "  deployment.apps/kudo-reconciler is not installed" in problems
 
 
-def test_what_differs_is_named_with_its_place(init: Cli, server: InitApi) -> None:
+def test_what_differs_is_named_with_its_place(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
     server.objects[_DEPLOYMENT]["spec"]["template"]["spec"]["containers"][0]["image"] = "other:1"
-    server.find(_BUDGET)["spec"]["maxUnavailable"] = 2
+    server.objects[_BUDGET]["spec"]["maxUnavailable"] = 2
 
     assert init(BUILT_IN, "--verify").err == (
         "Error: KUDO installation is not valid:\n"
@@ -55,7 +56,7 @@ def test_what_differs_is_named_with_its_place(init: Cli, server: InitApi) -> Non
     )
 
 
-def test_a_webhook_that_is_not_asked_is_no_valid_installation(init: Cli, server: InitApi) -> None:
+def test_a_webhook_that_is_not_asked_is_no_valid_installation(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
     server.judgement = (500, "InternalError", "failed calling webhook")
     ran = init(BUILT_IN, "--verify")
@@ -81,7 +82,7 @@ def test_a_webhook_that_is_not_asked_is_no_valid_installation(init: Cli, server:
     ],
 )
 def test_a_deployment_that_is_not_rolled_out_is_no_valid_installation(
-    init: Cli, server: InitApi, status: dict[str, object], text: str
+    init: Cli, server: FakeApi, status: dict[str, object], text: str
 ) -> None:
     init(BUILT_IN)
     server.objects[_DEPLOYMENT]["status"].update(status)
@@ -89,13 +90,13 @@ def test_a_deployment_that_is_not_rolled_out_is_no_valid_installation(
     assert ran.err == f"Error: KUDO installation is not valid:\n  {text}\n"
 
 
-def test_an_old_manager_beside_is_no_valid_installation(init: Cli, server: InitApi) -> None:
+def test_an_old_manager_beside_is_no_valid_installation(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
     old_manager(server)
     assert "KUDO 0.19 is installed, too: StatefulSet" in init(BUILT_IN, "--verify").err
 
 
-def test_the_flag_for_the_certificate_is_missed_in_one_sentence(init: Cli, server: InitApi) -> None:
+def test_the_flag_for_the_certificate_is_missed_in_one_sentence(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
     assert init("--verify").err == (
         "Error: KUDO installation is not valid:\n"
@@ -105,7 +106,7 @@ def test_the_flag_for_the_certificate_is_missed_in_one_sentence(init: Cli, serve
 
 @pytest.mark.parametrize("flags", [(BUILT_IN,), (), ("--wait",)])
 def test_a_release_of_helm_is_named_in_one_line(
-    init: Cli, server: InitApi, flags: tuple[str, ...]
+    init: Cli, server: FakeApi, flags: tuple[str, ...]
 ) -> None:
     of_helm(server)
     assert init("--verify", *flags).err == (
@@ -115,10 +116,10 @@ def test_a_release_of_helm_is_named_in_one_line(
 
 
 def test_an_installation_in_another_namespace_is_named_in_one_line(
-    init: Cli, server: InitApi
+    init: Cli, server: FakeApi
 ) -> None:
-    binding = {"subjects": [{"name": "kudo-webhook", "namespace": "kitchen"}]}
-    server.add("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/kudo-webhook", binding)
+    subjects = [{"name": "kudo-webhook", "namespace": "kitchen"}]
+    add(server, "clusterrolebindings", "kudo-webhook", subjects=subjects)
     [line] = init(BUILT_IN, "--verify").err.splitlines()
     assert line.endswith("use --namespace=kitchen")
 
@@ -144,11 +145,10 @@ def test_what_a_manifest_does_not_name_is_left_to_others(
 # --uninstall
 
 
-def test_what_was_installed_is_removed_and_the_crds_stay(init: Cli, server: InitApi) -> None:
+def test_what_was_installed_is_removed_and_the_crds_stay(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
-    server.add("/api/v1/namespaces/kudo-system/secrets/kudo-webhook-certificate", {})
-    instance = {"metadata": {"name": "tea", "resourceVersion": "1"}}
-    server.lists["instances"] = [instance]
+    add(server, "secrets", "kudo-webhook-certificate")
+    server.add("instances", {"metadata": {"name": "tea"}, "spec": {}})
 
     ran = init("--uninstall", "--yes")
 
@@ -161,32 +161,30 @@ def test_what_was_installed_is_removed_and_the_crds_stay(init: Cli, server: Init
         "deployment.apps/kudo-reconciler deleted",
     }
     assert lines[-1] == "secret/kudo-webhook-certificate deleted"
-    assert {path.split("/")[-2] for path in server.objects} == {
-        "customresourcedefinitions",
-        "namespaces",
-    }
+    assert server.plurals() == {"customresourcedefinitions", "instances", "namespaces"}
     assert ran.err.startswith("the CRDs stay, with 1 Instances and what they run")
 
 
-def test_the_crds_go_first_where_that_is_asked_for(init: Cli, server: InitApi) -> None:
+def test_the_crds_go_first_where_that_is_asked_for(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
-    server.writes.clear()
+    server.changes.clear()
 
     init("--uninstall", "--yes", "--delete-crds")
 
-    assert server.writes[:3] == [
+    assert server.changes[:3] == [
         f"DELETE customresourcedefinitions/{plural}.kudo.dev"
         for plural in ("instances", "operatorversions", "operators")
     ]
-    assert {path.split("/")[-2] for path in server.objects} == {"namespaces"}
+    assert server.plurals() == {"namespaces"}
 
 
 def test_crds_that_do_not_go_are_told_with_what_may_keep_them(
-    init: Cli, server: InitApi, monkeypatch: pytest.MonkeyPatch
+    init: Cli, server: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     init(BUILT_IN)
     monkeypatch.setattr("kubectl_kudo.init.options.WAIT_SECONDS", 0.5)
-    server.kept.add("instances.kudo.dev")
+    crd = server.objects["customresourcedefinitions", "instances.kudo.dev"]
+    crd["metadata"]["finalizers"] = ["example.com/held"]
 
     ran = init("--uninstall", "--yes", "--delete-crds")
 
@@ -196,25 +194,25 @@ def test_crds_that_do_not_go_are_told_with_what_may_keep_them(
     assert "kudo-reconciler" in server.names("deployments")
 
 
-def test_a_dry_run_of_the_removal_removes_nothing(init: Cli, server: InitApi) -> None:
+def test_a_dry_run_of_the_removal_removes_nothing(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
-    server.writes.clear()
+    server.changes.clear()
     ran = init("--uninstall", "--dry-run")
     assert "deployment.apps/kudo-webhook deleted (dry run)\n" in ran.out
-    assert (ran.code, server.writes) == (0, [])
+    assert (ran.code, server.changes) == (0, [])
 
 
-def test_without_an_installation_nothing_is_removed(init: Cli, server: InitApi) -> None:
+def test_without_an_installation_nothing_is_removed(init: Cli, server: FakeApi) -> None:
     ran = init("--uninstall", "--yes")
     assert (ran.code, ran.out) == (0, "KUDO is not installed in namespace kudo-system\n")
-    assert server.writes == []
+    assert server.changes == []
 
 
-def test_what_helm_or_others_installed_is_not_removed(init: Cli, server: InitApi) -> None:
+def test_what_helm_or_others_installed_is_not_removed(init: Cli, server: FakeApi) -> None:
     init(BUILT_IN)
-    server.find("/roles/kudo-webhook")["metadata"]["labels"].clear()
+    server.objects["roles", "kudo-webhook"]["metadata"]["labels"].clear()
     init("--uninstall", "--yes")
-    assert server.names("roles") == {"kudo-webhook"}
+    assert server.names("roles") == ["kudo-webhook"]
 
     of_helm(server)
     assert init("--uninstall", "--yes").err == (
@@ -225,7 +223,7 @@ def test_what_helm_or_others_installed_is_not_removed(init: Cli, server: InitApi
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("no\n", 255), ("", 255)])
 def test_somebody_is_asked_before_anything_is_removed(
-    init: Cli, server: InitApi, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+    init: Cli, server: FakeApi, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     init(BUILT_IN)
     monkeypatch.setattr("sys.stdin", Terminal(answer))
@@ -240,7 +238,7 @@ def test_somebody_is_asked_before_anything_is_removed(
 
 
 def test_where_nobody_can_be_asked_the_flag_is_needed(
-    init: Cli, server: InitApi, monkeypatch: pytest.MonkeyPatch
+    init: Cli, server: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     init(BUILT_IN)
     monkeypatch.setattr("sys.stdin", StringIO())

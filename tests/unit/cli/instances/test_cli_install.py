@@ -101,7 +101,7 @@ def test_nothing_is_created_when_something_is_wrong(
 
 
 def test_a_cluster_that_is_too_old_is_refused(kudo: Cli, api: FakeApi, package: Path) -> None:
-    api.version = "v1.21.9"
+    api.set_version("v1.21.9")
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert "expected kubernetes version of 1.22.0 is not supported with version: v1.21.9" in ran.err
     assert api.writes() == []

@@ -24,6 +24,8 @@ def test_uninstall_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
 
 
 def test_uninstall_waits_until_the_instance_is_gone(kudo: Cli, installed: FakeApi) -> None:
+    tea = installed.objects["instances", "tea"]
+    tea["metadata"]["finalizers"] = ["kudo.dev.instance.cleanup"]
     installed.script = [status("IN_PROGRESS", plan="cleanup"), lambda _: None]
     ran = kudo("uninstall", "--instance", "tea", "--wait")
     assert ran.code == 0

@@ -117,7 +117,7 @@ def test_nothing_is_changed_when_something_is_wrong(
 def test_the_instance_and_its_version_must_exist(kudo: Cli, tea: FakeApi, package: Path) -> None:
     ran = kudo("upgrade", str(package), "--instance", "milk")
     assert ran.err == "Error: instance kitchen/milk does not exist in the cluster\n"
-    del tea.objects["operatorversions", OLD]
+    tea.remove("operatorversions", OLD)
     ran = kudo("upgrade", str(package), *INSTALLED)
     assert ran.err == f"Error: OperatorVersion {OLD} from instance kitchen/tea does not exist\n"
 

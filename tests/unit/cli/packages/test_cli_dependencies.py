@@ -80,7 +80,7 @@ def test_what_is_installed_already_is_left_alone_and_the_rest_made_good(
     assert kudo("install", str(tree), "--skip-instance").out == (
         "operatorversion kitchen/a-0.1.0 already installed\n"
     )
-    del api.objects["operatorversions", "d-0.1.0"]
+    api.remove("operatorversions", "d-0.1.0")
     assert kudo("install", str(tree), "--skip-instance").out == (
         "operatorversion kitchen/a-0.1.0 already installed\n"
         "operatorversion kitchen/d-0.1.0 created\n"

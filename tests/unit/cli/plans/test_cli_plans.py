@@ -172,11 +172,12 @@ def test_where_nothing_runs_there_is_nothing_to_cancel(kudo: Cli, tea: FakeApi) 
 def give_way(tea: FakeApi, execution: JsonObject) -> None:
     """Let the run give way to another one between reading and cancelling."""
 
-    def end(obj: JsonObject) -> None:
+    def end(_: str) -> None:
+        obj = tea.objects["instances", "tea"]
         status("COMPLETE")(obj)
         obj["spec"]["planExecution"] = execution
 
-    tea.meanwhile = end
+    tea.before_write = end
 
 
 def test_a_run_that_has_ended_meanwhile_is_not_started_again(kudo: Cli, tea: FakeApi) -> None:
@@ -254,12 +255,13 @@ def test_a_cancelled_run_is_over_when_nothing_names_it() -> None:
 
 
 def test_warnings_of_the_failed_run_are_shown_with_it(kudo: Cli, tea: FakeApi) -> None:
-    tea.events = [
+    for one in (
         event("ApplyFailed", "no such kind: Tea"),
         event("PlanFinished", "Execution of plan deploy finished with status FATAL_ERROR"),
         event("ApplyFailed", "of an older run", uid="0"),
         event("PlanStarted", "Execution of plan deploy started", kind="Normal"),
-    ]
+    ):
+        tea.add("events", one)
     tea.script = [status("FATAL_ERROR", message="no water")]
     ran = kudo("plan", "wait", "--instance", "tea")
     assert ran.code == 255

@@ -37,7 +37,7 @@ def test_plan_status_needs_the_instance_and_its_version(kudo: Cli, installed: Fa
         "Error: instance kitchen/milk does not exist\n"
     )
     status("COMPLETE")(installed.objects["instances", "tea"])
-    del installed.objects["operatorversions", VERSION]
+    installed.remove("operatorversions", VERSION)
     assert kudo("plan", "status", "--instance", "tea").err == (
         f"Error: OperatorVersion {VERSION} from instance kitchen/tea does not exist\n"
     )

@@ -92,7 +92,7 @@ def test_children_stand_below_the_step_of_their_task(kudo: Cli, shop: FakeApi) -
 def test_a_child_whose_version_is_gone_is_still_shown(kudo: Cli, shop: FakeApi) -> None:
     ran(shop, "shop")
     ran(shop, "cache")
-    del shop.objects["operatorversions", "redis-1"]
+    shop.remove("operatorversions", "redis-1")
     out = kudo("plan", "status", "--instance", "shop").out
     assert '    └── cache (Operator-Version: "redis-1" Active-Plan: "deploy")\n' in out
     assert "        └── Plan deploy (serial strategy) [COMPLETE]\n" in out
