@@ -32,7 +32,8 @@ async def running(
         size=size,
         limits=limits,
         bounds=bounds,
-        settling=0 if settled else 3600,
+        at_rest=size + 1 if settled else 1,
+        settling=0,
         observe=observe,
         path=[path],
     )

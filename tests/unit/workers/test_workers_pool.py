@@ -218,6 +218,17 @@ async def test_before_its_first_job_an_unsettled_pool_has_one_process() -> None:
     await cancel(running_pool)
 
 
+async def test_a_settled_pool_without_jobs_has_two_processes() -> None:
+    pool = Pool("trials", settling=0, path=[HANDLERS])
+    running_pool = asyncio.create_task(pool.run())
+    await until(lambda: len(pool.pids) == 2)
+    # As above: the pool has had the time to start another.
+    for _ in range(2):
+        assert await pool.call("echo", b"x", tenant="a") == b"x"
+    assert starts() == {"worker process 0", "worker process 1"}
+    await cancel(running_pool)
+
+
 async def test_a_limit_that_leaves_jobs_no_memory_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from workers import Pool
 
 async def main():
-    pool = Pool("trials", settling=0, path=[Path(sys.argv[1])])
+    pool = Pool("trials", at_rest=3, settling=0, path=[Path(sys.argv[1])])
     async with asyncio.TaskGroup() as group:
         group.create_task(pool.run())
         while len(pool.pids) < 3:

@@ -1,7 +1,7 @@
 """Keeps worker processes warm and shares them between tenants.
 
-The first process is started with the service. The others follow when jobs have all there are, or
-once the service has settled.
+The first process is started with the service, a second one once the service has settled. The others
+follow when jobs have all there are: a service that never needs them is spared their memory.
 
 Invariants: there are never more than `size + 1` processes, since a new one is started only after
 the one that it replaces has been reaped; never more than `size` jobs run; and one tenant never has
@@ -32,6 +32,8 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TRIES = 2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two failing starts."""
+_AT_REST = 2
+"""Processes without any job: one to take the next, and one for whoever comes meanwhile."""
 _SETTLING = 30.0
 """Seconds in which a service that has just started has better use for its CPU than a spare."""
 
@@ -87,8 +89,9 @@ class Pool:
         size: Jobs that run at the same time, at least 2; one more process is kept as a spare.
         limits: What a job may use.
         bounds: Limits of the queue of jobs.
-        settling: Seconds after the start of the first process until the others are started. A job
-            that takes the last idle one starts the next at once.
+        at_rest: Processes that are started without a job. A job that takes the last idle one
+            starts the next at once.
+        settling: Seconds after the start of the first of them until the others are started.
         observe: Called once for each call, at its end; must not raise.
         path: Directories to import from, besides those of the interpreter.
 
@@ -103,6 +106,7 @@ class Pool:
         size: int = 2,
         limits: Limits | None = None,
         bounds: Bounds | None = None,
+        at_rest: int = _AT_REST,
         settling: float = _SETTLING,
         observe: Callable[[Observation], None] | None = None,
         path: Sequence[Path] = (),
@@ -117,6 +121,7 @@ class Pool:
         self._workers: set[Worker] = set()
         # The one used last comes last and is used next: its caches are warm.
         self._idle: list[Worker] = []
+        self._at_rest = at_rest
         self._settling = settling
         self._all_taken = asyncio.Event()
         self._running = 0
@@ -150,7 +155,7 @@ class Pool:
             async with asyncio.TaskGroup() as group:
                 for number in range(self._size + 1):
                     if number:
-                        await self._next_needed(settled)
+                        await self._next_needed(settled if number < self._at_rest else math.inf)
                     started = asyncio.Event()
                     group.create_task(self._keep(started), name=f"worker process {number}")
                     # One after the other at the start of a service, whose first worker is ready
