@@ -343,7 +343,7 @@ async def delete_namespace(world: World) -> None:
 def refused_events(world: World) -> list[str]:
     """Return what the reconciler logged of events that the namespace did not take."""
     log = world.installation.reconciler.log.read_text(encoding="utf-8")
-    words = ("event not written", "namespace takes no events")
+    words = ("event not written", "namespace accepts no events")
     return [
         line
         for line in log.splitlines()
