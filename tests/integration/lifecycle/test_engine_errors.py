@@ -346,7 +346,7 @@ async def test_an_instance_made_anew_waits_for_what_its_predecessor_leaves(world
     await world.kubectl("delete", "instance", "first")
     await world.apply(build.instance("first", "faulty-1"))
 
-    waiting = "another Instance first that is gone"
+    waiting = "another Instance first, which was deleted"
     await world.until("first", lambda i: waiting in instances.messages(i, "deploy"), waiting)
     await held(world, "shared", [])
     await world.until_complete("first")

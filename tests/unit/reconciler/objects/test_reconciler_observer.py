@@ -112,8 +112,8 @@ async def test_a_refused_kind_is_not_asked_for_again_at_once(api: FakeApi) -> No
         for _ in range(3):
             assert not await seen.watch(WIDGET)
         assert seen.why_unwatched(WIDGET) == (
-            "widgets.example.dev may not be watched (no (403 Forbidden)); give the reconciler the "
-            "right to list and watch widgets.example.dev in all namespaces: polled"
+            "widgets.example.dev may not be watched (no (403 Forbidden)); grant the reconciler "
+            "permission to list and watch widgets.example.dev in all namespaces: polled"
         )
     assert len(api.lists) == 1
 
@@ -122,7 +122,7 @@ async def test_a_refused_kind_is_not_asked_for_again_at_once(api: FakeApi) -> No
     ("code", "reason", "why"),
     [
         (404, "NotFound", "does not serve them (no (404 NotFound))"),
-        (405, "MethodNotAllowed", "has no list or watch of them (no (405 MethodNotAllowed))"),
+        (405, "MethodNotAllowed", "cannot list or watch them (no (405 MethodNotAllowed))"),
     ],
 )
 async def test_a_kind_that_is_not_there_is_not_told_as_a_right_that_is_missing(
@@ -185,7 +185,7 @@ async def test_what_the_api_server_says_is_cut(api: FakeApi) -> None:
     async with observer(api) as seen:
         assert not await seen.watch(WIDGET)
         why = seen.why_unwatched(WIDGET)
-    assert "x ...); give" in why
+    assert "x ...); grant" in why
     assert why.count("x") < 200
 
 

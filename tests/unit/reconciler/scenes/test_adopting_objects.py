@@ -48,7 +48,7 @@ def test_the_event_of_an_adoption_says_that_the_object_is_deleted_with_its_insta
         await put(scene, CONFIG_MAPS)
         await scene.install("i", of=version(template(CONFIG_MAPS), **APPLYING))
         (text,) = scene.told("ObjectAdopted")
-        assert text.endswith("it is managed by us now, and is deleted with the Instance")
+        assert text.endswith("it is now managed by KUDO, and is deleted with the Instance")
         await scene.delete("i")
         assert scene.stored(CONFIG_MAPS, "o") is None
 

@@ -122,7 +122,7 @@ def test_an_object_that_differs_is_applied_with_a_warning_that_names_some_of_the
         assert stored["rules"] == [{"verbs": ["two"]}]
         assert stored["metadata"]["labels"]["kudo.dev/instance"] == "j"
         (text,) = scene.told("ObjectShared")
-        assert "by Instance ns/i0, ns/i1, ns/i2 and 3 others with another content" in text
+        assert "by Instance ns/i0, ns/i1, ns/i2 and 3 others with other content" in text
 
     play(body)
 

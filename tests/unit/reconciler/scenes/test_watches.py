@@ -74,7 +74,7 @@ def test_resources_are_known_again_once_a_right_that_was_missing_at_the_start_is
         network = refusing(life, *verbs)
         await deploy(life)
         assert ready(life)["reason"] == "ResourcesUnknown"
-        assert "right to list and watch deployments.apps" in ready(life)["message"]
+        assert "permission to list and watch deployments.apps" in ready(life)["message"]
         await asyncio.sleep(100)
         assert ready(life)["reason"] == "ResourcesUnknown"
         network.verbs = ()

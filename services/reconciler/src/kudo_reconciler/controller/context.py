@@ -159,7 +159,7 @@ class ReconcileContext:
         """
         present = finalizers(instance)
         if FINALIZER_CLUSTER_RESOURCES in present:
-            await self.cluster_objects.let_go(instance)
+            await self.cluster_objects.release(instance)
         rest = [item for item in present if item not in OUR_FINALIZERS]
         await self.instances.set_finalizers(instance, rest)
 

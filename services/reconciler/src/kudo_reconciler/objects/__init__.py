@@ -1,1 +1,1 @@
-"""The objects of tenants in the cluster: applied, watched, owned, and what refused them."""
+"""Objects of tenants in the cluster: applying, watching, ownership, API errors."""

@@ -1,14 +1,15 @@
 """Server-side apply of one object.
 
-    known? ── no ──> create it ── 409 ──> read it ──┐
-      └── yes ──> whose is it? <────────────────────┘
-                  └──> take its fields over ──> apply it as it was seen
+    cached? ── no ──> create it ── 409 ──> read it ──┐
+      └── yes ──> who owns it? <───────────────────┘
+                  └──> migrate its managed fields ──> apply it at its resourceVersion
 
-An object that has been seen is applied with its uid and resourceVersion, so that a write held up in
-the network never lands on an object that changed since, nor creates it anew. See `ownership` for
-the rules. One that has not been seen is applied with a resourceVersion that no object has: the API
-server creates it, or answers 409 where there is one, since all Instances share our field manager
-and it would let the second take what the first made. So nothing is read before a creation.
+An existing object is applied with its uid and resourceVersion, so that a delayed request never
+overwrites a later change, nor creates the object again after its deletion. See `ownership` for the
+rules. An object that is not cached is applied with a resourceVersion that no object has: the API
+server creates it, or answers 409 if it exists. Without that, it would let one Instance overwrite
+what another created, since all Instances share one field manager. So nothing is read before a
+creation.
 """
 
 import logging
@@ -54,19 +55,21 @@ log = logging.getLogger(__name__)
 _NOTHING_STORED = "1"
 """A resourceVersion of no object: etcd counts from 1, and its first write makes it 2."""
 _ATTEMPTS = 5
-_MENDS = 30
+_UNKNOWN_FIELDS = 30
 _NAMED = 3
-"""So many of the Instances that share an object an event names."""
+"""Number of Instances that share an object and are named in an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applier:
     """Applies objects on behalf of an Instance.
 
-    Every request about an object goes out by `RunContext.client`, and so as whom the task acts.
+    Every request for an object is sent with `RunContext.client`, and so with the identity that the
+    task acts as.
 
     Attributes:
-        discovery: Asks as ourselves: which kinds are served is no secret of any tenant.
+        discovery: Uses the reconciler's own identity: no tenant needs permission to know which
+            kinds are served.
     """
 
     discovery: Discovery
@@ -76,12 +79,12 @@ class Applier:
     locks: KeyedLocks[Place] = field(default_factory=KeyedLocks)
 
     async def apply(self, desired: Desired, context: RunContext) -> JsonObject:
-        """Apply an enriched object and return it as the API server has it.
+        """Apply an enriched object and return it as stored by the API server.
 
         Raises:
             Superseded: the run was replaced meanwhile.
-            FatalTaskError: the API server will not take the object.
-            TransientTaskError: it may take it later.
+            FatalTaskError: the API server rejects the object for good.
+            TransientTaskError: a retry may succeed.
         """
         async with self.locks.of(desired.place):
             with self.observer.writing(*desired.place, key_of(context.instance)) as write:
@@ -93,11 +96,11 @@ class Applier:
             if known is not None:
                 context.seen.add(desired.place)
             try:
-                applied = await self._mending(desired, known, context)
+                applied = await self._apply_known_fields(desired, known, context)
             except Conflict as conflict:
                 known = await self._after_conflict(desired, conflict, context)
             except NotFound as error:
-                # The namespace is gone, or the kind is.
+                # The namespace or the kind does not exist, or no longer.
                 self.discovery.invalidate(desired.resource.api_version)
                 if known is None:
                     raise self._refused(desired, error) from error
@@ -113,9 +116,10 @@ class Applier:
         raise TransientTaskError("TaskApplyError", text)
 
     async def _known(self, desired: Desired, context: RunContext) -> JsonObject | None:
-        """Return the object as the cache or the API server has it; None to create it."""
+        """Return the object from the cache or the API server; None to create it."""
         if self.observer.lacks(*desired.place):
-            # Most likely it is new. One that lacks our label answers the creation with 409.
+            # Most likely it is new. If it exists without our label, the creation is answered with
+            # 409.
             return None
         try:
             return await self.observer.current(
@@ -124,14 +128,14 @@ class Applier:
         except (ApiError, ConnectionLost) as error:
             raise self._refused(desired, error) from error
 
-    async def _mending(
+    async def _apply_known_fields(
         self, desired: Desired, known: JsonObject | None, context: RunContext
     ) -> JsonObject:
-        """Apply an object without what its kind does not have.
+        """Apply an object without the fields that its kind does not have.
 
-        The API server may name one field at a time.
+        The API server may report one field at a time.
         """
-        for _ in range(_MENDS):
+        for _ in range(_UNKNOWN_FIELDS):
             try:
                 return await self._attempt(desired, known, context)
             except ServerError as error:
@@ -141,7 +145,9 @@ class Applier:
                 for note in mended.notes:
                     context.tell("Warning", note.reason, f"{desired.manifest}: {note.text}")
                 desired = replace(desired, target=mended.target)
-        text = f"{desired.manifest} has more than {_MENDS} fields that its kind does not have"
+        text = (
+            f"{desired.manifest} has more than {_UNKNOWN_FIELDS} fields that its kind does not have"
+        )
         raise FatalTaskError("TaskApplyError", text)
 
     async def _attempt(
@@ -151,8 +157,8 @@ class Applier:
             return await self._create(desired, context)
         claim, others = await self.ownership.claim(desired, known, context.instance)
         if desired.resource.kind == "Job" and known["metadata"].get("deletionTimestamp"):
-            # Its last state would count for the one that is wanted now.
-            text = f"{desired.manifest} is being deleted: it is applied once it is gone"
+            # The status of the old Job would be taken for that of the new one.
+            text = f"{desired.manifest} is being deleted: it is applied after its deletion"
             raise TransientTaskError("TaskApplyError", text)
         if claim is Claim.FOREIGN:
             return await self._adopt(desired, known, context)
@@ -164,27 +170,28 @@ class Applier:
         return await self._send(desired, known, context, force=True)
 
     async def _create(self, desired: Desired, context: RunContext) -> JsonObject:
-        """Create an object; 409 if there is one of its name.
+        """Create an object; the API server answers 409 if it exists.
 
-        It must not be there: what somebody else made meanwhile would get our owner reference, and
-        of two Instances that create a cluster-scoped object only one would be written on it.
+        It must not exist: an object that somebody else created meanwhile would get our owner
+        reference, and of two Instances that create a cluster-scoped object only one would be listed
+        in its annotation.
         """
         if desired.place in context.seen:
             await self._check_instance(context)
         target = await self.ownership.shared(desired, None, context.instance)
-        # An apply and no POST: `managedFields` has it as what it is, and fields that the kind does
-        # not have are told, not dropped.
+        # An apply, not a POST: `managedFields` then records an apply, and fields that the kind does
+        # not have are reported, not dropped.
         target = _with_metadata(target, resourceVersion=_NOTHING_STORED)
         return await self._apply_now(desired, target, context, force=False)
 
     async def _check_instance(self, context: RunContext) -> None:
-        """Read the Instance before something is created again that was there in this run.
+        """Read the Instance before an object is created again that existed in this run.
 
-        It may have been collected with the Instance, whose deletion the cache has not told of: a
-        Job would run a second time for nobody.
+        The object may have been garbage-collected with the Instance, whose deletion is not in the
+        cache yet: a Job would run a second time for nobody.
 
         Raises:
-            Superseded: the Instance is gone, or being deleted.
+            Superseded: the Instance is deleted, or being deleted.
         """
         now = await self.ownership.instances.live(key_of(context.instance))
         metadata = context.instance.metadata
@@ -196,11 +203,11 @@ class Applier:
             raise Superseded
 
     async def _adopt(self, desired: Desired, known: JsonObject, context: RunContext) -> JsonObject:
-        """Apply an object that belongs to nobody, and tell what becomes of it."""
+        """Adopt an object that belongs to nobody, and report what becomes of it."""
         if _holds_data(desired):
             desired = _without_owner(desired, context)
         applied = await self._send(desired, known, context, force=False)
-        text = f"{desired.manifest} existed and belonged to nobody: it is managed by us now, and "
+        text = f"{desired.manifest} existed and belonged to nobody: it is now managed by KUDO, and "
         context.tell("Normal", "ObjectAdopted", text + _fate(desired))
         return applied
 
@@ -213,7 +220,7 @@ class Applier:
         force: bool,
         dry_run: bool = False,
     ) -> JsonObject:
-        """Apply an object to exactly the one that was seen."""
+        """Apply an object on exactly the state that was read."""
         target = await self.ownership.shared(desired, known, context.instance)
         if not desired.resource.namespaced:
             _check_room(desired, known, target)
@@ -242,14 +249,14 @@ class Applier:
     async def _with_our_fields(
         self, desired: Desired, known: JsonObject, context: RunContext
     ) -> JsonObject:
-        """Make ours what we or the original wrote in another way, so that it can be dropped."""
+        """Migrate fields written by update, or by KUDO 0.19, so that an apply can remove them."""
         annotations = known["metadata"].get("annotations") or {}
         if not needs_migration(written_by(known), annotations):
             return known
         live = await context.client.get(desired.resource, desired.name, namespace=desired.namespace)
         if live["metadata"]["uid"] != known["metadata"]["uid"]:
             raise Conflict("the object was replaced meanwhile", status=409)
-        # From here on what is written follows this state, which the cache may not have told of.
+        # The next writes build on this state, whose event the cache may not have received yet.
         self.observer.read(desired.resource, live)
         entries = migrated(live["metadata"], desired.resource.api_version)
         if entries is None:
@@ -263,10 +270,11 @@ class Applier:
     async def _from_last_applied(
         self, desired: Desired, live: JsonObject, context: RunContext
     ) -> list[JsonObject] | None:
-        """Have the API server say which fields are those that the original applied.
+        """Find out with a dry run which fields KUDO 0.19 applied.
 
-        It wrote them down on the object. Where `managedFields` lacks its entry, since the object is
-        older than that or was written in an API version that is gone, nothing else tells.
+        It recorded them in an annotation. Where `managedFields` lacks its entry, since the object
+        is older than that or was written in an API version that is no longer served, there is no
+        other source.
         """
         applied = last_applied(live)
         if applied is None:
@@ -276,7 +284,8 @@ class Applier:
                 replace(desired, target=applied), live, context, force=True, dry_run=True
             )
         except ApiError as error:
-            # What was applied then may be no valid object today; what is dropped now stays.
+            # What was applied then may be invalid today. Fields that this apply omits are kept in
+            # that case.
             why = told(error, applied)
             log.info(
                 "managed fields not migrated", extra={"object": str(desired.manifest), "why": why}
@@ -287,24 +296,24 @@ class Applier:
     async def _share(
         self, desired: Desired, known: JsonObject, others: tuple[str, ...], context: RunContext
     ) -> JsonObject:
-        """Apply an object that other Instances apply, too.
+        """Apply an object that other Instances also apply.
 
-        Where it is what they have applied, the write adds a sharer and changes nothing else.
+        If the content is the same as theirs, the write adds a sharer and changes nothing else.
         """
         live = known
         if not is_whole(live):
             live = await context.client.get(desired.resource, desired.name)
             self.observer.read(desired.resource, live)
             if live["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
-                # Whose it is was decided by what the cache had; it may be anybody's by now.
+                # The ownership was decided by the cached state, which is outdated.
                 raise ObjectChanged
         same = replace(desired, target=as_applied_last(desired.target, live))
         applied = await self._send(same, live, context, force=True)
         if not differs(applied, live):
             return applied
         text = (
-            f"{desired.manifest} was applied by Instance {_some(others)} with another content: it "
-            "is applied as this template has it"
+            f"{desired.manifest} was applied by Instance {_some(others)} with other content: "
+            "the content of this template is applied now"
         )
         context.tell("Warning", "ObjectShared", text)
         return await self._send(desired, applied, context, force=True)
@@ -312,7 +321,7 @@ class Applier:
     async def _patch(
         self, desired: Desired, known: JsonObject, context: RunContext, change: JsonObject
     ) -> JsonObject:
-        """Change an object, if it is still as it was seen."""
+        """Change an object if it is still as it was read."""
         version = known["metadata"]["resourceVersion"]
         check_current(context)
         async with unchanged(version, lambda: self._read_again(desired, context)):
@@ -327,7 +336,7 @@ class Applier:
     async def _after_conflict(
         self, desired: Desired, conflict: Conflict, context: RunContext
     ) -> JsonObject | None:
-        """Read the object again; refuse if its fields are somebody else's."""
+        """Read the object again; fail if its fields belong to another field manager."""
         live = await self._read_again(desired, context)
         if not conflict.field_managers:
             return live
@@ -338,7 +347,7 @@ class Applier:
         return live
 
     async def _read_again(self, desired: Desired, context: RunContext) -> JsonObject | None:
-        """Bring what we know of the object up to date."""
+        """Read the object from the API server and update the cache."""
         try:
             return await self.observer.body(
                 desired.resource, desired.namespace, desired.name, client=context.client
@@ -362,24 +371,24 @@ class Applier:
 
 
 def _some(names: tuple[str, ...]) -> str:
-    """Return the first of some names, and how many others there are."""
+    """Return the first names, and the number of the others."""
     named, others = ", ".join(names[:_NAMED]), len(names) - _NAMED
     return f"{named} and {others} others" if others > 0 else named
 
 
 def _check_room(desired: Desired, known: JsonObject, target: JsonObject) -> None:
-    """Refuse for now to share an object whose annotations have no room for another sharer.
+    """Check that the annotations of a shared object have room for another sharer.
 
     Raises:
-        TransientTaskError: it has none; a sharer that goes makes room.
+        TransientTaskError: they have none; when a sharer is deleted, they have.
     """
     sharing = len(sharers(known["metadata"]))
     if not sharing or has_room(target, known):
         return
     text = (
-        f"{desired.manifest} is shared by {sharing} Instances, and its annotations, which name "
-        "them, may have 256 KiB: it is applied once one of them is deleted; else give it another "
-        "name in some of them"
+        f"{desired.manifest} is shared by {sharing} Instances, and its annotations, which list "
+        "them, are limited to 256 KiB: it is applied once one of them is deleted; or give it "
+        "another name in some of them"
     )
     raise TransientTaskError("TaskApplyError", text)
 

@@ -1,7 +1,7 @@
-"""What the caches keep of applied objects: what is read of them, and no more.
+"""Reduces applied objects to the fields that the caches keep, which are those that are read.
 
-A pod as the API server sends it takes 35 KiB, and thousands are watched. Who reads another field of
-an object that came from the observer's cache adds it here, or reads the object live.
+A pod as the API server sends it takes 35 KiB, and thousands are watched. Code that reads another
+field of an object from the observer's cache adds it here, or reads the object live.
 """
 
 from collections.abc import Hashable
@@ -18,7 +18,7 @@ _WRITERS: Final = "writers"
 _OF_SHARES: Final = frozenset(
     {
         "resourceVersion",
-        # The cache keeps those that say who applied the object last.
+        # The cache keeps only the labels that identify who applied the object last.
         "labels",
         names.ANNOTATION_PLAN_UID,
         names.ANNOTATION_SHARED_BY,
@@ -31,12 +31,12 @@ _Value = TypeVar("_Value", bound=Hashable)
 
 @lru_cache(maxsize=4096)
 def _shared(value: _Value) -> _Value:
-    """Return one and the same of equal values: many objects have the same namespace and owner."""
+    """Return one instance of equal values: many objects have the same namespace and owner."""
     return value
 
 
 def _repeated(value: Json) -> Json:
-    """Keep a text that many objects have, once in memory."""
+    """Keep a string that many objects have only once in memory."""
     kept = scalar(value)
     return _shared(kept) if isinstance(kept, str) else kept
 
@@ -79,9 +79,9 @@ _METADATA: Final = fields(
                 names.ANNOTATION_PLAN_UID: scalar,
                 names.ANNOTATION_PIPE_POD: scalar,
                 names.ANNOTATION_DELETE_WITH_INSTANCE: scalar,
-                # Names every Instance that shares the object: it is never cut.
+                # Lists every Instance that shares the object: it is never truncated.
                 names.ANNOTATION_SHARED_BY: _whole,
-                # Up to 256 KiB; whoever needs more than that it is there reads it live.
+                # Up to 256 KiB; code that needs more than its presence reads it live.
                 names.ANNOTATION_LAST_APPLIED: _presence,
                 _SELECTED_NODE: scalar,
             }
@@ -91,7 +91,7 @@ _METADATA: Final = fields(
 
 
 def reduced(obj: JsonObject) -> JsonObject:
-    """Return what a cache keeps of an object; the argument is not changed."""
+    """Return the part of an object that a cache keeps; the argument is not changed."""
     metadata = obj["metadata"]
     return {
         "apiVersion": _shared(obj["apiVersion"]),
@@ -102,7 +102,7 @@ def reduced(obj: JsonObject) -> JsonObject:
 
 
 def written_by(obj: JsonObject) -> tuple[Writer, ...]:
-    """Return who wrote an object, whether it comes from the cache or from the API server."""
+    """Return the writers of an object, whether it comes from the cache or from the API server."""
     cached: tuple[Writer, ...] | None = obj.get(_WRITERS)
     return writers(obj["metadata"]) if cached is None else cached
 
@@ -113,7 +113,7 @@ def is_whole(obj: JsonObject) -> bool:
 
 
 def only_shares_differ(one: JsonObject, other: JsonObject) -> bool:
-    """Return whether two cached states of an object differ in no more than a share writes."""
+    """Return whether two cached states of an object differ only in their sharers."""
     return _without_shares(one) == _without_shares(other)
 
 

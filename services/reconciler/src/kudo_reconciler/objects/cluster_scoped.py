@@ -1,7 +1,7 @@
-"""Cluster-scoped objects at the end of an Instance: what it shared, and what is left.
+"""Releases the cluster-scoped objects of an Instance that is deleted.
 
-They stay, as they did with KUDO 0.19, unless their template asks for the opposite and no other
-Instance shares them. An event names those that stay.
+They stay, as with KUDO 0.19, unless their template requests deletion and no other Instance shares
+them. An event names those that stay.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _ATTEMPTS = 5
 _AT_ONCE = 8
-"""So many kinds are listed at the same time, a page of each in memory."""
+"""Number of kinds that are listed at the same time, a page of each in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class ClusterObjects:
     shares: Shares
     events: EventRecorder
 
-    async def let_go(self, instance: Instance) -> None:
-        """Delete what goes with an Instance, and take its name off what stays.
+    async def release(self, instance: Instance) -> None:
+        """Delete what is deleted with an Instance; remove it from the sharers of other objects.
 
-        Asks for all cluster-scoped kinds: neither what this process knows nor the OperatorVersion
-        of today says what an earlier one applied.
+        Lists all cluster-scoped kinds: neither the memory of this process nor the current
+        OperatorVersion tells which objects an earlier version applied.
 
         Raises:
-            KubeError: the API server could not be asked; nothing is lost by trying again.
+            KubeError: a request failed; it is safe to retry.
         """
         one, kept = identity(instance), []
         for resource, obj in await self._all_shared_by(one):
@@ -57,12 +57,12 @@ class ClusterObjects:
         await self._tell_kept(one, kept)
 
     async def forget(self, key: Key) -> None:
-        """Take the name of an Instance that is gone off the objects that we watch.
+        """Remove a deleted Instance from the sharers of the watched objects.
 
-        One that the cache does not have yet shares on: the API server is asked.
+        The API server is queried first: an Instance that is not in the cache yet may exist.
 
         Raises:
-            KubeError: the API server could not be asked.
+            KubeError: a request failed.
         """
         kept: dict[InstanceIdentity, list[str]] = {}
         shared = self.observer.shared(*key)
@@ -78,7 +78,7 @@ class ClusterObjects:
             await self._tell_kept(one, objects)
 
     async def _all_shared_by(self, one: InstanceIdentity) -> list[tuple[Resource, JsonObject]]:
-        """Return the objects that name an Instance, of several kinds at the same time."""
+        """Return the objects that an Instance shares, reading several kinds at the same time."""
         some = asyncio.Semaphore(_AT_ONCE)
 
         async def find(resource: Resource) -> list[JsonObject]:
@@ -90,13 +90,13 @@ class ClusterObjects:
         try:
             found = await asyncio.gather(*searches)
         finally:
-            # One that failed ends the others.
+            # If one failed, the others are not needed any more.
             for search in searches:
                 search.cancel()
         return [(kind, obj) for kind, objs in zip(kinds, found, strict=True) for obj in objs]
 
     async def _shared_by(self, one: InstanceIdentity, resource: Resource) -> list[JsonObject]:
-        """Return the objects of a kind that name an Instance; others are dropped page by page."""
+        """Return the objects of a kind that an Instance shares; others are dropped page by page."""
         found: list[JsonObject] = []
         try:
             async for page in self.client.pages(
@@ -104,12 +104,12 @@ class ClusterObjects:
             ):
                 found += [obj for obj in page.items if is_shared_by(obj["metadata"], one)]
         except (Forbidden, NotFound, MethodNotAllowed) as error:
-            # What may not be listed was not applied either, or the right was taken away.
+            # Objects that may not be listed were not applied either, or the permission was revoked.
             log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
         return found
 
     async def _leave(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
-        """Have an object without this Instance; return whether it is gone."""
+        """Delete an object or remove the Instance from its sharers; return whether it is gone."""
         for _ in range(_ATTEMPTS):
             metadata = obj["metadata"]
             try:

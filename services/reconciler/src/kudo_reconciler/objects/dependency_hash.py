@@ -1,6 +1,6 @@
 """The dependency hash: pods restart when a ConfigMap or Secret that they use has changed.
 
-The content of a dependency is looked for among the objects of the same task, then on the object in
+The content of a dependency is taken from the objects of the same task, otherwise from the object in
 the cluster: what was last applied counts, not what somebody edited since.
 """
 
@@ -35,16 +35,16 @@ Digests = dict[Dependency, bytes]
 
 @dataclass(frozen=True, slots=True)
 class DependencyHasher:
-    """Writes hashes on the objects of a task."""
+    """Adds hash annotations to the objects of a task."""
 
     observer: Observer
 
     async def hashed(self, desired: Sequence[Desired], context: RunContext) -> list[Desired]:
-        """Return the objects with the hash of what they use, or of their own content.
+        """Return the objects with the hash of their dependencies, or of their own content.
 
         Raises:
             FatalTaskError: the content of one is too large to be hashed.
-            TransientTaskError: a dependency could not be read, or no worker process hash it.
+            TransientTaskError: a dependency could not be read, or no worker process was available.
         """
         digests: Digests = {}
         for one in desired:
@@ -67,10 +67,10 @@ class DependencyHasher:
         return replace(desired, target=with_dependencies_hash(desired.target, value))
 
     async def _live(self, dependency: Dependency, context: RunContext) -> bytes:
-        """Return the digest of what is in the cluster, read past the cache.
+        """Return the digest of a dependency in the cluster, read live.
 
-        Every other write names the version that it was decided on. A hash names none: one made of
-        an old content would keep the old pods for good.
+        Every other write names the resourceVersion that it was decided on. A hash names none: one
+        of outdated content would keep the old pods for good.
         """
         if not dependency.name:
             return MISSING

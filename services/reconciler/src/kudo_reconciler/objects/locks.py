@@ -9,11 +9,11 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class KeyedLocks(Generic[_Key]):
-    """One lock for each key that somebody holds or waits for; others take no memory."""
+    """One lock for each key that is held or waited for; other keys use no memory."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, key: _Key) -> asyncio.Lock:
-        """Return the lock of a key; it is the same one as long as anybody holds it."""
+        """Return the lock of a key; it stays the same object while anybody holds or awaits it."""
         return self._locks.setdefault(key, asyncio.Lock())

@@ -1,9 +1,9 @@
-"""The applied objects as they are now, by watch where that is allowed.
+"""Watches the applied objects, or reads them where watching is not allowed.
 
-One informer a kind, on everything that carries `heritage=kudo`. `cached_objects` says what is kept
-of an object; of deleted ones, how Jobs ended and nothing else. A kind that may not be watched is
-read when it is asked for, and so is one whose first list has not come in yet; the caller learns
-that and comes back after a while.
+One informer per kind, for all objects with the label `heritage=kudo`. See `cached_objects` for the
+fields that are kept. Of deleted objects only the final state of Jobs is kept. A kind that may not
+be watched is read on request, and so is one whose first list is not complete; callers are told, and
+poll.
 """
 
 import asyncio
@@ -40,24 +40,24 @@ _BY_INSTANCE = "instance"
 _REMEMBERED = 2000
 _JOB = ("batch", "Job")
 _QUOTED = 200
-"""Characters of what the API server says of a kind that it does not let us watch."""
+"""Characters of an API server's message that are quoted for a kind that cannot be watched."""
 
 _Kind = tuple[str, str]
 _WriteKey = tuple[_Kind, str, str, Key]
 
 
 class Observer:
-    """Knows the applied objects of each kind.
+    """Informers of the applied objects, one for each kind.
 
     Args:
-        client: What watches; objects are read with the client of who asks for them.
-        group: Where informers run; they end with it.
+        client: Watches; objects are read with the client that the caller passes.
+        group: Runs the informers; they end with it.
         changed: Called with the Instance whose object changed.
         timing: Of the watches.
-        on_status: Told of each change of phase of a watch.
-        on_watched: Told of a kind whose first list has come in, also where that came late.
+        on_status: Called at each change of phase of a watch.
+        on_watched: Called with a kind whose first list is complete, also if it was late.
         sync_timeout: Seconds that the first callers of `watch` wait for the first list of a kind.
-        refusal_ttl: Seconds after which a kind that was refused is asked for anew.
+        refusal_ttl: Seconds after which a kind that was refused is tried again.
         rng: Source of jitter.
     """
 
@@ -92,11 +92,11 @@ class Observer:
         self.own: OwnWrites[_WriteKey] = OwnWrites(lambda key, _: changed(key[-1]))
 
     async def watch(self, resource: Resource) -> bool:
-        """Watch a kind; return False if it is not watched now, so that it must be read.
+        """Watch a kind; return False if it is not watched now and must be read.
 
         Waits for the first list until `sync_timeout` after the first call for a kind, and not at
-        all later on. Beside its callers a list that failed is tried again with backoff; one that
-        was refused is tried again by who asks after `refusal_ttl`.
+        all later on. A list that failed is retried with backoff, independently of the callers; one
+        that was refused is retried by the first call after `refusal_ttl`.
         """
         if self.watched(resource):
             return True
@@ -113,18 +113,18 @@ class Observer:
         return self.watched(resource)
 
     async def watch_all(self, kinds: Iterable[Resource]) -> None:
-        """Watch kinds, all at once: each that does not answer takes its time."""
+        """Watch kinds concurrently: each that does not answer takes until its timeout."""
         missing = dict.fromkeys(kind for kind in kinds if not self.watched(kind))
         await asyncio.gather(*map(self.watch, missing))
 
     async def keep_watching(self, kinds: Sequence[Resource]) -> NoReturn:
-        """Ask anew for kinds that are refused, until cancelled: an idle Instance never does."""
+        """Retry kinds that are refused, until cancelled: an idle Instance never does."""
         while True:
             await asyncio.sleep(self._refusal_ttl)
             await self.watch_all(kinds)
 
     def why_unwatched(self, resource: Resource) -> str:
-        """Return why a kind is read again and again, for people; empty if it is watched."""
+        """Return a message with the reason why a kind is polled; empty if it is watched."""
         informer, refusal = self._find(resource), self._refusal(resource)
         if informer is None and refusal is not None:
             return f"{_why_refused(refusal, resource)}: polled"
@@ -137,7 +137,7 @@ class Observer:
         return f"{resource.name} cannot be watched now ({_said(error, resource)}): polled"
 
     def is_late(self, resource: Resource) -> bool:
-        """Return whether the first list of a kind is under way and nothing speaks against it."""
+        """Return whether the first list of a kind is in progress and has not failed."""
         informer = self._find(resource)
         return informer is not None and not informer.has_synced and informer.error is None
 
@@ -147,14 +147,14 @@ class Observer:
             self._informers.stop(informer.resource)
 
     def informers(self) -> list[Informer]:
-        """Return what watches; any thread may ask."""
+        """Return the informers that have synced; may be called from any thread."""
         return [one for one in self._informers.running() if one.has_synced]
 
     def watched(self, resource: Resource) -> bool:
         return self._informer(resource) is not None
 
     def _informer(self, resource: Resource) -> Informer | None:
-        """Return what watches a kind, as long as it may: its CRD or the right can be taken away."""
+        """Return the informer of a kind; None if it has none, such as after its CRD was deleted."""
         informer = self._find(resource)
         return informer if informer is not None and informer.has_synced else None
 
@@ -191,8 +191,8 @@ class Observer:
     ) -> JsonObject | None:
         """Return the object as it is now, or None if there is none.
 
-        From the cache it is what `cached_objects.reduced` keeps. What the cache lacks is asked for:
-        it may have lost the label that we watch by.
+        From the cache it is what `cached_objects.reduced` keeps. An object that the cache lacks is
+        read live: it may have lost the label that the watch selects.
 
         Raises:
             KubeError: it could not be read.
@@ -206,13 +206,13 @@ class Observer:
     async def body(
         self, resource: Resource, namespace: str | None, name: str, *, client: Client
     ) -> JsonObject | None:
-        """Read the whole object from the API server, and bring the cache up to date.
+        """Read the whole object from the API server, and update the cache.
 
         Args:
             resource: Its kind.
             namespace: Its namespace; None if it is cluster-scoped.
             name: Its name.
-            client: Reads as whom the task acts, who must have the right to.
+            client: Reads with the identity that the task acts as, which must have permission.
 
         Returns:
             None if there is none.
@@ -231,10 +231,10 @@ class Observer:
         return live
 
     def sees(self, resource: Resource, namespace: str | None, name: str, by: Key) -> bool:
-        """Return whether a change of this object would wake this Instance at once.
+        """Return whether a change of this object would enqueue this Instance at once.
 
-        It would not where the object does not name the Instance: a cluster-scoped object that KUDO
-        0.19 left has the label that we watch by, and no annotation of who shares it.
+        It would not if the object does not name the Instance: a cluster-scoped object that KUDO
+        0.19 left has the label that the watch selects, and no annotation that lists its sharers.
         """
         informer = self._informer(resource)
         # A watch that cannot be opened is retried with delays that grow.
@@ -246,27 +246,28 @@ class Observer:
     def lacks(self, resource: Resource, namespace: str | None, name: str) -> bool:
         """Return whether a kind is watched and no such object was seen.
 
-        There may be one without the label that we watch by, or one whose event is still to come.
+        It may exist without the label that the watch selects, or its event may be pending.
         """
         informer = self._informer(resource)
         return informer is not None and informer.get(namespace, name) is None
 
     def last_state(self, uid: str) -> JsonObject | None:
-        """Return how a Job ended that was deleted lately, if it was watched."""
+        """Return the final state of a Job that was deleted recently, if it was watched."""
         return self._gone.get(uid)
 
     def read(self, resource: Resource, obj: JsonObject) -> None:
-        """Take in what the API server says of an object; whoever it concerns is woken.
+        """Put an object that was read into the cache; the Instances that it concerns are enqueued.
 
-        Also the Instance that asked: one step read it, and another may wait for the same object by
-        events that are old from now on. It costs a reconcile only where the watch was behind.
+        Also the Instance that read it: another of its steps may wait for an event of the same
+        object, which is dropped as outdated from now on. That costs a reconcile only if the watch
+        was behind.
         """
         informer = self._informer(resource)
         if informer is not None:
             informer.observe(obj)
 
     def gone(self, resource: Resource, obj: JsonObject) -> None:
-        """Take note that an object is gone, but not one that was made anew under its name."""
+        """Remove a deleted object from the cache, unless it was created again under its name."""
         informer, metadata = self._informer(resource), obj["metadata"]
         if informer is None:
             return
@@ -279,10 +280,10 @@ class Observer:
     def writing(
         self, resource: Resource, namespace: str | None, name: str, by: Key
     ) -> Iterator["ObjectWrite"]:
-        """Write an object for an Instance, which is not woken by what it did itself.
+        """Write an object for an Instance, which is not enqueued for its own change.
 
-        Others that share the object are woken at once, and so is the author, once the write has
-        ended, by what others did meanwhile.
+        Others that share the object are enqueued at once. The author is enqueued once the write
+        has ended if others changed the object meanwhile.
         """
         informer = self._informer(resource)
         before = None if informer is None else informer.get(namespace, name)
@@ -318,11 +319,11 @@ class Observer:
 
 @dataclass(frozen=True, slots=True)
 class ObjectWrite:
-    """A write to an object that is on the way.
+    """A write to an object that is in flight.
 
     Attributes:
-        key: What is written, and for which Instance.
-        before: The object as the cache had it when the write began.
+        key: The object that is written, and the Instance that writes it.
+        before: The cached object when the write began.
     """
 
     observer: Observer
@@ -331,7 +332,7 @@ class ObjectWrite:
     before: JsonObject | None
 
     def answered(self, answer: JsonObject, *, after: JsonObject | None) -> None:
-        """Take in the answer.
+        """Record the answer to the write.
 
         Args:
             answer: The object as it is now.
@@ -342,11 +343,11 @@ class ObjectWrite:
         self.observer.read(self.resource, answer)
 
     def deleted(self, obj: JsonObject, answer: JsonObject) -> None:
-        """Take in the answer to a deletion that tested the uid and resourceVersion of an object.
+        """Record the answer to a deletion that tested the uid and resourceVersion of an object.
 
         Args:
-            obj: The object as it was seen.
-            answer: The object, if finalizers hold it; else a Status.
+            obj: The object as it was read.
+            answer: The object, if finalizers block its deletion; else a Status.
         """
         uid = obj["metadata"]["uid"]
         if "uid" in answer.get("metadata", {}):
@@ -356,11 +357,11 @@ class ObjectWrite:
         self.observer.gone(self.resource, obj)
 
     def _is_own(self, after: JsonObject | None) -> bool:
-        """Return whether the answer brings nothing but what was written.
+        """Return whether the answer contains no change but that of the write.
 
-        A write that tested a resourceVersion changed exactly that state; had the cache an older
-        one, then the answer brings what came between, and the events of that are old from now on.
-        A write that created the object brings nothing else, unless the cache had another one.
+        A write that tested a resourceVersion changed exactly that state. If the cache had an older
+        one, the answer contains the changes in between, whose events are outdated from now on. The
+        answer to a creation contains nothing else, unless the cache had an object of that name.
         """
         if after is None:
             return self.before is None
@@ -377,34 +378,34 @@ def _metadata_only(resource: Resource) -> bool:
 
 
 def _why_refused(refusal: KubeError, resource: Resource) -> str:
-    """Return what keeps a kind from being watched until somebody does something about it."""
+    """Return why a kind cannot be watched until somebody changes something."""
     name, said = resource.name, _said(refusal, resource)
     match refusal:
         case Forbidden():
-            right = f"give the reconciler the right to list and watch {name} in all namespaces"
-            return f"{name} may not be watched ({said}); {right}"
+            grant = f"grant the reconciler permission to list and watch {name} in all namespaces"
+            return f"{name} may not be watched ({said}); {grant}"
         case NotFound():
             return f"{name} cannot be watched: the API server does not serve them ({said})"
         case _:
-            return f"{name} cannot be watched: the API server has no list or watch of them ({said})"
+            return f"{name} cannot be watched: the API server cannot list or watch them ({said})"
 
 
 def _said(error: KubeError, resource: Resource) -> str:
-    """Return what may be said of an error, cut to what a message has room for."""
+    """Return the text of an error without secrets, truncated for a message."""
     text = told(error, resource) if isinstance(error, ApiError | ConnectionLost) else str(error)
     return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]} ..."
 
 
 def _kind(resource: Resource) -> _Kind:
-    """Return what a kind is watched as, wherever the resource comes from."""
+    """Return the key of a kind, which does not depend on where the resource comes from."""
     return resource.api_version, resource.plural
 
 
 def _concerned(delta: Delta) -> set[str]:
     """Return the Instances that a change concerns, as `namespace/name`.
 
-    An object that moved to another Instance concerns both. Of a cluster-scoped object that has
-    another sharer and is as it was, only that one: hundreds may share it.
+    An object that moved to another Instance concerns both. If only the sharers of a cluster-scoped
+    object changed, it concerns only those added or removed: hundreds may share it.
     """
     after = set(_instance_of(delta.object))
     if delta.old is None:

@@ -1,10 +1,10 @@
-"""Whose an object is, and so how it may be applied.
+"""Decides whose an object is, and so how it may be applied.
 
-* What our Instance owns is ours: a conflict over its fields is won by force.
-* What another controller owns, another Instance among them, is never touched.
-* A cluster-scoped object can have no owner: those who apply it are written on it.
-* Anything else is applied without force, and becomes ours if nobody objects. What holds data gets
-  no owner reference then; see `kudo.objects.adoption`.
+* An object that the Instance owns is applied by force: it wins conflicts over fields.
+* An object that another controller owns, such as another Instance, is never changed.
+* A cluster-scoped object can have no owner: an annotation lists the Instances that apply it.
+* Any other object is applied without force, and adopted unless a field conflicts. Objects that hold
+  data get no owner reference then; see `kudo.objects.adoption`.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 
 _AT_ONCE = 16
-"""So many Instances are asked for at the same time."""
+"""Number of Instances that are read at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,19 @@ class Desired:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Knows which Instances there are."""
+    """Decides whose an object is, and so how it may be applied."""
 
     instances: InstanceStore
 
     async def claim(
         self, desired: Desired, known: JsonObject, instance: Instance
     ) -> tuple[Claim, tuple[str, ...]]:
-        """Return what an existing object is to an Instance, and who shares it.
+        """Return the claim of an Instance to an existing object, and who shares the object.
 
         Raises:
             FatalTaskError: another controller owns it, or another Instance applies it.
-            TransientTaskError: an Instance of this name owned it that is gone.
-            KubeError: the API server could not be asked for the Instances that share it.
+            TransientTaskError: its owner is an earlier Instance of this name, which was deleted.
+            KubeError: the Instances that share it could not be read.
         """
         _refuse_foreign_controller(desired, known, instance)
         if not desired.resource.namespaced:
@@ -81,14 +81,14 @@ class Ownership:
         return (await self._unowned(desired, known, instance)), ()
 
     async def _unowned(self, desired: Desired, known: JsonObject, instance: Instance) -> Claim:
-        """Return what an object without an owner is to an Instance of its namespace.
+        """Return the claim of an Instance to an object of its namespace that has no owner.
 
         Raises:
             FatalTaskError: another Instance applies it.
         """
         if not holds_data(desired.resource.group, desired.resource.kind):
             return Claim.FOREIGN
-        # All Instances share our field manager: the API server would let one take from another.
+        # All Instances share our field manager, so the API server reports no conflict between them.
         name, metadata = applied_by(known["metadata"], written_by(known)), instance.metadata
         if name == metadata.name:
             return Claim.KEPT
@@ -102,10 +102,10 @@ class Ownership:
     async def shared(
         self, desired: Desired, known: JsonObject | None, instance: Instance
     ) -> JsonObject:
-        """Return the object to send, with the Instances written on it that share it.
+        """Return the object to send, with the annotation that lists the Instances that share it.
 
         Raises:
-            KubeError: the API server could not be asked for them.
+            KubeError: they could not be read.
         """
         if desired.resource.namespaced:
             return desired.target
@@ -120,8 +120,8 @@ class Ownership:
     async def _living(self, known: JsonObject | None) -> list[InstanceIdentity]:
         """Return the Instances that share an object and exist.
 
-        Of those that the cache lacks the API server is asked, since they lose their share: the
-        cache may have started a moment ago.
+        Those that the cache lacks are read live, since an Instance that does not exist is removed
+        from the sharers: the cache may just have been started.
         """
         named = () if known is None else sharers(known["metadata"])
         unknown = [one for one in named if not self.lives(one)]
@@ -129,7 +129,7 @@ class Ownership:
         return [one for one in named if one not in gone]
 
     async def _existing(self, named: Sequence[InstanceIdentity]) -> list[InstanceIdentity]:
-        """Return those of some Instances that exist, as the API server has them."""
+        """Return those Instances that exist, read from the API server."""
         existing = []
         for start in range(0, len(named), _AT_ONCE):
             some = named[start : start + _AT_ONCE]
@@ -138,23 +138,23 @@ class Ownership:
         return existing
 
     def lives(self, one: InstanceIdentity) -> bool:
-        """Return whether an Instance exists as far as the cache knows, which may be behind."""
+        """Return whether an Instance exists in the cache, which may be behind."""
         raw = self.instances.informer.get(one.namespace, one.name)
         return raw is not None and raw["metadata"]["uid"] == one.uid
 
     async def exists(self, one: InstanceIdentity) -> bool:
-        """Return whether an Instance exists; the API server is asked.
+        """Return whether an Instance exists, read from the API server.
 
         Raises:
-            KubeError: it could not be asked.
+            KubeError: the request failed.
         """
         return await self.at(Key(one.namespace, one.name)) == one
 
     async def at(self, key: Key) -> InstanceIdentity | None:
-        """Return the Instance of a name, as the API server has it; None if there is none.
+        """Return the Instance of a name, read from the API server; None if there is none.
 
         Raises:
-            KubeError: it could not be asked.
+            KubeError: the request failed.
         """
         found = await self.instances.live(key)
         return None if found is None else identity(found)
@@ -164,18 +164,18 @@ class Ownership:
     ) -> InstanceIdentity | None:
         """Return an Instance other than ours that shares a cluster-scoped object.
 
-        The API server is asked: what comes of the answer cannot be undone, and the cache may have
-        started a moment ago.
+        Reads from the API server: the deletion that may follow cannot be undone, and the cache may
+        just have been started.
 
         Raises:
-            KubeError: it could not be asked.
+            KubeError: a request failed.
         """
         named = sharers(metadata)
         if not named:
             return await self._of_label(metadata, ours)
         others = [one for one in named if one != ours]
         for one in filter(self.lives, others):
-            # One is enough, and the first that the cache has most likely exists.
+            # One is enough, and the first that is cached most likely exists.
             if await self.exists(one):
                 return one
         unknown = [one for one in others if not self.lives(one)]
@@ -184,7 +184,7 @@ class Ownership:
     async def _of_label(
         self, metadata: Mapping[str, Json], ours: InstanceIdentity
     ) -> InstanceIdentity | None:
-        """Return an Instance other than ours that the label names: the original wrote no more."""
+        """Return an Instance other than ours that the label names: KUDO 0.19 wrote nothing else."""
         name = instance_label(metadata)
         if not name:
             return None
@@ -208,7 +208,7 @@ def is_owned(obj: JsonObject, owner: str) -> bool:
 
 
 def is_applied(obj: JsonObject, resource: Resource, instance: Instance) -> bool:
-    """Return whether an object with a namespace is the Instance's, with an owner or without."""
+    """Return whether a namespaced object is the Instance's, with or without an owner reference."""
     if is_owned(obj, instance.metadata.uid):
         return True
     if controller_of(obj) is not None or not holds_data(resource.group, resource.kind):
@@ -223,7 +223,10 @@ def _refuse_foreign_controller(desired: Desired, known: JsonObject, instance: In
     kind, name = controller.get("kind"), controller.get("name")
     text = f"failed to apply {desired.manifest}: the object is already owned by another "
     if (kind, name) == ("Instance", instance.metadata.name):
-        # The garbage collector comes for it: no two Instances of a name live at once.
-        text = f"{text}Instance {name} that is gone; it is applied once it has gone as well"
+        # The garbage collector will delete it: no two Instances of a name exist at once.
+        text = (
+            f"{text}Instance {name}, which was deleted; waiting for garbage collection of the "
+            "old object"
+        )
         raise TransientTaskError("TaskEnhancementError", text)
     raise FatalTaskError("TaskEnhancementError", f"{text}{kind} controller {name}")

@@ -1,4 +1,4 @@
-"""Maps requests that the API server refused to fatal or transient task errors, without Secrets."""
+"""Maps errors of the API server to fatal or transient task errors, without Secrets."""
 
 from dataclasses import asdict
 
@@ -12,26 +12,26 @@ from kudo.tasks import FatalTaskError, TransientTaskError
 Refusal = ApiError | ConnectionLost
 
 _HEAD, _TAIL = 300, 400
-"""Characters. The API server quotes whole objects between what is wrong and why."""
+"""Characters. The API server quotes whole objects between the name of a field and the reason."""
 
 
 def told(error: Refusal, about: Resource | JsonObject) -> str:
-    """Return what may be said of a refusal; of a long one the beginning and the end.
+    """Return the text of an error without secrets; of a long one the beginning and the end.
 
-    The end holds the reason.
+    The end contains the reason.
 
     Args:
-        error: The refusal.
-        about: The object as it was sent; where none was sent, its kind.
+        error: The error.
+        about: The object as it was sent; if none was sent, its kind.
     """
     text = str(without_secrets(error, about))
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]} ... {text[-_TAIL:]}"
 
 
 def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
-    """Return a refusal that may be told: one of a Secret quotes nothing of it.
+    """Return an error that may be reported: if it is about a Secret, it quotes nothing of it.
 
-    A lost connection says nothing of the object that was sent.
+    The error of a lost connection contains nothing of the object that was sent.
     """
     if isinstance(error, ConnectionLost):
         return error
@@ -47,13 +47,13 @@ def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
 
 
 def stays_refused(error: Refusal) -> bool:
-    """Return whether trying again cannot help."""
+    """Return whether a retry cannot help."""
     return isinstance(error, ApiError) and is_fatal(
         error.status, error.reason, error.message, [cause.reason for cause in error.causes]
     )
 
 
 def task_error(reason: str, text: str, error: Refusal) -> FatalTaskError | TransientTaskError:
-    """Return the error of a task for a refused request."""
+    """Return the task error for a failed request."""
     kind = FatalTaskError if stays_refused(error) else TransientTaskError
     return kind(reason, text)

@@ -1,7 +1,7 @@
-"""Finds out where the kind of a template's object is served today.
+"""Resolves the kind of a template's object to the resource that the cluster serves.
 
-An object in an API version that the server no longer serves is brought into the one that took its
-place, where that changes nothing but the writing.
+An object in an API version that the server no longer serves is converted to its successor, if that
+changes only the form.
 """
 
 from dataclasses import dataclass
@@ -30,9 +30,10 @@ class Resolved:
     removed: bool = False
 
     def target(self, origin: Origin) -> JsonObject:
-        """Return the object to apply: enriched, then brought into the version that is served.
+        """Return the object to apply: enriched, then converted to the version that is served.
 
-        In this order labels reach what the old version took them from, such as a selector.
+        In this order, fields that the old version defaulted from labels get the new labels, such
+        as a selector.
 
         Raises:
             FatalTaskError: the template names another controller as owner.
@@ -46,17 +47,18 @@ class Resolver:
     """Resolves manifests.
 
     Attributes:
-        discovery: Asks as ourselves: it reads which kinds are served, and no tenant's object.
+        discovery: Uses the reconciler's own identity: it reads which kinds are served, and no
+            tenant's object.
     """
 
     discovery: Discovery
 
     async def resolve(self, manifest: Manifest, context: RunContext) -> Resolved:
-        """Return where the kind of an object is served, or of what took its place.
+        """Return the resource of an object's kind, or of its successor.
 
         Raises:
             FatalTaskError: neither is served.
-            TransientTaskError: the API server could not be asked.
+            TransientTaskError: discovery failed.
         """
         found = await self._served(manifest, manifest.object)
         if found is not None:
@@ -77,12 +79,12 @@ class Resolver:
             return None
         except (ApiError, ConnectionLost) as error:
             raise TransientTaskError(
-                "TaskEnhancementError", f"cannot ask for the kind of {manifest}: {error}"
+                "TaskEnhancementError", f"cannot look up the kind of {manifest}: {error}"
             ) from error
 
 
 class KindNotServed(FatalTaskError):
-    """The cluster knows no such kind."""
+    """The cluster does not serve the kind."""
 
 
 def _modern(manifest: Manifest, obj: JsonObject) -> JsonObject:

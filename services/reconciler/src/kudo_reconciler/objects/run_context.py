@@ -1,6 +1,6 @@
-"""The run that objects are written for, as the code that writes them needs it.
+"""The interface to the run for which objects are written.
 
-Tasks live in `execution`, above this package: it takes what they bring by this protocol.
+Tasks are in `execution`, above this package, which uses them only by this protocol.
 """
 
 from collections.abc import Callable
@@ -27,22 +27,22 @@ class RunContext(Protocol):
 
     @property
     def client(self) -> Client:
-        """Return the client that acts as whom the Instance's objects are read and written as."""
+        """Return the client with the identity that reads and writes the Instance's objects."""
 
     @property
     def is_current(self) -> Callable[[], bool]:
-        """Return what says whether the run is the one that the Instance wants."""
+        """Return a function that reports whether the Instance still names the run."""
 
     @property
     def tell(self) -> Tell:
-        """Return what writes an event."""
+        """Return the function that writes an event."""
 
     @property
     def seen(self) -> set[Place]:
-        """Return the objects that were there when the run applied them, or that it created."""
+        """Return the objects that existed when the run applied them, or that it created."""
 
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
-        """Return the 16 bytes that stand for the content of a ConfigMap or Secret.
+        """Return the 16-byte digest of the content of a ConfigMap or Secret.
 
         Args:
             obj: The object; its kind must be present.
@@ -50,11 +50,11 @@ class RunContext(Protocol):
 
         Raises:
             FatalTaskError: it exceeds a limit.
-            TransientTaskError: no worker process could take it.
+            TransientTaskError: no worker process was available.
         """
 
 
 def check_current(context: RunContext) -> None:
-    """Raise Superseded if the Instance does not want the run any more."""
+    """Raise Superseded if the Instance no longer names the run."""
     if not context.is_current():
         raise Superseded

@@ -1,4 +1,4 @@
-"""Takes Instances off cluster-scoped objects that they shared."""
+"""Removes Instances from the sharers of cluster-scoped objects."""
 
 from dataclasses import dataclass
 
@@ -17,24 +17,24 @@ _ANNOTATION = jsonpatch.pointer(("metadata", "annotations", names.ANNOTATION_SHA
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Writes which Instances share an object."""
+    """Writes the annotation that lists the Instances that share an object."""
 
     observer: Observer
 
     async def take_off(
         self, resource: Resource, obj: JsonObject, one: InstanceIdentity, *, client: Client
     ) -> None:
-        """Write the Instances that share an object without one of them, if it is named.
+        """Remove an Instance from the sharers of an object, if it is listed.
 
         Args:
             resource: The kind of the object.
-            obj: The object, as it must still be.
-            one: The Instance to take off.
+            obj: The object as it was read.
+            one: The Instance to remove.
             client: Sends the request.
 
         Raises:
-            Conflict, Invalid: it is not as it was seen.
-            KubeError: the API server refused, or could not be asked.
+            Conflict, Invalid: the object changed since it was read.
+            KubeError: the request failed.
         """
         metadata = obj["metadata"]
         named = sharers(metadata)
