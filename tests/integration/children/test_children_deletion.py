@@ -145,8 +145,8 @@ async def test_a_parent_that_is_made_anew_waits_for_the_child_of_the_earlier_one
     await children.bring(world, build.instance("i", "parent-0.1.0"))
     child = f"{world.namespace}/{children.CHILD}"
     text = (
-        f"Instance {child} belongs to an earlier Instance i and is being removed "
-        "with it: it is created anew once it is gone"
+        f"Instance {child} belongs to an earlier Instance i and is being deleted "
+        "with it: it is created again after its deletion"
     )
     await world.until(
         "i", lambda i: text in instances.messages(i, "deploy"), "the earlier child to be seen"

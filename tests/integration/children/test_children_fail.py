@@ -128,7 +128,7 @@ async def test_a_child_that_runs_another_plan_is_waited_for(world: World) -> Non
     child = f"{world.namespace}/{children.CHILD}"
     text = (
         f"instance {child} active plan is in state IN_PROGRESS (plan wait); "
-        f"Instance {child} is changed after it"
+        f"Instance {child} is updated after it"
     )
     await world.until(
         "i", lambda i: text in instances.messages(i, "deploy"), "the child to be waited for"
@@ -162,7 +162,7 @@ async def test_a_child_that_is_deleted_while_its_parent_waits_is_made_anew(world
     await hold(world)
     await world.patch("i", {"parameters": {"SIZE": "2"}})
     await world.until(
-        "i", lambda i: "changed after it" in instances.messages(i, "deploy"), "the parent to wait"
+        "i", lambda i: "updated after it" in instances.messages(i, "deploy"), "the parent to wait"
     )
 
     await world.client.delete(INSTANCES, children.CHILD, namespace=world.namespace)

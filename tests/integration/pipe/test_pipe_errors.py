@@ -132,14 +132,14 @@ def too_many_bytes(pipes: Pipes) -> tuple[list[Json], None, str]:
 def folder(pipes: Pipes) -> tuple[list[Json], None, str]:
     pipes.file("folder/file", b"x")
     path = pipes.path("folder")
-    return [entry_of(path, "a")], None, f"pipe file {path} is a directory and no regular file"
+    return [entry_of(path, "a")], None, f"pipe file {path} is a directory, not a regular file"
 
 
 def link(pipes: Pipes) -> tuple[list[Json], None, str]:
     pipes.file("file", b"x")
     path = pipes.folder / "link"
     path.symlink_to(pipes.folder / "file")
-    text = f"pipe file {path} is a symbolic link and no regular file"
+    text = f"pipe file {path} is a symbolic link, not a regular file"
     return [entry_of(str(path), "a")], None, text
 
 

@@ -90,7 +90,7 @@ async def test_empty_files_are_files() -> None:
             [b"\x012 regular file\n4096 directory\n", SUCCESS],
             [],
             FatalTaskError,
-            "pipe file /out/b is a directory and no regular file",
+            "pipe file /out/b is a directory, not a regular file",
         ),
         (
             [b"\x012 regular file\n1048577 regular file\n", SUCCESS],
@@ -102,7 +102,7 @@ async def test_empty_files_are_files() -> None:
             [b"\x012 regular file\n", SUCCESS],
             [],
             TransientTaskError,
-            "stat in pod ns/p told of 1 files instead of 2",
+            "stat in pod ns/p reported 1 files instead of 2",
         ),
         (
             [TWO_AND_THREE, SUCCESS],

@@ -124,7 +124,7 @@ async def test_a_fault_of_ours_ends_no_plan_and_is_told_by_the_step(fault: Excep
     assert progress.failures == []
     assert progress.look_again is not None
     assert status_of(bench.entry) is ExecutionStatus.IN_PROGRESS
-    text = f"internal error ({type(fault).__name__}), which is tried again; "
+    text = f"internal error ({type(fault).__name__}): the task is retried; "
     assert bench.step == ("IN_PROGRESS", text + "the reconciler's log has the details")
     assert bench.faults == 1.0
     assert bench.memory.states[REF].failures == 1

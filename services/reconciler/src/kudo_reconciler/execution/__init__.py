@@ -1,1 +1,1 @@
-"""The execution of a plan: its steps, and one module for each kind of task."""
+"""Execution of a plan: its steps, and one module for each kind of task."""

@@ -1,7 +1,7 @@
-"""Whom tasks act as: every request of a task goes out by the client that this gives it.
+"""The identity that tasks act as: every request of a task uses the client from `client_for`.
 
-What is the reconciler's own business goes out as itself: watches, discovery, OperatorVersions, the
-status, finalizers and events of Instances, and the sweep after the end of a run or an Instance.
+The reconciler's own requests use its own identity: watches, discovery, OperatorVersions, the
+status, finalizers and events of Instances, and the cleanup after the end of a run or an Instance.
 """
 
 from kubeio.client import Client

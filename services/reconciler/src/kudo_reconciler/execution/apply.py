@@ -20,7 +20,7 @@ from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.store.instances import InstanceStore
 
 _REASONS = 3
-"""So many kinds that are polled a message names."""
+"""Number of polled kinds that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class ApplyTask:
     instances: InstanceStore
 
     async def run(self, context: TaskContext) -> TaskResult:
-        """Do one pass: apply what has not been applied under this uid, then judge the objects.
+        """Apply the objects not yet applied under this uid, then compute the health of all.
 
         Raises:
-            FatalTaskError: the plan cannot go on.
-            TransientTaskError: trying again may help.
+            FatalTaskError: the plan cannot continue.
+            TransientTaskError: a retry may help.
             Superseded: the run was replaced.
             Outdated: the Instance had to be changed first; decide again.
         """
@@ -53,8 +53,8 @@ class ApplyTask:
     ) -> list[JsonObject] | None:
         """Return the applied objects as they are now, or None if one must be applied again.
 
-        What was healthy once under this uid has done its part. A Job is never created twice: one
-        that vanished is judged by its last state.
+        An object that was healthy once under this uid is left out. A Job is never created twice:
+        for one that was deleted its last state counts.
         """
         objects, missing = [], False
         for item in known:
@@ -78,7 +78,7 @@ class ApplyTask:
             raise FatalTaskError("FailedTerminalStateError", text)
         if health.state is State.FAILED:
             raise _failed(last, health)
-        # Where another object is applied again, this one is not.
+        # If another object of the task is applied again, this one is not.
         context.memory.healthy.add(item.uid)
         return last
 
@@ -89,7 +89,7 @@ class ApplyTask:
             (item.resource, item.namespace, item.name): item
             for item in context.memory.applied.get(context.key, ())
         }
-        # Before anything is sent, so that what comes of it is seen.
+        # Before anything is applied, so that no event of it is missed.
         await self.observer.watch_all(one.resource for one in desired)
         items, objects = [], []
         for one in desired:
@@ -105,19 +105,19 @@ class ApplyTask:
         return objects
 
     async def _desired(self, context: TaskContext) -> list[Desired]:
-        """Return the objects as they are to be sent; none has been sent if this fails."""
+        """Return the objects to send; none has been sent if this fails."""
         manifests = await context.manifests()
         resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
         enriched = []
         for one in resolved:
             enriched.append(Desired(one.manifest, one.resource, one.target(context.origin)))
-            # Each copies an object, which may be large, and there may be many.
+            # Each iteration copies an object, which may be large, and there may be many.
             await asyncio.sleep(0)
         hashed = await self.hasher.hashed(enriched, context)
         return [replace(one, target=encode_string_data(one.target)) for one in hashed]
 
     async def _keep_until_they_go(self, desired: list[Desired], context: TaskContext) -> None:
-        """Have a finalizer on the Instance before it gets objects that no owner reference deletes.
+        """Add our finalizer before objects are applied that are deleted without an owner reference.
 
         Raises:
             Outdated: the finalizer was added; decide again with the Instance as it is now.
@@ -148,7 +148,7 @@ class ApplyTask:
         return TaskResult(done=not waiting, message=", ".join(messages), polled=bool(unseen))
 
     def _unseen(self, context: TaskContext) -> list[AppliedObject]:
-        """Return what is waited for and could change without our notice."""
+        """Return the unhealthy objects whose changes no watch event would report."""
         key = key_of(context.instance)
         return [
             item

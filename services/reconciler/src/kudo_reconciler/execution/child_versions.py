@@ -1,4 +1,4 @@
-"""The OperatorVersions of a tree of Instances, read before anything of the tree is sent."""
+"""Reads the OperatorVersions of a tree of Instances before any object of the tree is sent."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,10 @@ from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
 
 @dataclass(frozen=True, slots=True)
 class ChildVersions:
-    """Finds what the KudoOperator tasks of a plan need.
+    """Finds the OperatorVersions that the KudoOperator tasks of a plan need.
 
-    They are read as ourselves, like all OperatorVersions, whose cache all tenants share.
+    They are read with the reconciler's own identity, like all OperatorVersions: their cache is
+    shared by all tenants.
     """
 
     versions: VersionStore
@@ -24,8 +25,8 @@ class ChildVersions:
         """Return every OperatorVersion that the children of a plan need, and their children.
 
         Raises:
-            FatalTaskError: one is missing, too large to be read, or leads back to itself.
-            KubeError: the API server could not be asked.
+            FatalTaskError: one is missing, too large to be read, or part of a dependency cycle.
+            KubeError: a request failed.
         """
         found: dict[VersionKey, OperatorVersion | None] = {}
         waiting = [*dependencies_of(version, plan)]
@@ -42,7 +43,7 @@ class ChildVersions:
 
         Raises:
             FatalTaskError: it is too large to be read.
-            KubeError: the API server could not be asked.
+            KubeError: a request failed.
         """
         try:
             return await self.versions.get(key) if is_subdomain(key[1]) else None

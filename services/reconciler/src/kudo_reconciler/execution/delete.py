@@ -1,11 +1,11 @@
-"""The Delete task: delete the objects that the templates name, then wait until they are gone.
+"""The Delete task: delete the objects that the templates name, then wait until they are deleted.
 
-An object that is already gone is a success, and so is one of a kind that the cluster does not
-know. What is deleted is the object as it was read: the call names its uid and resourceVersion, so
-that one of a former leader never removes what was applied again meanwhile.
+An object that does not exist counts as deleted, and so does one of a kind that the cluster does not
+serve. A deletion names the uid and resourceVersion of the object as it was read, so that a delayed
+request of a former leader never deletes an object that was applied again meanwhile.
 
-A cluster-scoped object that another Instance shares stays, without our share; one that KUDO never
-applied is refused.
+A cluster-scoped object that another Instance shares stays, and this Instance is removed from its
+sharers. A cluster-scoped object that KUDO never applied is an error.
 """
 
 from dataclasses import dataclass
@@ -40,11 +40,11 @@ class DeleteTask:
     shares: Shares
 
     async def run(self, context: TaskContext) -> TaskResult:
-        """Do one pass: delete what was not deleted under this uid, then see what is left.
+        """Delete the objects not yet deleted under this uid, then check which still exist.
 
         Raises:
-            FatalTaskError: the plan cannot go on.
-            TransientTaskError: trying again may help.
+            FatalTaskError: the plan cannot continue.
+            TransientTaskError: a retry may help.
             Superseded: the run was replaced.
         """
         deleted = context.memory.deleted.get(context.key)
@@ -56,11 +56,11 @@ class DeleteTask:
         left = [item for item in deleted if await self._is_there(item, context.client)]
         if not left:
             return TaskResult(done=True)
-        message = ", ".join(f"{item} is not gone yet" for item in left)
+        message = ", ".join(f"{item} is not deleted yet" for item in left)
         return TaskResult(done=False, message=message, polled=self._unseen(left, context))
 
     def _unseen(self, left: list[AppliedObject], context: TaskContext) -> bool:
-        """Whether the deletion of one would not be noticed: it does not carry our labels, say."""
+        """Whether no watch event would report the deletion of one: it may lack our labels."""
         key = key_of(context.instance)
         return any(
             not self.observer.sees(item.resource, item.namespace, item.name, key) for item in left
@@ -79,7 +79,7 @@ class DeleteTask:
         return tuple(deleted)
 
     async def _delete(self, resolved: Resolved, context: TaskContext) -> AppliedObject | None:
-        """Return what is being deleted; None if it is gone or stays."""
+        """Delete an object; return it while it is being deleted, None if it is deleted or stays."""
         manifest, resource = resolved.manifest, resolved.resource
         metadata = resolved.target(context.origin)["metadata"]
         namespace = metadata["namespace"] if resource.namespaced else None
@@ -97,7 +97,7 @@ class DeleteTask:
             except NotFound:
                 return None
             except (Conflict, Invalid) as error:
-                # It changed since it was read, and may be somebody else's by now.
+                # It changed since it was read, and may have another owner by now.
                 changed = error
             except (ApiError, ConnectionLost) as error:
                 text = f"failed to delete {manifest}: {told(error, resource)}"
@@ -108,10 +108,10 @@ class DeleteTask:
         raise TransientTaskError("TaskDeleteError", text)
 
     async def _stays(self, resolved: Resolved, live: JsonObject, context: TaskContext) -> bool:
-        """Take our share off an object that others share, and return whether there are any.
+        """Remove this Instance from the sharers of an object; return whether there are others.
 
         Raises:
-            FatalTaskError: it is not for this Instance to delete.
+            FatalTaskError: this Instance may not delete it.
         """
         manifest, resource = resolved.manifest, resolved.resource
         if resource.namespaced:
@@ -119,7 +119,7 @@ class DeleteTask:
             return False
         if not is_of_kudo(live["metadata"]):
             text = (
-                "the object is cluster-scoped and was never applied by KUDO; take it out of the "
+                "the object is cluster-scoped and was never applied by KUDO; remove it from the "
                 "task, or delete it by hand"
             )
             raise FatalTaskError("TaskDeleteError", f"failed to delete {manifest}: {text}")
@@ -160,7 +160,7 @@ class DeleteTask:
 
 
 def _check_owner(manifest: Manifest, live: JsonObject, owner: str) -> None:
-    """Refuse to take an object away from another Instance."""
+    """Raise FatalTaskError if another Instance owns the object."""
     controller = controller_of(live) or {}
     if controller.get("kind") == "Instance" and controller.get("uid") != owner:
         text = f"the object is owned by another Instance controller {controller.get('name')}"

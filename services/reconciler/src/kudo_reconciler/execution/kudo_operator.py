@@ -1,12 +1,12 @@
-"""The KudoOperator task: have an Instance of another operator, and wait for its plan.
+"""The KudoOperator task: create or update an Instance of another operator, and wait for its plan.
 
-    render ──> as wanted? ── no ──> dependencies there, is it ours? ──> one change ──┐
-                  └── yes ──> its plan COMPLETE? <── wait ───────────────────────────┘
+    render ──> as desired? ── no ──> dependencies exist, is it ours? ──> one update ──┐
+                  └── yes ──> its plan COMPLETE? <── wait ────────────────────────────┘
 
-Each pass decides from what the cluster says. The child carries the uid of the execution of its
-parent that sent it last. That tells what happened before this execution from what happens in it:
-what failed before is run again, once, and what fails now ends the plan. A child that works on a
-change of this execution is left alone until it has finished.
+Each attempt decides from the state in the cluster. The child has an annotation with the uid of the
+execution of its parent that sent it last. It tells failures before this execution from failures in
+it: a plan that failed before is run again, once, and a plan that fails now ends the plan of the
+parent. A child that runs a plan for an update of this execution is not changed until it has ended.
 """
 
 from dataclasses import dataclass
@@ -40,11 +40,11 @@ class ChildTask:
     metrics: Metrics
 
     async def run(self, context: TaskContext) -> TaskResult:
-        """Do one pass: send what is to be changed next, then judge the child.
+        """Send the next update, if one is needed, and report the health of the child.
 
         Raises:
-            FatalTaskError: the plan cannot go on.
-            TransientTaskError: trying again may help.
+            FatalTaskError: the plan cannot continue.
+            TransientTaskError: a retry may help.
             Superseded: the run was replaced.
         """
         child = await self._desired(context)
@@ -58,7 +58,7 @@ class ChildTask:
         return await self._change(child, context)
 
     async def _desired(self, context: TaskContext) -> Child:
-        """Return what the task wants, rendered once for each execution."""
+        """Return the desired child, rendered once for each execution."""
         known = context.memory.children.get(context.key)
         if known is not None:
             return known
@@ -94,7 +94,7 @@ class ChildTask:
         raise TransientTaskError("TaskApplyError", f"{child} keeps changing while it is applied")
 
     async def _version(self, child: Child, context: TaskContext) -> OperatorVersion:
-        """Return the OperatorVersion of the child, once the whole tree below the plan is there."""
+        """Return the OperatorVersion of the child; those of the whole tree must exist."""
         tree = await self.versions.tree(context.version, context.path.plan)
         after = tree[child.version]
         assert after is not None
@@ -138,7 +138,7 @@ class ChildTask:
     async def _restart(
         self, child: Child, seen: JsonObject, plan: str, context: TaskContext
     ) -> TaskResult:
-        """Run a plan again that failed before this execution; both are written at once."""
+        """Run a plan again that failed before this execution; one write sets uid and plan."""
         annotations = {
             **(seen["metadata"].get("annotations") or {}),
             ANNOTATION_PLAN_UID: context.uid,
@@ -159,7 +159,7 @@ class ChildTask:
         before: OperatorVersion | None,
         context: TaskContext,
     ) -> JsonObject:
-        """Make ours what the original set in a child, so that it can be dropped."""
+        """Migrate fields that KUDO 0.19 set in a child, so that an apply can remove them."""
         kept = [
             name
             for name in (seen.get("spec") or {}).get("parameters") or {}
@@ -175,12 +175,12 @@ class ChildTask:
     # What comes of it
 
     async def _until_it_has_ended(self, child: Child, context: TaskContext) -> TaskResult | None:
-        """Say which plan of the child a change has to wait for; None if it ended meanwhile."""
+        """Return a result that names the child's plan to wait for; None if it ended meanwhile."""
         seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
         health = None if seen is None else health_of(seen)
         if health is None or health.state is not State.WAITING:
             return None
-        return TaskResult(done=False, message=f"{health.message}; {child} is changed after it")
+        return TaskResult(done=False, message=f"{health.message}; {child} is updated after it")
 
     def _refused(self, child: Child, error: Refusal) -> FatalTaskError | TransientTaskError:
         self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
@@ -189,7 +189,7 @@ class ChildTask:
 
 
 def _result(child: Child, health: Health, *, last: bool = True) -> TaskResult:
-    """Return how a pass ends that leaves the child in this health.
+    """Return the result of an attempt that leaves the child in this health.
 
     Raises:
         FatalTaskError: waiting for the child will not help.
@@ -204,7 +204,7 @@ def _result(child: Child, health: Health, *, last: bool = True) -> TaskResult:
 
 
 def _not_ours_yet(child: Child, existing: Instance, context: TaskContext) -> str:
-    """Return what has to happen before an existing Instance may be changed; empty if it is ours.
+    """Return what to wait for before an existing Instance may be changed; empty if it is ours.
 
     Raises:
         FatalTaskError: it is not ours.
@@ -215,8 +215,8 @@ def _not_ours_yet(child: Child, existing: Instance, context: TaskContext) -> str
         case Kin.ORPHAN:
             parent = context.instance.metadata.name
             return (
-                f"{child} belongs to an earlier Instance {parent} and is being removed with it: "
-                "it is created anew once it is gone"
+                f"{child} belongs to an earlier Instance {parent} and is being deleted with it: "
+                "it is created again after its deletion"
             )
         case Kin.FOREIGN:
             raise children.refusal(child, existing)
@@ -231,7 +231,7 @@ def _is_of_this_run(seen: JsonObject, context: TaskContext) -> bool:
 
 
 def _is_as_applied(seen: JsonObject, child: Child, context: TaskContext) -> bool:
-    """Return whether everything was sent, and nobody has changed it since."""
+    """Return whether everything was sent, and nothing of it has been changed since."""
     sent = context.memory.applied.get(context.key, ())
     if not any(item.uid == _uid(seen) for item in sent):
         return False
@@ -244,7 +244,7 @@ def _is_immutable(version: OperatorVersion, parameter: str) -> bool:
 
 
 def _is_busy(error: Refusal) -> bool:
-    """Return whether the admission rules say that the child runs a plan."""
+    """Return whether the admission rules denied an update because the child runs a plan."""
     return isinstance(error, ApiError) and "PlanRunning" in {
         error.reason,
         *(cause.reason for cause in error.causes),

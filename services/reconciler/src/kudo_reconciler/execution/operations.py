@@ -1,8 +1,8 @@
-"""Operations: whatever may take long, outside the workers of the queue.
+"""Operations: work that may take long, done outside the workers of the queue.
 
-A reconcile starts an operation and attends to it for a moment, since most take a few milliseconds.
-One that takes longer goes on without a worker and wakes its Instance when it ends: the next
-reconcile takes its result. Cancelling one waits for no more than a write that is on the wire.
+A reconcile starts an operation and waits for it briefly, since most take a few milliseconds. One
+that takes longer continues without a worker and enqueues its Instance when it ends; the next
+reconcile reads its result. Cancelling an operation waits at most for a write that is in flight.
 """
 
 import asyncio
@@ -16,19 +16,19 @@ from kudo_reconciler.keys import Key
 
 LIMIT: Final = 64
 SHARE: Final = 16
-"""Operations that go on at once, of the process and of one namespace."""
+"""Operations that run at the same time, of the process and of one namespace."""
 LONG_LIMIT: Final = 256
 LONG_SHARE: Final = 64
-"""The same of those that have said that they take long, such as copies: they only wait."""
+"""The same for operations that called `takes_long`, such as copying files: they mostly wait."""
 _TOGETHER_SECONDS: Final = 0.05
-"""How long operations that end at about the same time are waited for, so that one write of the
-status tells of all of them."""
+"""How long a reconcile waits for operations that end at about the same time, so that one write of
+the status covers all of them."""
 
 T = TypeVar("T")
 
 
 class StillGoing(Exception):
-    """An operation takes longer than a worker may be held; it wakes its Instance when it ends."""
+    """An operation takes longer than a worker may wait; it enqueues its Instance at its end."""
 
 
 class _Attention:
@@ -41,7 +41,7 @@ class _Attention:
             self._first.set()
 
     def settled(self, *, ended: bool) -> None:
-        """Note that an operation has ended, or will take long."""
+        """Record that an operation has ended, or will take long."""
         self._left -= 1
         if ended or self._left == 0:
             self._first.set()
@@ -49,16 +49,16 @@ class _Attention:
             self._all.set()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until one has ended, and a moment for others, or until all will take long."""
+        """Wait until one has ended, and briefly for others, or until all will take long."""
         if await _within(seconds, self._first):
             await _within(_TOGETHER_SECONDS, self._all)
 
 
 class Operation(Generic[T]):
-    """Something that goes on, or that has ended and whose result nobody took yet.
+    """Work in progress, or work that has ended and whose result has not been read yet.
 
     Attributes:
-        doing: What it is at, for people; empty as long as it takes no time worth a word.
+        doing: Description for messages of what it does; empty unless it takes long.
     """
 
     def __init__(self, key: Key, wake: Callable[[Key], None], long_slots: Slots) -> None:
@@ -74,7 +74,7 @@ class Operation(Generic[T]):
     def run(
         self, slots: Slots, work: "Callable[[Operation[T]], Awaitable[T]]"
     ) -> "asyncio.Task[T]":
-        """Begin, once there is a slot."""
+        """Start, once there is a slot."""
         self._task = asyncio.create_task(self._in_slot(slots, work))
         self._task.add_done_callback(lambda _: self._settle(ended=True))
         return self._task
@@ -90,7 +90,7 @@ class Operation(Generic[T]):
 
     @property
     def may_end_soon(self) -> bool:
-        """Whether a worker may wait for it."""
+        """Whether a worker may wait for the end."""
         return not self.ended and not self._long
 
     def result(self) -> T:
@@ -99,9 +99,9 @@ class Operation(Generic[T]):
         return self._task.result()
 
     async def takes_long(self, doing: str) -> None:
-        """Say what it is at from now on; no worker waits for it any more.
+        """Describe what it does from now on; no worker waits for it any more.
 
-        Its slot is for others from now on, and it goes on in one of those for long operations.
+        It releases its slot and continues in one of those for long operations.
         """
         self.doing = doing
         if not self._long:
@@ -111,11 +111,11 @@ class Operation(Generic[T]):
             await self._slot.enter_async_context(self._long_slots.taken(self._key.namespace))
 
     def attended_by(self, attention: _Attention | None) -> None:
-        """Have somebody told of its end instead of its Instance woken."""
+        """Notify a waiting reconcile of the end, instead of enqueueing the Instance."""
         self._attention = attention
 
     def cancel(self) -> "asyncio.Task[T] | None":
-        """Have it end; return what is to be awaited. It wakes nobody."""
+        """Cancel it; return the task to await, if any. It does not enqueue its Instance."""
         self._dropped = True
         if self._task is None or self._task.done():
             return None
@@ -136,8 +136,8 @@ class Operations:
 
     Attributes:
         wake: Called with the Instance of an operation that ends while no reconcile waits for it.
-        slots: Bounds how many go on at once.
-        long_slots: Bounds how many go on that take long.
+        slots: Limits the operations that run at the same time.
+        long_slots: Limits those that take long.
         attended_seconds: How long a reconcile holds its worker for one that does not end.
     """
 
@@ -156,7 +156,7 @@ class Operations:
 
         Args:
             key: The Instance; its namespace holds the slot.
-            work: What to do; it is given the operation, to say when it takes long.
+            work: Does the work; it is given the operation, for `takes_long`.
         """
         operation: Operation[T] = Operation(key, self.wake, self.long_slots)
         task = operation.run(self.slots, work)
@@ -167,17 +167,17 @@ class Operations:
     def _has_ended(self, task: asyncio.Task[Any]) -> None:
         del self._going[task]
         if not task.cancelled():
-            # Whoever takes the result is told; where nobody does, the loop is not to complain.
+            # `result` raises it. If nobody calls that, asyncio must not log it as never retrieved.
             task.exception()
 
     async def attend(
         self, operations: Collection[Operation[Any]], seconds: float | None = None
     ) -> None:
-        """Wait a moment for operations, until one has ended or all of them take long.
+        """Wait briefly for operations, until one has ended or all of them take long.
 
         Args:
-            operations: Those of one Instance.
-            seconds: How long at most, if less than `attended_seconds`.
+            operations: Operations of one Instance.
+            seconds: Timeout, if less than `attended_seconds`.
         """
         short = [one for one in operations if one.may_end_soon]
         if not short:
@@ -196,13 +196,13 @@ class Operations:
     async def result(
         self, key: Key, name: str, token: Hashable, work: Callable[[], Awaitable[T]]
     ) -> T:
-        """Return the result of an operation of which an Instance has one at a time.
+        """Return the result of a named operation, of which an Instance has one at a time.
 
         Args:
             key: The Instance.
-            name: Which of its operations.
+            name: Name of the operation.
             token: What the result depends on; an operation with another token is cancelled.
-            work: What to do.
+            work: Does the work.
 
         Raises:
             StillGoing: it takes longer than a worker may be held.
@@ -228,13 +228,13 @@ class Operations:
         await self.cancel([one[1] for one in found if one is not None])
 
     async def cancel(self, operations: Collection[Operation[Any]]) -> None:
-        """End operations now, awaiting only a write that is on the wire; they wake nobody."""
+        """Cancel operations, awaiting only writes in flight; they enqueue nothing."""
         tasks = [task for one in operations if (task := one.cancel()) is not None]
         if tasks:
             await asyncio.wait(tasks)
 
     async def ended(self) -> None:
-        """Wait until none is going on."""
+        """Wait until none is running."""
         while self._going:
             await asyncio.wait(list(self._going))
 

@@ -1,14 +1,15 @@
-"""The Pipe task: run a pod that makes files, copy them, hand them on as ConfigMaps and Secrets.
+"""The Pipe task: run a pod that writes files, and store copies of them as ConfigMaps and Secrets.
 
-    are all artifacts of this execution there? ── yes ─> delete the pod, done
-      └── no ─> a pod of this execution? ── no ─> delete what stands there, create it
+    do all artifacts of this execution exist? ── yes ─> delete the pod, done
+      └── no ─> a pod of this execution? ── no ─> delete the old pod, create a new one
                   └── yes ─> ready? ── no ─> wait
                                └── yes ─> copy all files -> apply all artifacts -> delete the pod
 
-A pass goes on from what the cluster says: objects carry the uid of their execution. The pod is
-applied once; one that has ended or was lost is replaced, with a Warning event. The task is done
-when the pod has been told to go, and does not wait for that. Whatever else ends the run, its pods
-are swept away after its end is on record: no second pod is made under one uid.
+Each attempt continues from the state in the cluster: objects have the uid of their execution as an
+annotation. The pod is applied once; one that has ended or was deleted is replaced, with a Warning
+event. The task is done once the deletion of the pod was requested, and does not wait for it. If the
+run ends otherwise, its pods are deleted after its end is stored: no second pod is created under one
+uid.
 """
 
 import asyncio
@@ -58,11 +59,11 @@ class PipeTask:
     waiter_image: str
 
     async def run(self, context: TaskContext) -> TaskResult:
-        """Do one pass.
+        """Continue the task as far as possible without waiting for the pod.
 
         Raises:
-            FatalTaskError: the plan cannot go on; its pod goes once that is on record.
-            TransientTaskError: trying again may help.
+            FatalTaskError: the plan cannot continue; its pod is deleted once that is stored.
+            TransientTaskError: a retry may help.
             Superseded: the run was replaced.
         """
         known = context.memory.applied.get(context.key)
@@ -88,11 +89,11 @@ class PipeTask:
     # The pod
 
     async def _pod(self, context: TaskContext) -> tuple[JsonObject, str]:
-        """Return the pod of this execution, and what it waits for."""
+        """Return the pod of this execution, and a message with what it waits for."""
         name = _names(context).pod
         found = await self._read(context, PODS, name, live=context.memory.rechecking)
         if found is not None and _is_ready(found, context):
-            # The cache may be behind, and nothing that is read from a pod names its uid.
+            # The cache may be behind, and an exec cannot test the uid of the pod.
             found = await self._read(context, PODS, name, live=True)
         if found is None:
             where = f"pod {context.instance.metadata.namespace}/{name}"
@@ -103,18 +104,18 @@ class PipeTask:
         return found, await self._state(found, context)
 
     async def _state(self, pod: JsonObject, context: TaskContext) -> str:
-        """Return what keeps files from being copied, and do something about it."""
+        """Return why files cannot be copied yet; replace the pod if it never will be ready."""
         where = f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
         if execution_of(pod) != context.uid:
             await self._replace(pod, context)
-            return f"{where} is of an earlier execution: it is replaced once it is gone"
+            return f"{where} is of an earlier execution: it is replaced after its deletion"
         if is_deleting(pod):
             await self._tell_if_lost(context, f"{where} is deleted before its files were copied")
-            return f"{where} is being deleted: it is replaced once it is gone"
+            return f"{where} is being deleted: it is replaced after its deletion"
         if has_ended(pod):
             await self._tell(context, f"{where} has ended: {_why_ended(pod)}")
             await self._replace(pod, context)
-            return f"{where} has ended: it is replaced once it is gone"
+            return f"{where} has ended: it is replaced after its deletion"
         _remember(pod, context)
         return waits_for(pod)
 
@@ -143,13 +144,13 @@ class PipeTask:
         where = f"pod {metadata['namespace']}/{metadata['name']}"
         same_name = controller.get("name") == context.instance.metadata.name
         if controller.get("kind") == "Instance" and same_name:
-            text = f"{where} belongs to an earlier Instance of this name and goes with it"
+            text = f"{where} belongs to an earlier Instance of this name and is deleted with it"
             raise TransientTaskError("PipeTaskError", text)
         text = f"{where} exists and does not belong to this Instance; delete it, or rename the task"
         raise FatalTaskError("PipeTaskError", text)
 
     async def _tell_if_lost(self, context: TaskContext, text: str) -> None:
-        """Tell of a pod that goes although it was not told to."""
+        """Write an event about a pod that was deleted, but not by this task."""
         if context.memory.applied.pop(context.key, None):
             await self._tell(context, text)
 
@@ -164,7 +165,7 @@ class PipeTask:
             raise TransientTaskError("PipeTaskError", text) from error
 
     async def _delete_pod(self, context: TaskContext) -> None:
-        """Delete the pod of this Instance that stands in the task's place, if there is one."""
+        """Delete this Instance's pod for the task, if there is one."""
         pod = await self._read(context, PODS, _names(context).pod, live=True)
         if pod is not None and is_owned(pod, context.instance.metadata.uid):
             await self._deleting(pod, context)
@@ -187,13 +188,13 @@ class PipeTask:
     async def _artifacts(
         self, context: TaskContext, files: Sequence[PipeFile], contents: Sequence[bytes]
     ) -> list[Desired]:
-        """Return the artifacts as they are to be sent; none has been sent if this fails."""
+        """Return the artifacts to send; none has been sent if this fails."""
         desired = []
         for file, content in zip(files, contents, strict=True):
             made = await _content(file, content, context)
             obj = artifact(file, made, _names(context).artifact(file.key or ""))
             desired.append(_desired(context, _resource(file), obj))
-            # Each may have 1 MiB.
+            # Each may be up to 1 MiB.
             await asyncio.sleep(0)
         return await self.hasher.hashed(desired, context)
 
@@ -226,7 +227,7 @@ def _desired(context: TaskContext, resource: Resource, obj: JsonObject) -> Desir
 
 
 async def _content(file: PipeFile, content: bytes, context: TaskContext) -> bytes | dict[str, str]:
-    """Return what a file holds; of an env file its values by key."""
+    """Return the content of a file; for an env file its values by key."""
     if not file.env_file:
         return content
     try:

@@ -1,7 +1,6 @@
-"""The pods of Pipe tasks: found, deleted, and read from.
+"""Deletes the pods of Pipe tasks, and copies files from them.
 
-A pod is deleted as it was seen, by uid and resourceVersion, and never waited for. Nothing is read
-from a pod that is not the one that was asked for.
+A deletion names the uid and resourceVersion of the pod as it was read, and is never waited for.
 """
 
 import logging
@@ -36,17 +35,17 @@ class PipePods:
     """The pods of Pipe tasks in the cluster.
 
     Attributes:
-        client: Ours, for the sweep after the end of a run; what a task does with its pod goes out
-            by the client of the task.
+        client: The reconciler's own, for the cleanup after the end of a run. Requests of a task use
+            the client of the task.
     """
 
     client: Client
     observer: Observer
 
     async def delete(self, pod: JsonObject, *, client: Client) -> None:
-        """Delete a pod as it was seen; it is gone some time later.
+        """Request the deletion of a pod as it was read.
 
-        One that changed since is read again, and deleted if it is still that of its execution.
+        If it changed since, it is read again, and deleted if it is still of the same execution.
 
         Raises:
             Conflict: it keeps changing.
@@ -61,8 +60,8 @@ class PipePods:
             except NotFound:
                 return
             except Conflict as error:
-                # Most often the kubelet wrote its status. But the request may also be one that
-                # was held up while another leader applied the pod for another execution.
+                # Most often the kubelet wrote its status. But the request may also have been
+                # delayed while another leader applied the pod for another execution.
                 conflict = error
                 metadata = pod["metadata"]
                 found = await self.observer.body(
@@ -87,16 +86,17 @@ class PipePods:
             self.observer.read(PODS, left)
 
     async def sweep(self, instance: Instance, keep: str = "") -> None:
-        """Delete the pods of executions that are over.
+        """Delete the pods of executions that have ended.
 
-        What cannot be deleted now is left to a later sweep, and at last to the owner reference.
+        A pod that cannot be deleted now is left to a later sweep, and finally to its owner
+        reference.
 
         Args:
-            instance: Whose pods.
-            keep: The execution uid that still runs.
+            instance: The Instance that owns the pods.
+            keep: The uid of the execution that still runs.
 
         Raises:
-            NotLeading: another replica works.
+            NotLeading: this replica is not the leader any more.
         """
         for pod in self.observer.of_instance(PODS, key_of(instance)):
             over = is_pipe_pod(pod) and execution_of(pod) != keep and not is_deleting(pod)
@@ -114,8 +114,8 @@ class PipePods:
         """Return the contents of files in a pod that is ready.
 
         Raises:
-            FatalTaskError: a file is missing, is no regular file, or too large.
-            TransientTaskError: trying again may help.
+            FatalTaskError: a file is missing, is not a regular file, or too large.
+            TransientTaskError: a retry may help.
         """
         sizes = await self._sizes(pod, files, client)
         check_sizes(files, sizes)
@@ -135,18 +135,18 @@ class PipePods:
         output = await self._run(pod, command, limit, client)
         lines = output.decode(errors="replace").splitlines()
         if len(lines) != len(files):
-            text = f"stat in {_of(pod)} told of {len(lines)} files instead of {len(files)}"
+            text = f"stat in {_of(pod)} reported {len(lines)} files instead of {len(files)}"
             raise TransientTaskError("PipeTaskError", text)
         return [_size(file, line) for file, line in zip(files, lines, strict=True)]
 
     async def _run(
         self, pod: JsonObject, command: Sequence[str], limit: int, client: Client
     ) -> bytes:
-        """Run a command in the waiter; only its own failure is the task's.
+        """Run a command in the waiter; only a failure of the command itself is fatal.
 
         Raises:
             FatalTaskError: its exit code is not 0.
-            TransientTaskError: it could not be run, or not to its end.
+            TransientTaskError: it could not be run, or did not finish.
         """
         metadata = pod["metadata"]
         try:
@@ -169,13 +169,13 @@ class PipePods:
 
 
 def execution_of(pod: JsonObject) -> str:
-    """Return the uid of the execution that a pod was made in."""
+    """Return the uid of the execution that a pod was created in."""
     annotations = pod["metadata"].get("annotations") or {}
     return str(annotations.get(names.ANNOTATION_PLAN_UID, ""))
 
 
 def _is_same(pod: JsonObject, seen: JsonObject) -> bool:
-    """Return whether a pod is the one that was seen, of the same execution."""
+    """Return whether a pod is the one that was read, of the same execution."""
     same = pod["metadata"]["uid"] == seen["metadata"]["uid"]
     return same and execution_of(pod) == execution_of(seen)
 
@@ -185,10 +185,10 @@ def is_deleting(pod: JsonObject) -> bool:
 
 
 def _size(file: PipeFile, line: str) -> int:
-    """Return the size that stat tells of a file."""
+    """Return the size of a file from the output of stat."""
     digits, _, kind = line.partition(" ")
     if not kind.startswith("regular"):
-        text = f"pipe file {path_of(file)} is a {kind or 'thing'} and no regular file"
+        text = f"pipe file {path_of(file)} is a {kind or 'thing'}, not a regular file"
         raise FatalTaskError("PipeTaskError", text)
     return int(digits)
 

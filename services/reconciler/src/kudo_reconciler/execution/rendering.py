@@ -1,12 +1,12 @@
-"""Renders the templates of tenants, digests their ConfigMaps and Secrets, reads their env files.
+"""Renders the templates of tenants, hashes their ConfigMaps and Secrets, reads their env files.
 
-    known to be hostile? ──> the same error at once
+    exceeded a limit before? ──> the same error at once
     small? ── yes ──> inline, under limits that the event loop can afford ── done
       └── no, or a limit was exceeded ──> in a worker process, under the full limits
 
-A hop to a worker costs more than an ordinary template, so that is rendered inline. Only a limit
-sends it to a worker; any other error is final. What needed a worker, and what was too much for one,
-is remembered by digest for a while.
+A call to a worker costs more than rendering an ordinary template, so small ones are rendered
+inline. Only a limit sends them to a worker; any other error is final. Requests that needed a
+worker, or exceeded its limits, are remembered by digest for some time.
 """
 
 import asyncio
@@ -31,19 +31,19 @@ _INLINE_SIZE: Final = 64 << 10
 """Characters of templates and parameters of one task."""
 _INLINE_TEMPLATES: Final = 20
 _TURN: Final = 256 << 10
-"""Bytes of an answer that are decoded before the event loop is given back; about 5 ms."""
+"""Bytes of an answer that are decoded before the event loop may run other tasks; about 5 ms."""
 _KEPT: Final = 500
 _KEPT_SECONDS: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What came of rendering something before.
+    """The outcome of an earlier rendering.
 
     Attributes:
         digest: Of the request.
-        until: Seconds of the event loop's clock up to which it counts: a worker may have been
-            slow by chance.
+        until: Time of the event loop's clock at which it expires: a worker may have been slow by
+            chance.
         failure: The limit that it exceeded in a worker; None if it only needed one.
     """
 
@@ -54,16 +54,16 @@ class _Known:
 
 @dataclass(slots=True)
 class Known:
-    """Outcomes of requests, the last used ones. Requests themselves are not kept.
+    """A cache of the outcomes of requests, least recently used first. Requests are not kept.
 
-    They are looked up by Python's hash, which costs a small request next to nothing, since texts
-    keep theirs; the digest of a request is only made where there is one of its hash.
+    Lookups use Python's hash, which is cheap for small requests, since strings cache theirs. The
+    digest of a request is computed only if there is an entry with its hash.
     """
 
     entries: "OrderedDict[int, _Known]" = field(default_factory=OrderedDict)
 
     def find(self, request: Request) -> _Known | None:
-        """Return what is known, unless it is too old."""
+        """Return the outcome of a request, unless it has expired."""
         key = _hash(request)
         found = self.entries.get(key)
         if found is None or found.until < loop_seconds() or found.digest != _digest(request):
@@ -72,7 +72,7 @@ class Known:
         return found
 
     def put(self, request: Request, failure: FatalTaskError | None = None) -> None:
-        """Remember an outcome and forget the oldest."""
+        """Store an outcome and drop the least recently used one."""
         key = _hash(request)
         until = loop_seconds() + _KEPT_SECONDS
         self.entries[key] = _Known(_digest(request), until, failure)
@@ -86,7 +86,8 @@ class Renderer:
 
     Args:
         jobs: Worker processes.
-        on_render: Told of the seconds that each rendering took, waiting for a worker included.
+        on_render: Called with the seconds that each rendering took, including the wait for a
+            worker.
     """
 
     def __init__(self, jobs: Jobs, on_render: Callable[[float], None] | None = None) -> None:
@@ -98,12 +99,12 @@ class Renderer:
         """Render Kubernetes objects.
 
         Args:
-            request: Which; it wants `objects`.
+            request: The templates and variables; its output is `objects`.
             tenant: Namespace of the Instance.
 
         Raises:
             FatalTaskError: a template cannot be rendered, or exceeds a limit.
-            TransientTaskError: no worker could take it.
+            TransientTaskError: no worker was available.
         """
         return tuple(cast("list[Manifest]", await self._render(request, tenant)))
 
@@ -113,7 +114,7 @@ class Renderer:
         return cast("JsonObject", made)
 
     async def digest(self, obj: JsonObject, tenant: str, *, live: bool) -> bytes:
-        """Return the 16 bytes that stand for the content of a ConfigMap or Secret.
+        """Return the 16-byte digest of the content of a ConfigMap or Secret.
 
         Args:
             obj: The object; its kind must be present.
@@ -122,7 +123,7 @@ class Renderer:
 
         Raises:
             FatalTaskError: it exceeds a limit.
-            TransientTaskError: no worker could take it.
+            TransientTaskError: no worker was available.
         """
         if digest.is_small(obj):
             return digest.digest(obj, live=live)
@@ -133,9 +134,9 @@ class Renderer:
         """Return the values of an env file by key.
 
         Raises:
-            EnvFileError: a line cannot be read.
+            EnvFileError: a line cannot be parsed.
             FatalTaskError: it exceeds a limit.
-            TransientTaskError: no worker could take it.
+            TransientTaskError: no worker was available.
         """
         if env_file.is_small(content):
             return parse_env_file(content)
@@ -180,7 +181,7 @@ class Renderer:
             text = f"{what}: {error}{at}; make the templates, or the parameters they use, smaller"
             raise FatalTaskError("TaskRenderingError", text, limit=error.limit) from error
         except WorkerError as error:
-            # A fault of ours, or others are many: it must not end a plan.
+            # A bug of the reconciler, or the workers are busy: it must not end a plan.
             raise TransientTaskError("TaskRenderingError", f"{what}: {error}") from error
 
 
@@ -189,7 +190,7 @@ def _is_small(request: Request) -> bool:
 
 
 async def _inline(request: Request) -> list[object]:
-    """Render on the event loop, which is given back after each template."""
+    """Render on the event loop, which may run other tasks after each template."""
     engine = Engine.inline()
     values = request.variables.read(engine.budget)
     made: list[object] = []
@@ -201,7 +202,7 @@ async def _inline(request: Request) -> list[object]:
 
 
 async def _decoded(answer: bytes, *, objects: bool) -> list[object]:
-    """Decode an answer, giving the event loop back now and then."""
+    """Decode an answer, letting the event loop run other tasks after every 256 KiB."""
     made: list[object] = []
     decoded = 0
     for size, item in render.decode_answer(answer):
@@ -214,7 +215,7 @@ async def _decoded(answer: bytes, *, objects: bool) -> list[object]:
 
 
 def _hash(request: Request) -> int:
-    """Return what most requests that are not the same differ in."""
+    """Return a hash of the fields in which different requests usually differ."""
     variables, templates = request.variables, request.templates
     names = (value for value in variables.fixed.values() if isinstance(value, str))
     texts = (templates.get(name) for name in request.resources)
@@ -222,7 +223,7 @@ def _hash(request: Request) -> int:
 
 
 def _digest(request: Request) -> bytes:
-    """Return what tells one request from another."""
+    """Return a digest of everything that a rendering depends on."""
     found = hashlib.blake2b(digest_size=16)
     for text in _texts(request):
         raw = text.encode("utf-8", "surrogatepass")

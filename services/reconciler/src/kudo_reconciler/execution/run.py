@@ -1,11 +1,11 @@
-"""The run of a plan: steps are attempted when they may run, and what came of it is recorded.
+"""Runs a plan: attempts the steps that may run, and records the results in the status entry.
 
-Each attempt is an operation of its own, so that a slow or failing step delays no other one. What
-may start is decided by `kudo.execution.decide`.
+Each attempt is an operation of its own, so that a slow or failing step delays no other one.
+`kudo.execution.decide` decides which steps start.
 
-The entry is stored before anything is sent, but for a plan of one step, whose end is the next thing
-to be stored anyway. It is stored again before anything is sent for a step that waited for another
-one: a crash must not repeat a finished step.
+The entry is stored before anything is sent, except for a plan of one step, whose end is the next
+thing to be stored anyway. It is stored again before anything is sent for a step that waited for
+another one: a crash must not repeat a finished step.
 """
 
 import random
@@ -46,7 +46,7 @@ from kudo_reconciler.objects.run_context import Tell
 from kudo_reconciler.store.instances import InstanceStore
 
 _HELD_SECONDS = 1.0
-"""How long a worker is held at most for a run whose steps keep ending."""
+"""How long a worker may be held for a run whose steps keep ending."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class StatusWriter:
     """Stores the entry of a run.
 
     Attributes:
-        instance: The Instance as it was stored last.
+        instance: The Instance as last stored.
         status: Its status, to which the entry belongs.
     """
 
@@ -63,7 +63,7 @@ class StatusWriter:
     status: InstanceStatus
 
     async def store(self, entry: PlanStatus) -> None:
-        """Write the status, if it differs.
+        """Write the status if it differs.
 
         Raises:
             Outdated: the Instance has changed; decide again.
@@ -72,14 +72,14 @@ class StatusWriter:
         self.instance = await self.instances.write_status(self.instance, status)
 
     def stored(self, entry: PlanStatus) -> PlanStatus | None:
-        """Return the entry as it is stored; None if that is of another run."""
+        """Return the stored entry; None if it is of another run."""
         found = self.instance.plan_status.get(entry.name)
         return found if found is not None and found.uid == entry.uid else None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What runs: a plan of an Instance under a uid."""
+    """An execution of a plan of an Instance, with its uid."""
 
     instance: Instance
     version: OperatorVersion
@@ -94,12 +94,12 @@ class Run:
 
 @dataclass
 class Progress:
-    """How far a run came.
+    """The progress of a run.
 
     Attributes:
         entry: The status entry.
-        failures: What ended the plan, with the message of its step.
-        look_again: Seconds until the next attempt is due; None if none has an appointment.
+        failures: The errors that ended the plan, each with the message of its step.
+        look_again: Seconds until the next attempt is due; None if none is.
     """
 
     entry: PlanStatus
@@ -125,7 +125,7 @@ class PlanRunner:
         Raises:
             Superseded: the run was replaced; nothing more was sent for it.
             Outdated: the Instance had changed.
-            NotLeading: another replica works.
+            NotLeading: this replica is not the leader any more.
         """
         progress = Progress(record(entry, {}, self._now()))
         attempted: set[StepRef] = set()
@@ -156,12 +156,12 @@ class PlanRunner:
                 return self._with_attempts(run, progress)
 
     async def end(self, memory: RunMemory, intent: Intent) -> None:
-        """End the attempts of a run that does not go on; see `_end` for what is awaited."""
+        """Cancel the attempts of a run that does not continue; see `_end` for what is awaited."""
         decision = decide(None, None, intent, memory.states, loop_seconds())
         await self._end(memory, decision.end)
 
     async def _end(self, memory: RunMemory, refs: tuple[StepRef, ...]) -> None:
-        """Cancel attempts, awaiting only writes that are on the wire."""
+        """Cancel attempts, awaiting only writes that are in flight."""
         for ref in refs:
             del memory.states[ref]
         await self.operations.cancel([memory.attempts.pop(ref) for ref in refs])
@@ -173,13 +173,13 @@ class PlanRunner:
         start: tuple[StepRef, ...],
         unfinished: set[StepRef],
     ) -> None:
-        """Have on record what the steps that start now build upon."""
+        """Store the results that the steps starting now depend on."""
         stored = run.writer.stored(entry)
         if stored is None:
             if not is_single_step(run.plan) or unfinished:
                 await run.writer.store(entry)
             return
-        # The version may have been edited since that was stored: other steps, or more of them.
+        # The OperatorVersion may have been edited since: its steps may differ.
         stored = adapt(run.name, run.plan, stored)
         if unfinished.intersection(start) or not set(start) <= set(runnable(run.plan, stored)):
             await run.writer.store(entry)
@@ -214,7 +214,7 @@ class PlanRunner:
         )
 
     def _take_results(self, run: Run, progress: Progress) -> set[StepRef]:
-        """Record the attempts that have ended; return those that go on once they are on record."""
+        """Record the attempts that have ended; return the steps that continue after that."""
         ended: dict[StepRef, StepResult] = {}
         interrupted: Exception | None = None
         for ref, operation in list(run.memory.attempts.items()):
@@ -229,7 +229,7 @@ class PlanRunner:
             else:
                 run.memory.states[ref] = self._state_after(state, ended[ref])
         if interrupted is not None:
-            # What has ended is found to be done by the next attempt.
+            # The next attempt finds what these have done.
             raise interrupted
         self._record(run, progress, ended)
         return {ref for ref, result in ended.items() if result.unfinished}
@@ -251,14 +251,14 @@ class PlanRunner:
                 progress.failures.append((result.failure, result.outcome.message or ""))
 
     def _measure(self, run: Run, ref: StepRef, outcome: StepOutcome) -> None:
-        """Take note of how long a step took, once it has ended."""
+        """Measure the duration of a step that has ended."""
         if outcome.status.terminal:
             seconds = run.memory.steps.end(ref, self.clock.now())
             if seconds is not None:
                 self.metrics.step_ended(outcome.status, seconds)
 
     def _with_attempts(self, run: Run, progress: Progress) -> Progress:
-        """Say of the steps whose attempt goes on without this reconcile what it is at."""
+        """Record what the attempts do that continue without this reconcile."""
         going = {
             ref: attempted_still(progress.entry, ref, operation.doing)
             for ref, operation in run.memory.attempts.items()

@@ -1,7 +1,7 @@
-"""Slots for operations: a bound for the process, and one for each namespace.
+"""Slots for operations: one limit for the process, and one for each namespace.
 
-The next free slot goes to the namespace that got one least recently, so that a namespace that waits
-with hundreds of operations delays another one by no more than its own share.
+The next free slot goes to the namespace that got one least recently, so that a namespace with
+hundreds of waiting operations delays another one by no more than its own share.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ _Waiting = asyncio.Future[None]
 
 
 class Slots:
-    """Bounds how much goes on at once.
+    """Limits the operations that run at the same time.
 
     Args:
         limit: Slots of the process.
@@ -62,7 +62,7 @@ class Slots:
         self._free += 1
         self._held[namespace] -= 1
         if not self._held[namespace]:
-            # Nothing is kept of namespaces that do nothing: there may be very many of them.
+            # Nothing is kept of idle namespaces: there may be very many of them.
             del self._held[namespace]
         self._grant_next()
 

@@ -1,9 +1,9 @@
-"""One attempt at a step: its tasks in order; as in KUDO 0.19 none waits for another one to be done.
+"""One attempt at a step: its tasks in order; as in KUDO 0.19 none waits until another one is done.
 
-A Delete or Pipe task that has just finished ends the attempt, if other tasks follow it: that it is
-done is to be on record before anything of the next one is sent. Otherwise a crash in between would
-do it once more, and delete what the next one made. For the same reason the tasks after it wait
-while it fails, and those after a Delete wait until everything is gone.
+A Delete or Pipe task that has just finished ends the attempt if other tasks follow it: its end must
+be stored before anything of the next task is sent. Otherwise it would run again after a crash, and
+delete what the next one created. For the same reason the tasks after it wait while it fails, and
+those after a Delete wait until everything is deleted.
 """
 
 import logging
@@ -23,19 +23,19 @@ log = logging.getLogger(__name__)
 
 S = ExecutionStatus
 _RECORDED_FIRST: Final = {"Delete", "Pipe", "Toggle"}
-"""Kinds that would do harm if they ran again after the next task of their step."""
+"""Kinds of tasks that must not run again after the next task of their step."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How an attempt at a step ended.
+    """The result of an attempt at a step.
 
     Attributes:
-        outcome: What it makes of the step.
-        failure: What ends the plan.
+        outcome: The new status of the step and its tasks.
+        failure: The error that ends the plan.
         polled: Whether something that is waited for is not watched.
-        faulty: Whether a fault of ours ended it.
-        unfinished: Whether tasks follow that wait for this to be on record.
+        faulty: Whether a bug of the reconciler ended it.
+        unfinished: Whether more tasks follow once this result is stored.
     """
 
     outcome: StepOutcome
@@ -47,27 +47,27 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class StepRunner:
-    """Makes attempts at steps."""
+    """Attempts steps."""
 
     tasks: TaskRunner
 
     async def attempt(self, step: StepContext, recorded: Collection[str]) -> StepResult:
-        """Go through the tasks of a step.
+        """Run the tasks of a step.
 
         Args:
             step: The step.
-            recorded: Names of its tasks that are on record as done.
+            recorded: Names of its tasks that are stored as done.
 
         Raises:
             Superseded: the run was replaced; nothing more was sent for it.
             Outdated: the Instance had to be changed first; decide again.
-            NotLeading: another replica works.
+            NotLeading: this replica is not the leader any more.
         """
         tried: list[StepResult] = []
         names, deleting = step.task_names, False
         for number, name in enumerate(names):
-            # Tasks that only delete go on: what a Delete waits for may be held by what they delete,
-            # as a PersistentVolumeClaim is by the pods of a StatefulSet.
+            # Tasks that only delete continue: what a Delete waits for may be in use by what they
+            # delete, as a PersistentVolumeClaim is by the pods of a StatefulSet.
             if deleting and not self._only_deletes(step, name):
                 break
             tried.append(await self._try_task(step, name))
@@ -75,20 +75,20 @@ class StepRunner:
                 break
             if number < len(names) - 1 and step.kind_of(name) in _RECORDED_FIRST:
                 if tried[-1].faulty or tried[-1].outcome.status is S.ERROR:
-                    # It is done anew, and would then take away what the next ones make now.
+                    # It is retried, and would then delete what the next tasks create now.
                     break
                 if tried[-1].outcome.status is not S.COMPLETE:
-                    # After a crash it would be done anew as well.
+                    # After a crash it would be repeated, too.
                     deleting = deleting or self._only_deletes(step, name)
                 elif name not in recorded:
-                    return _together(tried, unfinished=True)
-        return _together(tried)
+                    return _step_result(tried, unfinished=True)
+        return _step_result(tried)
 
     def _only_deletes(self, step: StepContext, name: str) -> bool:
         try:
             return self.tasks.only_deletes(step.task_context(name))
         except FatalTaskError:
-            # Told by the attempt at the task, which comes after what is deleted now.
+            # The attempt at the task reports it, after the deletions that are in progress.
             return False
 
     async def _try_task(self, step: StepContext, name: str) -> StepResult:
@@ -106,7 +106,7 @@ class StepRunner:
             log.error("task crashed", extra={"task": str(path), **described(fault)})
             step.crashed()
             text = (
-                f"internal error ({type(fault).__name__}), which is tried again; "
+                f"internal error ({type(fault).__name__}): the task is retried; "
                 "the reconciler's log has the details"
             )
             return _of_task(TaskOutcome(name, S.IN_PROGRESS, text, began), faulty=True)
@@ -132,8 +132,8 @@ def _of_task(
     return StepResult(step, failure, polled, faulty)
 
 
-def _together(tried: list[StepResult], *, unfinished: bool = False) -> StepResult:
-    """Make the result of a step from those of its tasks; the worst one names it."""
+def _step_result(tried: list[StepResult], *, unfinished: bool = False) -> StepResult:
+    """Return the result of a step from those of its tasks; the worst status counts."""
     outcomes = tuple(task for one in tried for task in one.outcome.tasks)
     status, message = S.IN_PROGRESS if unfinished else S.COMPLETE, None
     for worst in (S.FATAL_ERROR, S.ERROR, S.IN_PROGRESS):

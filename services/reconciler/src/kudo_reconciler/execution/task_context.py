@@ -1,4 +1,4 @@
-"""Where a task stands in a run, what is remembered of the run, and how a task can end."""
+"""The context of a step and of a task, the memory of a run, and the result of a task."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ TaskKey = tuple[StepRef, str]
 
 @dataclass(frozen=True, slots=True)
 class AppliedObject:
-    """Where to find an object that a task applied or deleted, and which one it was."""
+    """Kind, name and uid of an object that a task applied or deleted."""
 
     resource: Resource
     namespace: str | None
@@ -38,23 +38,24 @@ class AppliedObject:
 
 @dataclass
 class RunMemory:
-    """What was done under one execution uid, so that it is not done again.
+    """What was done under one execution uid, so that it is not repeated.
 
-    It is lost with the process. Then the tasks of the unfinished step run again, which changes
-    nothing that is already as it should be.
+    It is lost with the process. Then the tasks of the unfinished steps run again, which changes
+    nothing that is already in the desired state.
 
     Attributes:
         version: The OperatorVersion that the run began with.
         spec: The spec of the Instance that it began with.
-        recheck_at: Seconds of the event loop's clock from which on a reconcile trusts no cache.
-        rechecking: Whether this reconcile is such a one.
-        children: What KudoOperator tasks want; a template may give something else each time.
-        seen: Objects that tasks applied, or found: none of them is created anew for an Instance
-            that is gone.
-        healthy: uids of objects that were seen healthy: none of them is created again if it goes.
-        steps: When the steps began.
+        recheck_at: Time of the event loop's clock from which on a reconcile reads everything live.
+        rechecking: Whether this reconcile does.
+        children: The desired children of KudoOperator tasks; a template may render differently each
+            time.
+        seen: Objects that tasks applied or found: none of them is created again for an Instance
+            that was deleted.
+        healthy: uids of objects that were healthy: none of them is created again after a deletion.
+        steps: Start times of the steps.
         states: Backoff of the steps that were attempted.
-        attempts: What goes on, or has ended and was not recorded yet.
+        attempts: Attempts in progress, or ended and not recorded yet.
     """
 
     uid: str
@@ -76,7 +77,7 @@ class RunMemory:
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)
 
     def is_of(self, instance: Instance, uid: str) -> bool:
-        """Whether this is what is remembered of that run of that Instance."""
+        """Whether this is the memory of that run of that Instance."""
         return (self.uid, self.instance_uid) == (uid, instance.metadata.uid)
 
     def as_begun(self, instance: Instance) -> Instance:
@@ -89,23 +90,22 @@ class RunMemory:
 
     @property
     def is_backing_off(self) -> bool:
-        """Whether a step has failed and is tried again."""
+        """Whether a step has failed and is retried."""
         return any(state.failures for state in self.states.values())
 
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """The place of a step in a run, for one attempt at it.
+    """The context of one attempt at a step.
 
     Attributes:
-        is_current: Whether the run is the one that the Instance wants; asked right before each
-            write.
+        is_current: Whether the Instance still names the run; checked right before each write.
         tell: Writes an event.
-        takes_long: Says what the attempt is at from now on, which no worker waits for.
+        takes_long: Describes what the attempt does from now on; no worker waits for it any more.
         renderer: Renders the templates of all tenants.
-        client: Sends every request of the tasks, as whom `acting.acts_as` says.
-        now: The time, as a status has it.
-        crashed: Counts a fault of ours.
+        client: Sends every request of the tasks, with the identity from `acting.acts_as`.
+        now: Returns the time as statuses have it.
+        crashed: Counts a bug of the reconciler.
     """
 
     instance: Instance
@@ -135,7 +135,7 @@ class StepContext:
         return "" if task is None else task.kind
 
     def task_context(self, name: str) -> "TaskContext":
-        """Return the place of a task.
+        """Return the context of a task.
 
         Raises:
             FatalTaskError: the OperatorVersion has no such task.
@@ -161,7 +161,7 @@ class StepContext:
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """The place of a task in a run. It is the `RunContext` of the objects of its task.
+    """The context of an attempt at a task. It is the `RunContext` of the objects of its task.
 
     Attributes:
         is_current, tell, takes_long, renderer, client: As of the step.
@@ -182,7 +182,7 @@ class TaskContext:
 
     @property
     def identity(self) -> Identity | None:
-        """Return whom the task acts as; None is the reconciler itself."""
+        """Return the identity that the task acts as; None is the reconciler itself."""
         return self.client.identity
 
     @property
@@ -204,7 +204,7 @@ class TaskContext:
 
         Raises:
             FatalTaskError: a template or parameter cannot be used, or exceeds a limit.
-            TransientTaskError: no worker process could take it.
+            TransientTaskError: no worker process was available.
         """
         request = self._request("objects", self.task.spec.resources or ())
         return await self.renderer.objects(request, self.tenant)
@@ -219,12 +219,12 @@ class TaskContext:
         return await self.renderer.document(self._request(output, (template,)), self.tenant)
 
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
-        """Return what stands for the content of a ConfigMap or Secret; see `Renderer.digest`."""
+        """Return the digest of the content of a ConfigMap or Secret; see `Renderer.digest`."""
         return await self.renderer.digest(obj, self.tenant, live=live)
 
     @property
     def tenant(self) -> str:
-        """The namespace that shares worker processes with others."""
+        """The namespace, by which worker processes are shared fairly."""
         return self.instance.metadata.namespace
 
     def _request(self, output: Output, resources: Iterable[str]) -> Request:
@@ -243,7 +243,7 @@ class TaskContext:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """How an attempt at a task ended without an error.
+    """The result of an attempt at a task that ended without an error.
 
     Attributes:
         done: Whether the task needs no more work.

@@ -1,4 +1,4 @@
-"""Runs a task by its kind, once: what is finished under a uid is not run again."""
+"""Runs a task by its kind; a task that is finished under a uid is not run again."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,10 +11,10 @@ from kudo_reconciler.execution.task_context import TaskContext, TaskResult
 
 
 class ObjectTask(Protocol):
-    """Something that runs tasks that work on objects."""
+    """Runs the tasks of one kind that work on objects."""
 
     async def run(self, context: TaskContext) -> TaskResult:
-        """Do one pass."""
+        """Attempt the task once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class TaskRunner:
     child: ObjectTask
 
     async def run(self, context: TaskContext) -> TaskResult:
-        """Do one pass over a task.
+        """Attempt a task once.
 
         Raises:
-            FatalTaskError: the plan cannot go on.
-            TransientTaskError: trying again may help.
+            FatalTaskError: the plan cannot continue.
+            TransientTaskError: a retry may help.
             Superseded: the run was replaced.
-            NotLeading: another replica works.
+            NotLeading: this replica is not the leader any more.
         """
         if context.key in context.memory.finished:
             return TaskResult(done=True)
@@ -49,10 +49,10 @@ class TaskRunner:
         return result
 
     def only_deletes(self, context: TaskContext) -> bool:
-        """Return whether a task makes nothing: a Delete, or a Toggle that is off.
+        """Return whether a task creates nothing: a Delete, or a Toggle that is off.
 
         Raises:
-            FatalTaskError: the parameter of the Toggle is no boolean.
+            FatalTaskError: the parameter of the Toggle is not a boolean.
         """
         task = context.task
         if task.kind == "Toggle":
@@ -92,7 +92,7 @@ class TaskRunner:
 
 
 def _texts(context: TaskContext) -> dict[str, str | None]:
-    """Return the parameters that are texts; maps and arrays, which need reading, as None."""
+    """Return the parameters that are strings; maps and arrays, which need parsing, as None."""
     raw = raw_values(context.version.parameters, context.instance.parameters)
     return {one.name: None if one.value_type in {"array", "map"} else one.text or "" for one in raw}
 
