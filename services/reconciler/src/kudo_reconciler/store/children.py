@@ -1,7 +1,7 @@
-"""Reading and writing the Instances that are children of others.
+"""Reads and writes the Instances that are children of others.
 
-Their writes are not those of the pass that makes them: each wakes the child, whose own pass works
-on it. A write names the object as it was read, so that it never lands on one that changed since.
+Writes to children do not count as own writes: each enqueues the child, which is then reconciled. A
+write names the resourceVersion that was read, so that it never overwrites a later change.
 """
 
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ from kudo_reconciler.store.instances import InstanceStore
 class ChildStore:
     """The children of Instances.
 
-    Requests go out by the client of the task that has the child.
+    Requests use the client of the task that the child belongs to.
     """
 
     instances: InstanceStore
 
     def cached(self, key: Key) -> JsonObject | None:
-        """Return a child as we know it, without its `managedFields`."""
+        """Return a child from the cache, without its `managedFields`."""
         return self.instances.informer.get(key.namespace, key.name)
 
     def find(self, namespace: str, name: str) -> Instance | None:
-        """Return an Instance as we know it."""
+        """Return an Instance from the cache."""
         return self.instances.cached(Key(namespace, name))
 
     async def live(self, key: Key, *, client: Client) -> JsonObject | None:
@@ -45,11 +45,11 @@ class ChildStore:
     async def apply(
         self, target: JsonObject, seen: JsonObject | None, *, client: Client
     ) -> JsonObject:
-        """Apply a child as it was seen; by force, since it is ours, or create one.
+        """Apply a child on the state that was read, by force since it is ours; or create it.
 
         Raises:
-            ObjectChanged: it is not as it was seen.
-            KubeError: the API server refused, or could not be asked.
+            ObjectChanged: it changed since it was read.
+            KubeError: the request failed.
         """
         if seen is not None:
             known = {key: seen["metadata"][key] for key in ("uid", "resourceVersion")}
@@ -65,11 +65,11 @@ class ChildStore:
         return self._observed(applied)
 
     async def patch(self, seen: JsonObject, *changes: JsonObject, client: Client) -> JsonObject:
-        """Send a JSON Patch to a child as it was seen.
+        """Send a JSON Patch for a child in the state that was read.
 
         Raises:
-            ObjectChanged: it is not as it was seen.
-            KubeError: the API server refused, or could not be asked.
+            ObjectChanged: it changed since it was read.
+            KubeError: the request failed.
         """
         metadata = seen["metadata"]
         version, key = metadata["resourceVersion"], Key(metadata["namespace"], metadata["name"])

@@ -1,11 +1,11 @@
-"""Reading and writing Instances. Every write names what it expects.
+"""Reads and writes Instances. Every write tests the state that it expects.
 
-* Status writes carry the resourceVersion they were computed from.
-* The clear of a run tests its uid, so that a newer run that came in is left alone.
-* The answer to each own write goes into the cache at once: no pass works on an older object.
-* Own writes are no news. An answer is an own write only if it carries no change of anybody else:
-  where the write tested the resourceVersion it cannot, and the answer to a clear is compared with
-  what was known before.
+* Status writes have the resourceVersion that they were computed from.
+* The clear of a run tests its uid, so that a newer run is left alone.
+* The answer to each own write goes into the cache at once: no reconcile works on an older object.
+* Own writes do not enqueue the Instance. An answer is an own write only if it contains no change of
+  anybody else: a write that tested the resourceVersion cannot, and the answer to a clear is
+  compared with the state that was cached before.
 """
 
 from collections.abc import AsyncIterator
@@ -33,8 +33,8 @@ class InstanceStore:
     """The Instances of the cluster: reads from the cache, writes to the API server.
 
     Attributes:
-        own: Tells the own writes from the changes that have to be worked on.
-        freshness: Says what the cache may be trusted for.
+        own: Tells own writes from changes that need a reconcile.
+        freshness: Decides whether the cached state is fresh enough.
     """
 
     client: Client
@@ -44,7 +44,7 @@ class InstanceStore:
     _parsed: ParsedInstances = field(default_factory=ParsedInstances)
 
     def changed(self, delta: Delta) -> None:
-        """Take a change that the cache tells of; it is news unless we made it."""
+        """Process a change of the cache; it enqueues the Instance unless it is an own write."""
         metadata = delta.object["metadata"]
         key = Key(metadata["namespace"], metadata["name"])
         self.freshness.changed(key, delta)
@@ -57,7 +57,7 @@ class InstanceStore:
         return None if raw is None else self._parsed.of(key, raw)
 
     async def of_this_term(self, key: Key) -> Instance | None:
-        """Return the Instance with all that former leaders have written.
+        """Return the Instance with every write of former leaders.
 
         From the cache if that state was stored in this term of leadership; else it is read live.
 
@@ -70,16 +70,16 @@ class InstanceStore:
         return self._parsed.of(key, raw)
 
     async def live(self, key: Key) -> Instance | None:
-        """Read the Instance from the API server and bring the cache up to it."""
+        """Read the Instance from the API server and update the cache."""
         raw = await self.read(key)
         return None if raw is None else Instance.from_wire(raw)
 
     async def read(self, key: Key, *, client: Client | None = None) -> JsonObject | None:
-        """Read an Instance as JSON and bring the cache up to it; None if there is none.
+        """Read an Instance as JSON and update the cache; None if there is none.
 
         Args:
             key: Of the Instance.
-            client: Sends the request, if not as ourselves.
+            client: Sends the request, if not the reconciler's own.
 
         Raises:
             KubeError: it could not be read.
@@ -93,10 +93,10 @@ class InstanceStore:
         return raw
 
     async def write_status(self, instance: Instance, status: InstanceStatus) -> Instance:
-        """Replace the status; a status that is the same is not written.
+        """Replace the status, if it differs.
 
         Raises:
-            Outdated: the Instance changed since it was read, or is gone.
+            Outdated: the Instance changed since it was read, or was deleted.
         """
         if status == instance.status:
             return instance
@@ -121,7 +121,7 @@ class InstanceStore:
         """End the scheduled run, if it is still the one with this uid.
 
         Raises:
-            Outdated: another run was scheduled meanwhile, or the Instance is gone.
+            Outdated: another run was scheduled meanwhile, or the Instance was deleted.
         """
         key = key_of(instance)
         known = self.informer.get(key.namespace, key.name)
@@ -132,26 +132,23 @@ class InstanceStore:
                 jsonpatch.test("/spec/planExecution/uid", uid),
                 jsonpatch.replace("/spec/planExecution", {}),
             )
-            # The uid alone is tested, so that a change of labels does not hold up the end of a run.
-            # So the object may have changed before, such as by a deletion whose event is still to
-            # come: once this answer is in the cache, that event is old and wakes nobody.
+            # Only the uid is tested, so that a change of labels does not delay the end of a run. So
+            # the object may have changed before, such as by a deletion whose event is pending: once
+            # this answer is in the cache, that event is outdated and enqueues nothing.
             own = known is not None and _only_cleared(known, answer)
             return self._observed(answer, own=own)
 
     async def schedule(self, instance: Instance, plan: str, uid: str) -> Instance:
-        """Put a run in the place of what is scheduled.
+        """Schedule a run, replacing the one that is scheduled.
 
         Raises:
-            Outdated: the Instance changed since it was read, or is gone.
+            Outdated: the Instance changed since it was read, or was deleted.
         """
         run = jsonpatch.add("/spec/planExecution", new_run(plan, uid))
         return await self._patch(instance, _same_version(instance), run)
 
     async def set_finalizers(self, instance: Instance, finalizers: list[str]) -> Instance | None:
-        """Replace the finalizers; return None if the object went with the last of them.
-
-        The cache has it no longer then: until its event comes, whatever wakes the key would have
-        the end of the Instance worked on once more.
+        """Replace the finalizers; return None if that deleted the Instance.
 
         Raises:
             Outdated: the Instance changed since it was read.
@@ -162,12 +159,13 @@ class InstanceStore:
         )
         if instance.metadata.deleting and not finalizers:
             await self._send(instance, *operations)
+            # Otherwise a reconcile before its watch event would process the deletion once more.
             self._forget(instance)
             return None
         return await self._patch(instance, *operations)
 
     async def add_finalizer(self, instance: Instance, finalizer: str) -> bool:
-        """Have a finalizer on the Instance; return whether it had to be added.
+        """Add a finalizer to the Instance; return False if it is present already.
 
         Raises:
             Outdated: the Instance changed since it was last seen, or is another one.
@@ -195,10 +193,10 @@ class InstanceStore:
 
     @asynccontextmanager
     async def _as_read(self, instance: Instance) -> AsyncIterator[None]:
-        """Bring the cache up to date after a write in here that failed.
+        """Update the cache if the write in this context fails.
 
         Raises:
-            Outdated: the Instance changed since it was read, or is gone.
+            Outdated: the Instance changed since it was read, or was deleted.
         """
         version, key = instance.metadata.resource_version, key_of(instance)
         try:
@@ -208,7 +206,7 @@ class InstanceStore:
             raise Outdated from error
 
     def _forget(self, instance: Instance) -> None:
-        """Take an Instance that is gone out of the cache, but none that was made anew."""
+        """Remove a deleted Instance from the cache, unless it was created again."""
         metadata = instance.metadata
         known = self.informer.get(metadata.namespace, metadata.name)
         if known is not None and known["metadata"]["uid"] == metadata.uid:
@@ -227,7 +225,7 @@ class InstanceStore:
 
 
 def _only_cleared(before: JsonObject, after: JsonObject) -> bool:
-    """Return whether nothing but the clear of a run lies between two states of an Instance."""
+    """Return whether two states of an Instance differ only by the clear of a run."""
     metadata = {**before["metadata"], "generation": before["metadata"].get("generation", 0) + 1}
     spec = {**before["spec"], "planExecution": {}}
     expected = {**before, "spec": spec, "metadata": _described(metadata)}
@@ -235,7 +233,7 @@ def _only_cleared(before: JsonObject, after: JsonObject) -> bool:
 
 
 def _described(metadata: JsonObject) -> JsonObject:
-    """Return metadata without what every write changes."""
+    """Return metadata without the fields that every write changes."""
     bookkeeping = ("resourceVersion", "managedFields")
     return {name: value for name, value in metadata.items() if name not in bookkeeping}
 

@@ -1,8 +1,8 @@
 """Tells own writes from the changes of others, whichever comes first: answer or watch event.
 
-A write wakes nobody by what it did itself. Its event often comes before its answer, so what is seen
-of an object is held back while a write to it is on the way. The answer says which version is ours;
-all others are news.
+An own write enqueues nothing. Its event often comes before its answer, so the events of an object
+are held back while a write to it is in flight. The answer contains the resourceVersion of the own
+write; all other versions are changes of others.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,14 +14,14 @@ from kubeio.cache.store import Delta
 from kudo.api import JsonObject
 
 _HELD = 16
-"""Changes. Of an object that changes more often while a write takes its time, the rest is told."""
+"""Number of changes. If an object changes more often during a write, the rest is not held back."""
 
 _Key = TypeVar("_Key")
 
 
 @dataclass(slots=True)
 class _Flight:
-    """The writes to an object that are on the way, and what was seen of it meanwhile."""
+    """The writes to an object that are in flight, and the changes received meanwhile."""
 
     writers: int = 0
     own: set[str] = field(default_factory=set)
@@ -36,10 +36,10 @@ class _Flight:
 
 @dataclass
 class OwnWrites(Generic[_Key]):
-    """The own writes that are on the way.
+    """The own writes that are in flight.
 
     Attributes:
-        news: Called with each change that is no own write.
+        news: Called with each change that is not an own write.
     """
 
     news: Callable[[_Key, Delta], None]
@@ -47,7 +47,7 @@ class OwnWrites(Generic[_Key]):
 
     @contextmanager
     def writing(self, key: _Key) -> Iterator[None]:
-        """Hold back what is seen of an object until the write has been answered, or has failed."""
+        """Hold back the changes of an object until the write has been answered, or has failed."""
         flight = self._flights.setdefault(key, _Flight())
         flight.writers += 1
         try:
@@ -61,18 +61,18 @@ class OwnWrites(Generic[_Key]):
                         self.news(key, delta)
 
     def answered(self, key: _Key, answer: JsonObject) -> None:
-        """Take note that a state of the object is an own write and nothing else."""
+        """Record that a state of the object is the result of an own write alone."""
         self._flights[key].own.add(_version(answer))
 
     def deleted(self, key: _Key, uid: str) -> None:
-        """Take note that the object of a uid was deleted by an own write.
+        """Record that the object of a uid was deleted by an own write.
 
-        The answer names no version, and the event of the deletion has one of its own.
+        The answer contains no resourceVersion, and the event of the deletion has one of its own.
         """
         self._flights[key].deleted.add(uid)
 
     def changed(self, key: _Key, delta: Delta) -> None:
-        """Take a change that the cache tells of."""
+        """Process a change of the cache."""
         flight = self._flights.get(key)
         if flight is None or len(flight.held) >= _HELD:
             self.news(key, delta)

@@ -1,4 +1,4 @@
-"""Instances parsed once for each of their states."""
+"""Cache of parsed Instances: each state is parsed once."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -8,20 +8,20 @@ from kudo.api import Instance, JsonObject
 from kudo_reconciler.keys import Key
 
 _KEPT: Final = 128
-"""So many Instances; those that are worked on are asked for again and again."""
+"""Number of Instances; those being reconciled are read again and again."""
 
 
 @dataclass(slots=True)
 class ParsedInstances:
-    """The Instances that were used last, by the object of the cache that they were parsed from.
+    """The most recently used Instances, by the cached object that they were parsed from.
 
-    A resourceVersion would not do: after a restore of etcd one may come a second time.
+    Not by resourceVersion: after a restore of etcd one may be used a second time.
     """
 
     _items: OrderedDict[Key, tuple[JsonObject, Instance]] = field(default_factory=OrderedDict)
 
     def of(self, key: Key, cached: JsonObject) -> Instance:
-        """Return the Instance of an object of the cache."""
+        """Return the Instance parsed from a cached object."""
         found = self._items.get(key)
         if found is not None and found[0] is cached:
             self._items.move_to_end(key)
@@ -31,7 +31,7 @@ class ParsedInstances:
         return instance
 
     def put(self, key: Key, cached: JsonObject, instance: Instance) -> None:
-        """Keep an Instance; the one that was not used for longest goes."""
+        """Store an Instance and drop the least recently used one."""
         self._items[key] = cached, instance
         self._items.move_to_end(key)
         if len(self._items) > _KEPT:

@@ -1,4 +1,4 @@
-"""Values of parameters, read beside the event loop where they are large."""
+"""Decisions that depend on values of parameters; large values are parsed by worker processes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,27 +21,27 @@ class ValueChecks:
 
     Attributes:
         jobs: The worker processes.
-        results: What is known of values, so that none is read at each reconcile.
+        results: Cached results, so that no value is parsed at each reconcile.
     """
 
     jobs: Jobs
     results: CheckResults = field(default_factory=CheckResults)
 
     def decide_now(self, decide: Callable[[Check], _Decision]) -> _Decision | None:
-        """Make a decision; None if a worker has to read values for it."""
+        """Make a decision; None if a worker has to parse values for it."""
         checker = Checker(self.results)
         decision = decide(checker)
         return None if checker.pending else decision
 
     async def decide(self, tenant: str, decide: Callable[[Check], _Decision]) -> _Decision:
-        """Make a decision; once more if a worker had to read values for it.
+        """Make a decision; once more if a worker had to parse values for it.
 
         Args:
             tenant: Namespace of the Instance.
-            decide: Makes the decision, with what reads values.
+            decide: Makes the decision; it is given the function that checks values.
 
         Raises:
-            workers.WorkerError: no worker could read them now; try again.
+            workers.WorkerError: no worker was available; try again.
         """
         checker = Checker(self.results)
         decision = decide(checker)

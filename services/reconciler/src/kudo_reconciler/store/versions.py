@@ -1,6 +1,6 @@
-"""The OperatorVersions, parsed once for each of their resourceVersions.
+"""Cache of OperatorVersions, parsed once for each resourceVersion.
 
-One that is too large to be parsed (`kudo.bounds`) is known by name alone.
+Of one that is too large to be parsed (`kudo.bounds`) only the name is kept.
 """
 
 import math
@@ -18,12 +18,12 @@ VersionKey = tuple[str, str]
 
 
 class VersionTooLarge(Exception):
-    """There is such an OperatorVersion, and it is too large to be read; the text says why."""
+    """The OperatorVersion exists, but is too large to be read; the message has the reason."""
 
 
 @dataclass
 class VersionStore:
-    """Finds OperatorVersions in the cache, and live where the cache does not have them yet."""
+    """Reads OperatorVersions from the cache, or live if they are not cached yet."""
 
     client: Client
     informer: Informer
@@ -31,11 +31,11 @@ class VersionStore:
     _read: dict[VersionKey, float] = field(default_factory=dict)
 
     async def get(self, key: VersionKey) -> OperatorVersion | None:
-        """Return the OperatorVersion; one that is not cached is asked for.
+        """Return the OperatorVersion; one that is not cached is read live.
 
         Raises:
-            KubeError: the API server could not be asked.
-            VersionTooLarge: there is one, and it is not read.
+            KubeError: the request failed.
+            VersionTooLarge: it exists, but is too large.
         """
         raw = self.informer.get(*key)
         return await self.live(key) if raw is None else self._parse(key, raw)
@@ -48,11 +48,11 @@ class VersionStore:
 
         Args:
             key: The OperatorVersion.
-            moment: Seconds of the event loop's clock.
+            moment: Time of the event loop's clock, in seconds.
 
         Raises:
-            KubeError: the API server could not be asked.
-            VersionTooLarge: there is one, and it is not read.
+            KubeError: the request failed.
+            VersionTooLarge: it exists, but is too large.
         """
         # The clock may stand still between the moment and a request that was sent before it.
         if self._read.get(key, -math.inf) > moment:
@@ -63,8 +63,8 @@ class VersionStore:
         """Read the OperatorVersion from the API server; None if there is none.
 
         Raises:
-            KubeError: the API server could not be asked.
-            VersionTooLarge: there is one, and it is not read.
+            KubeError: the request failed.
+            VersionTooLarge: it exists, but is too large.
         """
         namespace, name = key
         if not name:
@@ -76,12 +76,12 @@ class VersionStore:
             self.forget(key)
             return None
         self.informer.observe(raw)
-        # After `observe`, which has what is known forgotten if this is news.
+        # After `observe`, which calls `forget` if this is a new state.
         self._read[key] = began
         return self._parse(key, raw)
 
     def forget(self, key: VersionKey) -> None:
-        """Forget an OperatorVersion that changed or is gone."""
+        """Forget an OperatorVersion that changed or was deleted."""
         self._parsed.pop(key, None)
         self._read.pop(key, None)
 
@@ -99,7 +99,8 @@ class VersionStore:
 def kept_version(raw: JsonObject) -> JsonObject:
     """Return an OperatorVersion as the cache keeps it: without annotations, which nobody reads.
 
-    `kubectl apply` writes all of it into one. Of what is too large nothing is kept but why.
+    `kubectl apply` writes the whole object into one. Of an object that is too large, only the
+    reason is kept instead of its spec.
     """
     metadata = {name: value for name, value in raw["metadata"].items() if name != "annotations"}
     why = too_large(raw.get("spec"))
