@@ -58,7 +58,7 @@ def exercised() -> Metrics:
         metrics.run_superseded(plan)
         metrics.run_stopped(plan)
     for outcome in (*words.RECONCILE_OUTCOMES, HOSTILE):
-        metrics.pass_ended(outcome, 0.1)
+        metrics.reconcile_ended(outcome, 0.1)
     endings: tuple[Ending, ...] = ("timeout", "lost", "cancelled")
     for verb in (*words.API_VERBS, HOSTILE):
         for code in (200, 201, 404, 409, 500, 299, 999):

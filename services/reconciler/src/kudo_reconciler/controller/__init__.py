@@ -1,4 +1,4 @@
-"""Which Instance is reconciled when, and what each of its states needs.
+"""The work queue, its workers, and the reconcile of an Instance.
 
 One module for each state of an Instance: `idle`, `scheduled`, `deletion`.
 """

@@ -1,4 +1,4 @@
-"""What the reconcile of every state of an Instance uses, and what all of them do."""
+"""Dependencies and common functions of the reconciles of all states of an Instance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
 READ_VALUES, FIND_CHILDREN = "values", "children"
-"""Operations of which an Instance has one at a time."""
+"""Names of operations, of which an Instance has one each at a time."""
 
 
 class Revalidate(Protocol):
-    """Judges an Instance: `revalidate_idle` or `revalidate_scheduled`."""
+    """Applies the admission rules to an Instance: `revalidate_idle` or `revalidate_scheduled`."""
 
     def __call__(
         self,
@@ -47,12 +47,12 @@ class Revalidate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the queue is to do with the key.
+    """The result of a reconcile: when the key is requeued.
 
     Attributes:
         outcome: One word for metrics.
         requeue_after: Seconds until another reconcile; None to wait for an event.
-        retry: Whether to come back with backoff.
+        retry: Whether to requeue with backoff.
     """
 
     outcome: str
@@ -62,7 +62,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ReconcileContext:
-    """The stores, the clock, events and metrics."""
+    """The dependencies of a reconcile, such as stores, clock, events and metrics."""
 
     instances: InstanceStore
     versions: VersionStore
@@ -76,7 +76,7 @@ class ReconcileContext:
     operations: Operations
     fresh_uid: Callable[[], str]
     stopping: Callable[[], bool]
-    """Whether this process ends: nothing new is begun."""
+    """Whether this process is stopping: nothing new is started."""
 
     def now(self) -> str:
         return timestamp(self.clock.now())
@@ -87,12 +87,12 @@ class ReconcileContext:
         version: OperatorVersion,
         revalidate: Revalidate,
     ) -> Revalidation:
-        """Judge an Instance, by values of its parameters and by the version in force.
+        """Revalidate an Instance with its parameter values and the version in force.
 
         Raises:
-            StillGoing: a worker process reads them.
-            workers.WorkerError: no worker process could read them now; try again.
-            KubeError: the version in force could not be asked for.
+            StillGoing: a worker process parses the values.
+            workers.WorkerError: no worker process was available; try again.
+            KubeError: the version in force could not be read.
         """
         before = await self._version_in_force(instance)
         decide = partial(revalidate, instance, version, before=before)
@@ -111,7 +111,7 @@ class ReconcileContext:
     async def _version_in_force(self, instance: Instance) -> OperatorVersion | None:
         """Return the OperatorVersion in force if the spec names another one.
 
-        None if it names that one, and if what is in force no longer exists or is not read.
+        None if it names that one, and if the version in force does not exist or is too large.
         """
         last = in_force(instance)
         if last is None or version_in_force(last) == instance.operator_version_key:
@@ -122,12 +122,12 @@ class ReconcileContext:
             return None
 
     async def situation(self, instance: Instance, status: InstanceStatus) -> Situation | None:
-        """Say how an Instance is that runs nothing, from its last run and its resources.
+        """Return the situation of an idle Instance, from its last run and its resources.
 
         Returns:
-            None while the first lists of their kinds are under way, as after a start. Nothing
-            speaks against the conditions of before, and all Instances are reconciled once the
-            lists are in.
+            None while the first lists of their kinds are in progress, as after a start. The
+            conditions stay as they are until then, and all Instances are reconciled once the lists
+            are complete.
         """
         key = key_of(instance)
         await self.observer.watch_all(READINESS_KINDS)
@@ -143,7 +143,7 @@ class ReconcileContext:
     async def write_situation(
         self, instance: Instance, status: InstanceStatus, situation: Situation
     ) -> Instance:
-        """Store a status with its conditions, if anything differs.
+        """Store a status with its conditions, if it differs.
 
         Raises:
             Outdated: the Instance changed since it was read.
@@ -152,7 +152,7 @@ class ReconcileContext:
         return await self.instances.write_status(instance, status)
 
     async def release(self, instance: Instance) -> None:
-        """Take our finalizers off, so that the Instance can go.
+        """Remove our finalizers, so that the Instance can be deleted.
 
         Raises:
             Outdated: the Instance changed since it was read.

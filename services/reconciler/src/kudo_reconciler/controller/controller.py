@@ -1,4 +1,4 @@
-"""Workers that take Instances from the queue; the switch on how a pass ended stands here."""
+"""Workers that reconcile Instances from the queue, and requeue them by the result."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Works the queue off with a bounded number of workers."""
+    """Processes the queue with a limited number of workers."""
 
     queue: WorkQueue
     reconciler: InstanceReconciler
@@ -25,14 +25,14 @@ class Controller:
     workers: int
 
     async def run(self) -> None:
-        """Work until the queue is closed; what is in progress is finished and put on record."""
+        """Process the queue until it is closed, then finish the operations in progress."""
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self.workers):
                     group.create_task(self._work(), name=f"worker {number}")
-            # A finished step that is not on record would be repeated by the next leader.
+            # The next leader would repeat a finished step whose end is not stored.
             for key in await self.reconciler.finish_operations():
-                await self._one_pass(key)
+                await self._reconcile_logged(key)
         finally:
             await self.reconciler.cancel_operations()
 
@@ -43,11 +43,11 @@ class Controller:
             except QueueClosed:
                 return
             try:
-                await self._one_pass(key)
+                await self._reconcile_logged(key)
             finally:
                 self.queue.done(key)
 
-    async def _one_pass(self, key: Key) -> None:
+    async def _reconcile_logged(self, key: Key) -> None:
         with log_context(namespace=key.namespace, instance=key.name):
             await self._reconcile(key)
 
@@ -57,11 +57,11 @@ class Controller:
             result = await self.reconciler.reconcile(key)
         except KubeError as error:
             delay = self.queue.retry(key)
-            log.warning("pass failed", extra={"error": str(error), "retry_seconds": delay})
+            log.warning("reconcile failed", extra={"error": str(error), "retry_seconds": delay})
             outcome = "error"
         except Exception:
             delay = self.queue.retry(key)
-            log.exception("pass crashed", extra={"retry_seconds": delay})
+            log.exception("reconcile crashed", extra={"retry_seconds": delay})
             outcome = "crash"
         else:
             outcome = result.outcome
@@ -71,4 +71,4 @@ class Controller:
                 self.queue.forget_failures(key)
             if result.requeue_after is not None:
                 self.queue.add_after(key, result.requeue_after)
-        self.metrics.pass_ended(outcome, loop_seconds() - started)
+        self.metrics.reconcile_ended(outcome, loop_seconds() - started)

@@ -1,7 +1,7 @@
-"""An Instance that is being deleted and still carries our finalizer.
+"""Reconciles Instances that are being deleted and still have our finalizer.
 
-The cleanup plan runs as any other; whether it succeeds or fails, the finalizer then goes. A plan
-that was running stops first, and its entry says so.
+The cleanup plan runs as any other; whether it succeeds or fails, the finalizer is removed then. A
+plan that was running is stopped first, and its entry records that.
 """
 
 from dataclasses import dataclass
@@ -25,17 +25,18 @@ class Deletion:
     scheduled: Scheduled
 
     async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
-        """Do one pass: stop what runs, run cleanup, let go.
+        """Stop a running plan, run the cleanup plan, then remove the finalizers.
 
         Raises:
             Outdated: the Instance changed; decide again.
             Superseded: another run was scheduled; decide again.
         """
         if PLAN_CLEANUP not in version.plans or FINALIZER_CLEANUP not in finalizers(instance):
-            # There is no cleanup, or somebody took the finalizer off: none is wanted.
+            # There is no cleanup plan, or somebody removed the finalizer to skip it.
             instance = await self.stop(instance)
             if self.context.events.unwritten(instance):
-                # The record of the run goes with the Instance: nobody could repeat its end.
+                # The record of the run is deleted with the Instance: nobody could write its end
+                # event later.
                 return Result("deleting", requeue_after=self.context.events.times.hold)
             await self.context.release(instance)
             return Result("deleting")
@@ -45,7 +46,7 @@ class Deletion:
         if ended is not None:
             return await self.scheduled.end(instance, version, ended)
         if run_in_progress(instance) == PLAN_CLEANUP:
-            # Somebody named another plan, or none, past admission: the cleanup goes on.
+            # Somebody scheduled another plan, or none, bypassing admission: the cleanup continues.
             uid = instance.plan_status[PLAN_CLEANUP].uid or ""
             await self.context.instances.schedule(instance, PLAN_CLEANUP, uid)
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
@@ -54,7 +55,7 @@ class Deletion:
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
     async def stop(self, instance: Instance) -> Instance:
-        """End the entry of a plan that runs, so that its last state does not lie.
+        """End the status entry of a running plan, so that it does not say IN_PROGRESS for ever.
 
         Raises:
             Outdated: the Instance changed; decide again.
@@ -62,7 +63,7 @@ class Deletion:
         return await self.context.instances.write_status(instance, await self._stopped(instance))
 
     async def wait_for_others(self, instance: Instance) -> Result:
-        """Write the status of an Instance that only the finalizers of others keep.
+        """Write the status of an Instance whose deletion only the finalizers of others block.
 
         Raises:
             Outdated: the Instance changed; decide again.

@@ -1,4 +1,4 @@
-"""An Instance that has no run scheduled: does it need one, may it run, is it ready?"""
+"""Reconciles Instances without a scheduled run: schedules a plan, or writes conditions."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ class Idle:
     context: ReconcileContext
 
     async def settle(self, instance: Instance, version: OperatorVersion) -> Result:
-        """Schedule what nobody scheduled, or write how the Instance is.
+        """Schedule the plan that the Instance needs, or write its conditions.
 
         Raises:
             Outdated: the Instance changed since it was read.
-            StillGoing: a worker process reads its values.
-            workers.WorkerError: no worker process could read them.
+            StillGoing: a worker process parses its values.
+            workers.WorkerError: no worker process was available.
         """
         context, now = self.context, self.context.now()
         entries = ensure_entries(version.plans, instance.plan_status)
@@ -49,13 +49,13 @@ class Idle:
         situation = await context.situation(instance, status)
         if situation is None:
             await context.instances.write_status(instance, status)
-            # For lists that fail in the end: nobody wakes an Instance for those.
+            # In case the lists fail in the end: no event enqueues the Instance then.
             return Result("idle", requeue_after=_LATE_SECONDS)
         await context.write_situation(instance, status, situation)
         return Result("idle")
 
     async def without_version(self, instance: Instance, unusable: str = "") -> Result:
-        """Say that the OperatorVersion is missing; let the Instance go if it is being deleted.
+        """Report that the OperatorVersion is missing; release the Instance if it is being deleted.
 
         Args:
             instance: The Instance.
@@ -69,13 +69,13 @@ class Idle:
         text = unusable or f"OperatorVersion {namespace}/{name} does not exist"
         uid = instance.scheduled.uid or instance.metadata.uid
         if instance.metadata.deleting:
-            text = f"{text}: no cleanup plan can run, the Instance is let go"
+            text = f"{text}: no cleanup plan can run, the Instance is deleted without it"
             context.events.warning(instance, uid, "InvalidOperatorVersion", text)
             for name, entry in running(instance.plan_status).items():
                 if entry.uid:
                     context.events.stopped(instance, name, entry.uid)
             if context.events.unwritten(instance):
-                # The record of the run goes with the Instance.
+                # The record of the run is deleted with the Instance.
                 return Result("deleting", requeue_after=context.events.times.hold)
             await context.release(instance)
             return Result("deleting")

@@ -1,12 +1,12 @@
-"""One pass over an Instance: read, decide, act, and leave the rest to the next pass.
+"""One reconcile of an Instance: read, decide, act, and leave the rest to the next reconcile.
 
-    gone ............... forget it
-    deleting ........... the cleanup plan, then the finalizer goes
-    nothing scheduled .. does it need a run, is it ready?
-    scheduled .......... take the run over, advance it, end it
+    deleted ............ forget it
+    deleting ........... run the cleanup plan, then remove the finalizer
+    idle ............... does it need a run, is it ready?
+    scheduled .......... start or resume the run, advance it, end it
 
-A pass never depends on the event that caused it. Whatever is interrupted between two writes is
-taken up again from what the cluster says.
+A reconcile never depends on the event that caused it. Work that was interrupted between two writes
+is continued from the state in the cluster.
 """
 
 import logging
@@ -43,10 +43,10 @@ class InstanceReconciler:
     deletion: Deletion
 
     async def reconcile(self, key: Key) -> Result:
-        """Do one pass.
+        """Reconcile the Instance of a key.
 
         Raises:
-            KubeError: the API server could not be asked or refused; come back with backoff.
+            KubeError: a request failed; requeue with backoff.
         """
         instance = self.context.instances.cached(key)
         if instance is None:
@@ -57,31 +57,31 @@ class InstanceReconciler:
         try:
             return await self._reconcile(instance)
         except (Outdated, Superseded):
-            # The cache holds the newer object by now, or its event is on the way.
+            # The cache has the newer object by now, or its event is pending.
             return Result("outdated", retry=True)
         except StillGoing:
             return Result("waiting")
         except WorkerError as error:
-            # Nothing was decided and nothing written: the workers are busy, or one failed.
+            # Nothing was decided nor written: the worker processes are busy, or one failed.
             log.warning("values could not be read", extra={"error": str(error)})
             return Result("retry", retry=True)
 
     async def finish_operations(self) -> list[Key]:
-        """Wait until no operation goes on; return the Instances of which results are to be stored.
+        """Wait until no operation is running; return the Instances with results to store.
 
-        Nothing new may be begun meanwhile.
+        Nothing new may be started meanwhile.
         """
         await self.context.operations.ended()
         return self.scheduled.at_work()
 
     async def cancel_operations(self) -> None:
-        """End whatever goes on."""
+        """Cancel all operations."""
         await self.context.operations.close()
 
     async def _reconcile(self, instance: Instance) -> Result:
         deleting = instance.metadata.deleting
         if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
-            # Somebody else keeps the object; no plan runs for it any more.
+            # Only finalizers of others block the deletion; no plan runs any more.
             return await self.deletion.wait_for_others(instance)
         try:
             return await self._with_version(instance)

@@ -1,11 +1,11 @@
-"""A scheduled run, from its start to the clear.
+"""Reconciles Instances with a scheduled run, from its start to the clear.
 
     refuse | start or resume -> advance -> ... -> finish -> end -> idle
                                     └── cancel ──────┘
 
 The writes that end a run come in this order: terminal status, clear with a uid test, status of the
 idle Instance; the end event is queued before the clear. After a crash between any two of them the
-next pass goes on.
+next reconcile continues.
 """
 
 import logging
@@ -53,10 +53,10 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Scheduled:
-    """Reconciles Instances with a scheduled run; remembers what was done in it.
+    """Reconciles Instances with a scheduled run, and keeps the memory of each run.
 
     Attributes:
-        recheck: Seconds after which a waiting run is read anew from the API server.
+        recheck: Seconds after which everything about a waiting run is read live again.
     """
 
     context: ReconcileContext
@@ -66,18 +66,18 @@ class Scheduled:
     _memories: dict[Key, RunMemory] = field(default_factory=dict)
 
     async def forget(self, key: Key) -> None:
-        """Forget the run of an Instance; one that has not ended by now was taken away."""
+        """Forget the run of an Instance; if it has not ended, it was removed from the spec."""
         memory = self._memories.pop(key, None)
         if memory is not None:
             await self.runner.end(memory, Intent.DELETE)
             self.context.metrics.run_stopped(memory.plan)
 
     def at_work(self) -> list[Key]:
-        """Return the Instances of which attempts go on, or have ended and are not recorded."""
+        """Return the Instances with attempts in progress, or ended and not recorded."""
         return [key for key, memory in self._memories.items() if memory.attempts]
 
     async def proceed(self, instance: Instance, version: OperatorVersion) -> Result:
-        """Take the scheduled run as far as it goes without waiting.
+        """Advance the scheduled run as far as possible without waiting.
 
         Raises:
             StillGoing: an operation has to end first.
@@ -91,20 +91,22 @@ class Scheduled:
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         entry = instance.plan_status.get(name)
         if entry is not None and entry.uid != uid:
-            entry = None  # that of another run
+            entry = None  # of another run
         if entry is not None and status_of(entry).terminal:
             return await self.end(instance, version, entry)
         memory = self._memories.get(key)
         if memory is not None and not memory.is_of(instance, uid):
-            # Nothing of the old run may arrive once anything of the new one was sent.
+            # No write of the old run may arrive after a write of the new one was sent.
             await self.runner.end(memory, Intent.CANCEL)
             memory = None
         if entry is None and self.context.events.unwritten(instance):
-            # The record of the last run is about to go: after a crash nobody could repeat its end.
+            # The record of the last run is about to be replaced: after a crash nobody could repeat
+            # its end event.
             return Result("waiting", requeue_after=self.context.events.times.hold)
         if scheduled.status == ExecutionStatus.FATAL_ERROR:
             return await self._cancel(key, instance, version)
-        # Until its first status is stored, a change may come in that the rules have not seen.
+        # Until its first status is stored, changes may arrive that the rules have not been applied
+        # to.
         if memory is None or entry is None:
             if self.context.stopping():
                 return Result("waiting")
@@ -113,20 +115,21 @@ class Scheduled:
                 return started
             instance, version = started
         else:
-            # A run keeps the version that it began with.
+            # A run keeps the OperatorVersion that it began with.
             version = memory.version
             await self._recheck_if_due(memory, key, instance)
         return await self._advance(key, instance, version)
 
-    # The beginning
+    # Start
 
     async def _start_or_resume(
         self, key: Key, instance: Instance
     ) -> tuple[Instance, OperatorVersion] | Result:
-        """Begin to work on a run: with nothing that is older than it, decide the rules again.
+        """Start or resume a run: apply the rules again, with nothing read before it was scheduled.
 
         Returns:
-            The Instance and the version in force; the end of the reconcile if it may not begin yet.
+            The Instance and the version in force; the result of the reconcile if the run may not
+            start yet.
         """
         context = self.context
         live = await context.instances.of_this_term(key)
@@ -137,8 +140,8 @@ class Scheduled:
             or active_run(live) is None
         ):
             raise Outdated
-        # Who edits an OperatorVersion and then schedules a run gets what was edited, also where
-        # its event is late.
+        # A run that is scheduled after an edit of the OperatorVersion uses the edited one, even if
+        # the event of the edit is late.
         scheduled_by = context.instances.freshness.seen(key)
         version = await context.versions.as_of(live.operator_version_key, scheduled_by)
         if version is None:
@@ -148,7 +151,8 @@ class Scheduled:
             await self._refuse(live, version, problems)
             return Result("refused", requeue_after=AGAIN_SECONDS)
         memory = self._memory_of(live)
-        # A process that has what the run began with goes on with it, whatever was edited since.
+        # The process that started the run continues with what it began with, whatever was edited
+        # since.
         edited = edited_since(live, version) if memory is None else None
         if edited is not None:
             return await self._end_edited(live, version, edited)
@@ -159,11 +163,11 @@ class Scheduled:
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         if memory is None:
             memory = self._memories[key] = self._memory(live, version)
-        # What was done under this uid is not forgotten over a first status that conflicted.
+        # The memory of this uid is kept even if storing the first status conflicted.
         return live, memory.version
 
     def _memory_of(self, instance: Instance) -> RunMemory | None:
-        """Return what is remembered of the scheduled run, if this process has begun with it."""
+        """Return the memory of the scheduled run, if this process has started it."""
         memory = self._memories.get(key_of(instance))
         uid = instance.scheduled.uid or ""
         return memory if memory is not None and memory.is_of(instance, uid) else None
@@ -171,16 +175,17 @@ class Scheduled:
     async def _problems_of(
         self, instance: Instance, version: OperatorVersion
     ) -> tuple[Problem, ...]:
-        """Return why the scheduled run may not begin."""
+        """Return why the scheduled run may not start."""
         revalidation = await self.context.revalidate(instance, version, revalidate_scheduled)
         return revalidation.problems
 
     async def _refuse(
         self, instance: Instance, version: OperatorVersion, problems: tuple[Problem, ...]
     ) -> None:
-        """Put the refused run back to the one in progress, or to none.
+        """Replace a refused run by the one in progress, or clear it.
 
-        A run that is itself in progress, since the violation came after its beginning, ends.
+        If the refused run is itself in progress, since the violation came after its start, it
+        fails.
         """
         uid = instance.scheduled.uid or ""
         text = "; ".join(problem.message for problem in problems)
@@ -200,20 +205,20 @@ class Scheduled:
     async def _end_edited(
         self, instance: Instance, version: OperatorVersion, edited: Problem
     ) -> Result:
-        """End a run of another process that cannot go on with what it began with."""
+        """End a run that another process started and whose configuration was edited since."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        log.warning("run cannot go on", extra={"uid": uid, "reason": edited.reason})
+        log.warning("run cannot continue", extra={"uid": uid, "reason": edited.reason})
         if name != PLAN_CLEANUP:
             status = instance.status
             return await self._fail(instance, version, status, edited.reason, edited.message)
-        # The end of a cleanup lets the Instance go, and what was not cleaned up would stay for
-        # ever. So it begins anew, as by a new uid that a user gives it.
+        # The Instance is deleted after the end of a cleanup, and what was not cleaned up would stay
+        # for ever. So it starts again with a new uid, as if a user had set one.
         self.context.events.warning(instance, uid, edited.reason, edited.message)
         await self.context.instances.schedule(instance, name, self.context.fresh_uid())
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
     async def _with_finalizer(self, instance: Instance, version: OperatorVersion) -> Instance:
-        """Have the finalizer exactly where the version in force has a cleanup plan."""
+        """Add the finalizer if the version in force has a cleanup plan, else remove it."""
         present, desired = finalizers(instance), PLAN_CLEANUP in version.plans
         if instance.metadata.deleting or desired == (FINALIZER_CLEANUP in present):
             return instance
@@ -222,7 +227,7 @@ class Scheduled:
         return await self.context.instances.set_finalizers(instance, names) or instance
 
     def _replaced(self, key: Key, instance: Instance) -> dict[str, str]:
-        """Return the plans of the runs in whose place the scheduled one comes, by their uids."""
+        """Return the plans of the runs that the scheduled one replaces, by their uids."""
         found = {old.uid or "": old.name for old in running(instance.plan_status).values()}
         memory = self._memories.get(key)
         if memory is not None and memory.instance_uid == instance.metadata.uid:
@@ -231,10 +236,10 @@ class Scheduled:
         return {uid: plan for uid, plan in found.items() if uid not in own}
 
     def _tell_replaced(self, key: Key, instance: Instance) -> bool:
-        """Queue the end events of replaced runs; return whether one is still to be written.
+        """Queue the end events of replaced runs; return whether one is not written yet.
 
-        The first status of the new run takes the place of their record: after a crash nobody could
-        repeat their ends.
+        The first status of the new run replaces their record: after a crash nobody could repeat
+        their end events.
         """
         replaced = self._replaced(key, instance)
         for uid, plan in replaced.items():
@@ -259,7 +264,7 @@ class Scheduled:
         self.context.events.started(instance, name, uid)
 
     def _memory(self, instance: Instance, version: OperatorVersion) -> RunMemory:
-        """Return what is known to be done under the uid of the run."""
+        """Return a memory with the tasks that are stored as done under the uid of the run."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         recheck_at = loop_seconds() + self.recheck
         memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at, instance.spec)
@@ -268,10 +273,10 @@ class Scheduled:
             memory.finished.update(finished_tasks(plan, adapt(name, plan, entry)))
         return memory
 
-    # The middle
+    # Progress
 
     async def _recheck_if_due(self, memory: RunMemory, key: Key, instance: Instance) -> None:
-        """Now and then trust no cache: an event may have been lost on the way."""
+        """Read everything live from time to time, in case an event was lost."""
         memory.rechecking = loop_seconds() >= memory.recheck_at
         if not memory.rechecking:
             return
@@ -283,7 +288,7 @@ class Scheduled:
     async def _advance(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         memory = self._memories[key]
-        # What was edited since is for the next run, also before the first status is stored.
+        # Edits since its start are for the next run, even before the first status is stored.
         as_begun = memory.as_begun(instance)
         status = begun(as_begun, version, self.context.now())
         entry = (status.plan_status or {})[name]
@@ -325,7 +330,7 @@ class Scheduled:
         return Result("waiting", requeue_after=min(soon, self.recheck))
 
     async def _missing_children(self, key: Key, memory: RunMemory) -> FatalTaskError | None:
-        """Return what keeps the children of a plan from being, before anything is sent for it."""
+        """Return why the children of a plan cannot be created, before anything is sent."""
         if memory.finished or memory.applied or memory.states:
             return None
         children = ChildVersions(self.context.versions)
@@ -347,7 +352,7 @@ class Scheduled:
             self.context.events.note(identity(instance), memory.uid, severity, reason, message)
 
     def _is_current(self, key: Key, instance: Instance) -> bool:
-        """Whether the cluster, as far as we know it, still wants the run."""
+        """Whether the cached Instance still names the run."""
         now = self.context.instances.cached(key)
         return (
             now is not None
@@ -357,7 +362,7 @@ class Scheduled:
             and now.scheduled.status != ExecutionStatus.FATAL_ERROR
         )
 
-    # The end
+    # End
 
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         if key in self._memories:
@@ -368,7 +373,7 @@ class Scheduled:
         status = begun(begins, version, self.context.now())
         known = instance.plan_status.get(instance.scheduled.plan_name or "")
         if known is None or known.uid != instance.scheduled.uid:
-            # Its end will be on record as that of any other run, so it must be one that may begin.
+            # Its end will be recorded as that of any other run, so it must be allowed to start.
             problems = await self._problems_of(instance, version)
             if problems:
                 await self._refuse(instance, version, problems)
@@ -376,7 +381,8 @@ class Scheduled:
             if self._tell_replaced(key, instance):
                 return Result("waiting", requeue_after=self.context.events.times.hold)
             self._announce(key, instance)
-            # Whatever replaces it before its end is on record has to end what was announced.
+            # If it is replaced before its end is stored, the end of the announced run must be
+            # reported.
             self._memories[key] = self._memory(instance, version)
         by = instance.scheduled.cancelled_by or "request"
         return await self._fail(instance, version, status, "PlanCancelled", f"cancelled by {by}")
@@ -389,9 +395,9 @@ class Scheduled:
         reason: str,
         text: str,
     ) -> Result:
-        """End a run as a whole; the message stands at the plan."""
+        """End a run with a message on the plan."""
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        # Another process may have begun the run, and died before that event was written.
+        # Another process may have started the run, and died before that event was written.
         self.context.events.started(instance, name, uid)
         self.context.events.warning(instance, uid, reason, text)
         entry = fail((status.plan_status or {})[name], text, self.context.now())
@@ -408,11 +414,11 @@ class Scheduled:
     ) -> Result:
         """Store the terminal status, which is the first of the writes that end a run.
 
-        The conditions say that the plan runs until it has been cleared: who waits for Ready may
-        trigger the same plan at once, and that must not meet a run that is ending.
+        The conditions report the plan as running until it is cleared: a client that waits for Ready
+        may trigger the same plan at once, which must not conflict with a run that is ending.
         """
         if instance.metadata.deleting:
-            # Nothing is settled afterwards, also where somebody else keeps the object.
+            # No conditions are written afterwards, even if the finalizer of somebody else remains.
             status = with_conditions(instance, status, leaving(status), self.context.now())
         written = await self.context.instances.write_status(instance, status)
         memory = self._memories.pop(key_of(instance), None)
@@ -424,7 +430,7 @@ class Scheduled:
         return await self.end(written, version, entry)
 
     async def end(self, instance: Instance, version: OperatorVersion, entry: PlanStatus) -> Result:
-        """Queue the end event and clear the run; a newer one that came in stays.
+        """Queue the end event and clear the run; a newer one is left alone.
 
         Raises:
             Outdated: the Instance changed; decide again.
@@ -432,24 +438,25 @@ class Scheduled:
         uid = entry.uid or ""
         self.context.events.finished(instance, entry.name, uid, status_of(entry))
         if instance.metadata.deleting and self.context.events.unwritten(instance):
-            # The record of the run goes with the Instance: after a crash nobody could repeat it.
+            # The record of the run is deleted with the Instance: after a crash nobody could repeat
+            # the event.
             return Result("deleting", requeue_after=self.context.events.times.hold)
-        # Not before the end is on record: under this uid no pod is made again.
+        # Only after the end is stored, so that no pod is created again under this uid.
         await self.context.pipe_pods.sweep(instance)
         if instance.metadata.deleting:
             await self.context.release(instance)
             return Result("deleted")
         cleared = await self.context.instances.clear_run(instance, uid)
         if cleared.metadata.deleting or not await self._in_force(cleared, version):
-            # Deleted since the terminal status, or another version is in force than the one that
-            # the run began with: what is needed now is not for this reconcile to say.
+            # Deleted since the terminal status, or the version in force is not the one that the run
+            # began with: the next reconcile decides what is needed.
             return Result("finished", requeue_after=AGAIN_SECONDS)
         settled = await self.idle.settle(cleared, version)
-        # Our own writes wake nobody: a run that was scheduled just now needs a pass of its own.
+        # Our own writes enqueue nothing: a run that `settle` has scheduled needs another reconcile.
         return Result("finished", requeue_after=settled.requeue_after)
 
     async def _in_force(self, instance: Instance, version: OperatorVersion) -> bool:
-        """Whether an OperatorVersion is the one of an Instance, and nobody has edited it since."""
+        """Whether an OperatorVersion is still that of an Instance, and has not been edited."""
         try:
             found = await self.context.versions.get(instance.operator_version_key)
         except VersionTooLarge:
@@ -461,7 +468,7 @@ class Scheduled:
 
 
 def _problems(instance: Instance, version: OperatorVersion, name: str, plan: Plan) -> str:
-    """Return what makes the plan impossible to run, whatever its tasks would find."""
+    """Return why the plan cannot run, by its definition alone."""
     problems = "; ".join(problem.message for problem in check_plan(name, plan))
     if problems:
         return problems

@@ -1,10 +1,10 @@
-"""The work queue: one entry a key, never two workers on one key.
+"""The work queue: one entry per key, never two workers on one key.
 
-Invariants: a key that is added while it is being worked on comes back once its worker is done; a
-key waits at most once, however often it is added; a failing key backs off on its own and slows
-nobody else, and what merely happens around it (`nudge`) does not shorten its backoff; namespaces
-are served round-robin, none of them has more than its share of the workers, and within one a run
-that has begun goes before one that has not (see `fair_queue`).
+Invariants: a key that is added while it is being reconciled is requeued once its worker is done; a
+key waits at most once, however often it is added; a failing key backs off without slowing others,
+and related events (`nudge`) do not shorten its backoff; namespaces are served round-robin, none of
+them occupies more than its share of the workers, and within one, Instances with a run in progress
+come first (see `fair_queue`).
 """
 
 import asyncio
@@ -23,37 +23,37 @@ _CAP_SECONDS = 60.0
 
 
 class QueueClosed(Exception):
-    """The queue takes no more work; workers end."""
+    """The queue is closed; workers end."""
 
 
 def namespace_limit(workers: int) -> int:
-    """Return how many of the workers one namespace may have: three quarters, at least one."""
+    """Return how many workers one namespace may occupy: three quarters, at least one."""
     return max(1, workers * 3 // 4)
 
 
 class QueueObserver(Protocol):
-    """Told of what happens to keys."""
+    """Receives what happens to keys, for metrics."""
 
     def added(self) -> None:
-        """Note that a key began to wait for a worker."""
+        """Record that a key waits for a worker."""
 
     def retried(self) -> None:
-        """Note that a key was put off after a failure."""
+        """Record that a key was requeued with backoff after a failure."""
 
     def waited(self, seconds: float) -> None:
-        """Note that a worker took a key that waited so long."""
+        """Record how long a key waited for a worker."""
 
 
 @dataclass
 class WorkQueue:
-    """Keys that wait for a worker.
+    """A queue of keys that wait for a worker.
 
     Attributes:
         rng: Source of the jitter of the backoff.
-        observer: Told of what happens, for metrics.
+        observer: Receives what happens to keys, for metrics.
         clock: Monotonic seconds.
-        begun: Says when a key is added whether its Instance has a run that has begun.
-        namespace_limit: How many keys of one namespace may be worked on at the same time.
+        begun: Called when a key is added; returns whether its Instance has a run in progress.
+        namespace_limit: How many keys of one namespace may be reconciled at the same time.
     """
 
     rng: random.Random = field(default_factory=random.Random)
@@ -82,13 +82,13 @@ class WorkQueue:
         return self._closed
 
     def longest_running(self) -> float:
-        """Return for how many seconds a worker has held its key at most; from any thread."""
-        # One step of the interpreter makes the list, so no worker comes or goes meanwhile.
+        """Return the age of the longest reconcile in progress, in seconds; from any thread."""
+        # The list is created atomically, so the dictionary does not change meanwhile.
         began = list(self._working.values())
         return self.clock() - min(began) if began else 0.0
 
     def add(self, key: Key) -> None:
-        """Have the key worked on as soon as a worker is free."""
+        """Enqueue the key for the next free worker."""
         if self._closed:
             return
         self._cancel_timer(key)
@@ -102,27 +102,27 @@ class WorkQueue:
             self._event.set()
 
     def nudge(self, key: Key) -> None:
-        """Have the key worked on soon, unless it failed and has an appointment to be retried."""
+        """Enqueue the key, unless it failed and its retry is scheduled."""
         if key in self._working:
             self._nudged.add(key)
         elif key not in self._failures or key not in self._timers:
             self.add(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Have the key worked on after a delay; an earlier appointment stands."""
+        """Enqueue the key after a delay, unless it is scheduled earlier."""
         if self._closed:
             return
         loop = asyncio.get_running_loop()
-        appointment = self._timers.get(key)
-        if appointment is not None and appointment.when() <= loop.time() + seconds:
+        timer = self._timers.get(key)
+        if timer is not None and timer.when() <= loop.time() + seconds:
             return
         self._cancel_timer(key)
         self._timers[key] = loop.call_later(seconds, self.add, key)
 
     def retry(self, key: Key) -> float:
-        """Have a failed key tried again; return the delay in seconds.
+        """Requeue a failed key with backoff; return the delay in seconds.
 
-        The delay grows with each failure in a row, up to a minute, and is jittered.
+        The delay doubles with each failure in a row, up to a minute, with jitter.
         """
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
@@ -137,7 +137,7 @@ class WorkQueue:
         self._failures.pop(key, None)
 
     async def get(self) -> Key:
-        """Wait for a key and mark it as worked on; `done` must follow.
+        """Wait for a key and mark it as being reconciled; `done` must follow.
 
         Raises:
             QueueClosed: the queue was closed.
@@ -157,10 +157,10 @@ class WorkQueue:
         return self._ready.take()
 
     def done(self, key: Key) -> None:
-        """Say that the worker has left the key."""
+        """Mark a key as reconciled; requeue it if it was added meanwhile."""
         if self._working.pop(key, None) is not None:
             self._ready.give_back(key)
-            # Another key of a namespace that had its share may be taken now.
+            # A namespace that had used its share may occupy a worker again.
             self._event.set()
         again, nudged = key in self._again, key in self._nudged
         self._again.discard(key)
@@ -171,7 +171,7 @@ class WorkQueue:
             self.nudge(key)
 
     def close(self) -> None:
-        """Let workers finish what they hold and then end."""
+        """Let workers finish the reconciles in progress and then end."""
         self._closed = True
         for key in list(self._timers):
             self._cancel_timer(key)

@@ -172,7 +172,7 @@ class Metrics:
         """Report watches from now on; `watched` is called in the thread of the scrape."""
         self.registry.register(WatchCollector(watched))
 
-    def pass_ended(self, outcome: str, seconds: float) -> None:
+    def reconcile_ended(self, outcome: str, seconds: float) -> None:
         self.reconciles.labels(reconcile_label(outcome)).inc()
         self.reconcile_seconds.observe(seconds)
 
