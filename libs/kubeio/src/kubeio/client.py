@@ -103,8 +103,8 @@ class Client:
         return self._http.before_write
 
     @before_write.setter
-    def before_write(self, guard: Callable[[], None] | None) -> None:
-        self._http.before_write = guard
+    def before_write(self, hook: Callable[[], None] | None) -> None:
+        self._http.before_write = hook
 
     @property
     def on_request(self) -> OnRequest | None:

@@ -151,8 +151,15 @@ def get(path: str = "/a") -> Request:
     return Request("GET", path, headers=())
 
 
-def put(body: bytes = b"{}", *, guard: Callable[[], None] | None = None) -> Request:
-    return Request("PUT", "/a", headers=(), body=body, content_type="application/json", guard=guard)
+def put(body: bytes = b"{}", *, before_write: Callable[[], None] | None = None) -> Request:
+    return Request(
+        "PUT",
+        "/a",
+        headers=(),
+        body=body,
+        content_type="application/json",
+        before_write=before_write,
+    )
 
 
 async def asked(opened: Session, request: Request) -> bytes:

@@ -56,13 +56,13 @@ async def test_a_refused_request_makes_no_connection() -> None:
         assert server.connections == 0
 
 
-async def test_what_the_guard_refuses_sends_nothing_and_keeps_the_connection() -> None:
-    def guard() -> None:
+async def test_what_before_write_refuses_sends_nothing_and_keeps_the_connection() -> None:
+    def before_write() -> None:
         raise LookupError
 
     async with serving(answers) as server, session(server, limit=1) as opened:
         await asked(opened, get("/before"))
-        request = put(guard=guard)
+        request = put(before_write=before_write)
         with pytest.raises(LookupError):
             await opened.send(request)
         assert isinstance(request.refusal, LookupError)

@@ -4,7 +4,7 @@ Invariants:
 
 * A write is sent once. aiohttp repeats PUT and DELETE on a connection that turned out to be
   dead; we stop it, because the server may have acted. GET is repeated once.
-* The guard of a request is called in the same tick in which its bytes go to the socket.
+* `before_write` of a request is called in the same tick in which its bytes go to the socket.
 * No exception of aiohttp leaves this module: they are chained as ``__cause__``.
 
 Importing aiohttp takes longer than all else that a command does: `transport` imports this module
@@ -87,7 +87,7 @@ class AiohttpSession:
         Raises:
             NoWebSocket: the server answered with something else.
             HttpError: there was no answer.
-            Exception: whatever the guard of the request raised.
+            Exception: whatever `before_write` of the request raised.
         """
         with _translated():
             async with self._session_with(_Handshake(request)) as session:

@@ -264,7 +264,7 @@ class Transport:
             headers=headers,
             body=b"",
             content_type="application/octet-stream",
-            guard=self.before_write,
+            before_write=self.before_write,
         )
         with observed(self.on_request, verb) as exchange:
             try:
@@ -296,7 +296,7 @@ class Transport:
             headers=headers,
             body=data or b"" if writes else None,
             content_type=content_type,
-            guard=self.before_write if writes else None,
+            before_write=self.before_write if writes else None,
         )
         with observed(self.on_request, verb) as exchange:
             answer = await self._exchange(request)

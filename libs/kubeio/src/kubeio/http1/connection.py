@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         if answer is None:
             return True
         # A server may refuse a large body before it has read it. Another request would wait behind
-        # the rest of it, long after its guard was called, or be lost with the connection.
+        # the rest of it, long after `before_write` was called, or be lost with the connection.
         return answer.reusable and not (self._large and answer.status >= 300)
 
     def send(self, data: bytes, *, bodiless: bool) -> ResponseParser:

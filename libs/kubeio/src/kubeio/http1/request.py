@@ -1,7 +1,7 @@
 """One request: what is sent, and whether it was.
 
 Invariants: no part of a request can end its line and begin another header or request (request
-splitting); the guard is called in the same tick in which the bytes go to the socket.
+splitting); `before_write` is called in the same tick in which the bytes go to the socket.
 """
 
 import re
@@ -24,10 +24,19 @@ class Request:
         body: None for a request without one.
         content_type: Of the body.
         sent: Whether bytes of it may have reached the server.
-        refusal: What the guard raised.
+        refusal: What `before_write` raised.
     """
 
-    __slots__ = ("_guard", "body", "content_type", "headers", "method", "refusal", "sent", "target")
+    __slots__ = (
+        "_before_write",
+        "body",
+        "content_type",
+        "headers",
+        "method",
+        "refusal",
+        "sent",
+        "target",
+    )
 
     def __init__(
         self,
@@ -37,7 +46,7 @@ class Request:
         headers: tuple[tuple[str, str], ...],
         body: bytes | None = None,
         content_type: str = "",
-        guard: Callable[[], None] | None = None,
+        before_write: Callable[[], None] | None = None,
     ) -> None:
         self.method = method
         self.target = target
@@ -46,17 +55,17 @@ class Request:
         self.content_type = content_type
         self.sent = False
         self.refusal: Exception | None = None
-        self._guard = guard
+        self._before_write = before_write
 
     def permit(self) -> None:
-        """Call the guard. The caller sends in the same tick, so that the permission still holds.
+        """Call `before_write`. The caller sends in the same tick, so that its permission holds.
 
         Raises:
-            Exception: whatever the guard raised; nothing may be sent then.
+            Exception: whatever `before_write` raised; nothing may be sent then.
         """
-        if self._guard is not None:
+        if self._before_write is not None:
             try:
-                self._guard()
+                self._before_write()
             except Exception as refusal:
                 self.refusal = refusal
                 raise

@@ -24,14 +24,14 @@ class HttpSession(Protocol):
         Cancellation closes the connection.
 
         Args:
-            request: What to send; its guard is called right before.
+            request: What to send; its `before_write` is called right before.
             idle_timeout: Seconds that the body may pause.
 
         Raises:
             HttpError: there is no answer, or it is malformed.
             OSError: the connection broke.
             ValueError: the request cannot be written as HTTP.
-            Exception: whatever the guard raised.
+            Exception: whatever `before_write` raised.
         """
 
     async def close(self) -> None:
