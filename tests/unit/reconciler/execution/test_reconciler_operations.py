@@ -1,4 +1,4 @@
-"""Operations: attended for a moment, left alone after it, cancelled at once."""
+"""Operations: awaited briefly, left alone after that, cancelled at once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ class Bench:
     woken: list[Key] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.operations = Operations(self.woken.append, Slots(8, 4), attended_seconds=FOREVER)
+        self.operations = Operations(self.woken.append, Slots(8, 4), wait_seconds=FOREVER)
 
     def start(
         self, work: Callable[[Operation[str]], Awaitable[str]], key: Key = KEY
@@ -41,10 +41,10 @@ def after(event: asyncio.Event) -> Callable[[Operation[str]], Awaitable[str]]:
     return work
 
 
-async def test_one_that_ends_while_it_is_attended_to_wakes_nobody() -> None:
+async def test_one_that_ends_while_it_is_awaited_wakes_nobody() -> None:
     bench = Bench()
     operation = bench.start(at_once)
-    await bench.operations.attend([operation], FOREVER)
+    await bench.operations.wait_briefly([operation], FOREVER)
     assert operation.ended
     assert operation.result() == "done"
     assert bench.woken == []
@@ -53,7 +53,7 @@ async def test_one_that_ends_while_it_is_attended_to_wakes_nobody() -> None:
 async def test_one_that_takes_longer_goes_on_and_wakes_its_instance() -> None:
     bench, event = Bench(), asyncio.Event()
     operation = bench.start(after(event))
-    await bench.operations.attend([operation], 0.0)
+    await bench.operations.wait_briefly([operation], 0.0)
     assert not operation.ended
     event.set()
     await bench.operations.ended()
@@ -71,7 +71,7 @@ async def test_one_that_says_that_it_takes_long_is_not_waited_for() -> None:
         return "done"
 
     operation = bench.start(copy)
-    await asyncio.wait_for(bench.operations.attend([operation], FOREVER), 60)
+    await asyncio.wait_for(bench.operations.wait_briefly([operation], FOREVER), 60)
     assert operation.doing == "copying a file"
     event.set()
     await bench.operations.ended()
@@ -89,7 +89,7 @@ async def test_those_that_take_long_leave_their_slots_to_others() -> None:
     # Twice as many as one namespace may have slots.
     hanging = [bench.start(copy) for _ in range(8)]
     quick = bench.start(at_once)
-    await asyncio.wait_for(bench.operations.attend([quick], FOREVER), 60)
+    await asyncio.wait_for(bench.operations.wait_briefly([quick], FOREVER), 60)
     assert quick.ended
     assert not any(one.ended for one in hanging)
     event.set()
@@ -99,11 +99,11 @@ async def test_those_that_take_long_leave_their_slots_to_others() -> None:
 async def test_the_end_of_one_ends_the_attention_to_the_others() -> None:
     bench, event = Bench(), asyncio.Event()
     hanging, quick = bench.start(after(event)), bench.start(at_once)
-    await bench.operations.attend([hanging, quick], FOREVER)
+    await bench.operations.wait_briefly([hanging, quick], FOREVER)
     assert quick.ended
     assert not hanging.ended
     # What has ended already is to be looked at, whatever else goes on.
-    await bench.operations.attend([hanging, quick], FOREVER)
+    await bench.operations.wait_briefly([hanging, quick], FOREVER)
     event.set()
     await bench.operations.ended()
     assert bench.woken == [KEY]
@@ -138,7 +138,7 @@ async def test_a_failure_is_raised_where_the_result_is_taken() -> None:
         raise LookupError("why")
 
     operation = bench.start(fail)
-    await bench.operations.attend([operation], FOREVER)
+    await bench.operations.wait_briefly([operation], FOREVER)
     with pytest.raises(LookupError, match="why"):
         operation.result()
 
@@ -151,7 +151,7 @@ async def test_a_named_one_is_started_once_and_its_result_taken_once() -> None:
         await event.wait()
         return "done"
 
-    bench.operations.attended_seconds = 0.0
+    bench.operations.wait_seconds = 0.0
     for _ in range(3):
         with pytest.raises(StillGoing):
             await bench.operations.result(KEY, "values", 1, work)
@@ -175,11 +175,11 @@ async def test_a_named_one_of_another_state_is_cancelled() -> None:
     async def answer() -> str:
         return "new"
 
-    bench.operations.attended_seconds = 0.0
+    bench.operations.wait_seconds = 0.0
     with pytest.raises(StillGoing):
         await bench.operations.result(KEY, "values", "old state", hang)
     await asyncio.sleep(0)
-    bench.operations.attended_seconds = FOREVER
+    bench.operations.wait_seconds = FOREVER
     assert await bench.operations.result(KEY, "values", "new state", answer) == "new"
     assert ends == ["cancelled"]
 
@@ -191,7 +191,7 @@ async def test_what_is_forgotten_is_cancelled() -> None:
         await asyncio.Event().wait()
         return ""
 
-    bench.operations.attended_seconds = 0.0
+    bench.operations.wait_seconds = 0.0
     with pytest.raises(StillGoing):
         await bench.operations.result(KEY, "values", 1, hang)
     await bench.operations.forget(KEY, "values", "children")

@@ -72,7 +72,7 @@ class InstanceReconciler:
         Nothing new may be started meanwhile.
         """
         await self.context.operations.ended()
-        return self.scheduled.at_work()
+        return self.scheduled.with_attempts()
 
     async def cancel_operations(self) -> None:
         """Cancel all operations."""

@@ -72,7 +72,7 @@ class Scheduled:
             await self.runner.end(memory, Intent.DELETE)
             self.context.metrics.run_stopped(memory.plan)
 
-    def at_work(self) -> list[Key]:
+    def with_attempts(self) -> list[Key]:
         """Return the Instances with attempts in progress, or ended and not recorded."""
         return [key for key, memory in self._memories.items() if memory.attempts]
 
@@ -347,8 +347,8 @@ class Scheduled:
     def _tell(
         self, instance: Instance, memory: RunMemory, severity: Severity, reason: str, message: str
     ) -> None:
-        if (reason, message) not in memory.told:
-            memory.told.add((reason, message))
+        if (reason, message) not in memory.reported:
+            memory.reported.add((reason, message))
             self.context.events.note(identity(instance), memory.uid, severity, reason, message)
 
     def _is_current(self, key: Key, instance: Instance) -> bool:

@@ -65,12 +65,12 @@ class ApplyTask:
             if obj is not None and obj["metadata"]["uid"] == item.uid:
                 objects.append(obj)
             elif item.resource.kind == "Job":
-                objects.append(self._vanished_job(item, context))
+                objects.append(self._deleted_job(item, context))
             else:
                 missing = True
         return None if missing else objects
 
-    def _vanished_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
+    def _deleted_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
         last = self.observer.last_state(item.uid)
         health = None if last is None else health_of(last)
         if last is None or health is None or health.state is State.WAITING:
@@ -84,7 +84,7 @@ class ApplyTask:
 
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
         desired = await self._desired(context)
-        await self._keep_until_they_go(desired, context)
+        await self._add_finalizer(desired, context)
         before = {
             (item.resource, item.namespace, item.name): item
             for item in context.memory.applied.get(context.key, ())
@@ -116,7 +116,7 @@ class ApplyTask:
         hashed = await self.hasher.hashed(enriched, context)
         return [replace(one, target=encode_string_data(one.target)) for one in hashed]
 
-    async def _keep_until_they_go(self, desired: list[Desired], context: TaskContext) -> None:
+    async def _add_finalizer(self, desired: list[Desired], context: TaskContext) -> None:
         """Add our finalizer before objects are applied that are deleted without an owner reference.
 
         Raises:

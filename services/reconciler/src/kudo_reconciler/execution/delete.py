@@ -22,7 +22,7 @@ from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, T
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, controller_of
-from kudo_reconciler.objects.refusals import task_error, told
+from kudo_reconciler.objects.refusals import error_text, task_error
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
 from kudo_reconciler.objects.run_context import check_current
 from kudo_reconciler.objects.shares import Shares
@@ -100,11 +100,11 @@ class DeleteTask:
                 # It changed since it was read, and may have another owner by now.
                 changed = error
             except (ApiError, ConnectionLost) as error:
-                text = f"failed to delete {manifest}: {told(error, resource)}"
+                text = f"failed to delete {manifest}: {error_text(error, resource)}"
                 raise task_error("TaskDeleteError", text, error) from error
             else:
                 return item
-        text = f"{manifest} keeps changing while it is deleted: {told(changed, resource)}"
+        text = f"{manifest} keeps changing while it is deleted: {error_text(changed, resource)}"
         raise TransientTaskError("TaskDeleteError", text)
 
     async def _stays(self, resolved: Resolved, live: JsonObject, context: TaskContext) -> bool:
@@ -128,7 +128,7 @@ class DeleteTask:
         if another is None:
             return False
         check_current(context)
-        await self.shares.take_off(resource, live, ours, client=context.client)
+        await self.shares.remove_sharer(resource, live, ours, client=context.client)
         text = f"{manifest} stays: Instance {another} shares it; Instance {ours} no longer does"
         context.tell("Normal", "ClusterResourcesKept", text)
         return True
@@ -155,7 +155,7 @@ class DeleteTask:
         except NotFound:
             return None
         except (ApiError, ConnectionLost) as error:
-            text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
+            text = f"cannot read {resource.kind} {name}: {error_text(error, resource)}"
             raise task_error("TaskDeleteError", text, error) from error
 
 

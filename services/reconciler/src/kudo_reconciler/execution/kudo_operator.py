@@ -23,7 +23,7 @@ from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.refusals import Refusal, stays_refused, task_error, told
+from kudo_reconciler.objects.refusals import Refusal, error_text, is_permanent, task_error
 from kudo_reconciler.objects.run_context import check_current
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.children import ChildStore
@@ -48,7 +48,7 @@ class ChildTask:
             Superseded: the run was replaced.
         """
         child = await self._desired(context)
-        seen = await self._look(child, context)
+        seen = await self._read(child, context)
         if seen is not None and _is_of_this_run(seen, context):
             health = health_of(seen)
             if not health.healthy:
@@ -69,7 +69,7 @@ class ChildTask:
         context.memory.children[context.key] = child
         return child
 
-    async def _look(self, child: Child, context: TaskContext) -> JsonObject | None:
+    async def _read(self, child: Child, context: TaskContext) -> JsonObject | None:
         key = Key(child.namespace, child.name)
         if context.memory.rechecking:
             return await self.store.live(key, client=context.client)
@@ -87,8 +87,8 @@ class ChildTask:
                 continue
             except (ApiError, ConnectionLost) as error:
                 if not _is_busy(error):
-                    raise self._refused(child, error) from error
-                waiting = await self._until_it_has_ended(child, context)
+                    raise self._task_error(child, error) from error
+                waiting = await self._wait_for_plan(child, context)
                 if waiting is not None:
                     return waiting
         raise TransientTaskError("TaskApplyError", f"{child} keeps changing while it is applied")
@@ -106,14 +106,14 @@ class ChildTask:
         if seen is None:
             return await self._apply(child, None, _everything(child), context)
         existing = Instance.from_wire(seen)
-        waiting = _not_ours_yet(child, existing, context)
+        waiting = _blocked_by_deletion(child, existing, context)
         if waiting:
             return TaskResult(done=False, message=waiting)
         health = health_of(seen)
         if existing.metadata.deleting or (_is_of_this_run(seen, context) and not health.healthy):
             return _result(child, health)
         before = await self.versions.find(existing.operator_version_key)
-        seen = await self._with_our_fields(child, seen, before, context)
+        seen = await self._migrate_fields(child, seen, before, context)
         owned = children.owned_parameters(seen["metadata"])
         update = children.next_update(child, existing, owned, before, after)
         plan = "" if health.state is not State.FAILED else failed_plan(seen)
@@ -152,7 +152,7 @@ class ChildTask:
         )
         return _result(child, health_of(restarted))
 
-    async def _with_our_fields(
+    async def _migrate_fields(
         self,
         child: Child,
         seen: JsonObject,
@@ -174,7 +174,7 @@ class ChildTask:
 
     # What comes of it
 
-    async def _until_it_has_ended(self, child: Child, context: TaskContext) -> TaskResult | None:
+    async def _wait_for_plan(self, child: Child, context: TaskContext) -> TaskResult | None:
         """Return a result that names the child's plan to wait for; None if it ended meanwhile."""
         seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
         health = None if seen is None else health_of(seen)
@@ -182,9 +182,9 @@ class ChildTask:
             return None
         return TaskResult(done=False, message=f"{health.message}; {child} is updated after it")
 
-    def _refused(self, child: Child, error: Refusal) -> FatalTaskError | TransientTaskError:
-        self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
-        text = f"failed to apply {child} of task {child.task}: {told(error, INSTANCES)}"
+    def _task_error(self, child: Child, error: Refusal) -> FatalTaskError | TransientTaskError:
+        self.metrics.applied.labels("refused" if is_permanent(error) else "failed").inc()
+        text = f"failed to apply {child} of task {child.task}: {error_text(error, INSTANCES)}"
         return task_error("TaskApplyError", text, error)
 
 
@@ -203,7 +203,7 @@ def _result(child: Child, health: Health, *, last: bool = True) -> TaskResult:
     return TaskResult(done=last and health.healthy, message=health.message)
 
 
-def _not_ours_yet(child: Child, existing: Instance, context: TaskContext) -> str:
+def _blocked_by_deletion(child: Child, existing: Instance, context: TaskContext) -> str:
     """Return what to wait for before an existing Instance may be changed; empty if it is ours.
 
     Raises:

@@ -31,7 +31,7 @@ class StillGoing(Exception):
     """An operation takes longer than a worker may wait; it enqueues its Instance at its end."""
 
 
-class _Attention:
+class _Waiter:
     """A reconcile that waits for some of its operations."""
 
     def __init__(self, number: int, *, ended: bool) -> None:
@@ -67,7 +67,7 @@ class Operation(Generic[T]):
         self._slot = AsyncExitStack()
         self._long_slots = long_slots
         self._wake = wake
-        self._attention: _Attention | None = None
+        self._waiter: _Waiter | None = None
         self._long = self._dropped = False
         self._task: asyncio.Task[T] | None = None
 
@@ -110,9 +110,9 @@ class Operation(Generic[T]):
             await self._slot.aclose()
             await self._slot.enter_async_context(self._long_slots.taken(self._key.namespace))
 
-    def attended_by(self, attention: _Attention | None) -> None:
+    def set_waiter(self, waiter: _Waiter | None) -> None:
         """Notify a waiting reconcile of the end, instead of enqueueing the Instance."""
-        self._attention = attention
+        self._waiter = waiter
 
     def cancel(self) -> "asyncio.Task[T] | None":
         """Cancel it; return the task to await, if any. It does not enqueue its Instance."""
@@ -123,9 +123,9 @@ class Operation(Generic[T]):
         return self._task
 
     def _settle(self, *, ended: bool) -> None:
-        if self._attention is not None:
-            self._attention.settled(ended=ended)
-            self._attention = None
+        if self._waiter is not None:
+            self._waiter.settled(ended=ended)
+            self._waiter = None
         elif ended and not self._dropped:
             self._wake(self._key)
 
@@ -138,13 +138,13 @@ class Operations:
         wake: Called with the Instance of an operation that ends while no reconcile waits for it.
         slots: Limits the operations that run at the same time.
         long_slots: Limits those that take long.
-        attended_seconds: How long a reconcile holds its worker for one that does not end.
+        wait_seconds: How long a reconcile holds its worker for one that does not end.
     """
 
     wake: Callable[[Key], None]
     slots: Slots = field(default_factory=lambda: Slots(LIMIT, SHARE))
     long_slots: Slots = field(default_factory=lambda: Slots(LONG_LIMIT, LONG_SHARE))
-    attended_seconds: float = 0.5
+    wait_seconds: float = 0.5
     _going: dict[asyncio.Task[Any], Operation[Any]] = field(default_factory=dict)
     _named: dict[tuple[Key, str], tuple[Hashable, Operation[Any]]] = field(default_factory=dict)
 
@@ -170,28 +170,28 @@ class Operations:
             # `result` raises it. If nobody calls that, asyncio must not log it as never retrieved.
             task.exception()
 
-    async def attend(
+    async def wait_briefly(
         self, operations: Collection[Operation[Any]], seconds: float | None = None
     ) -> None:
         """Wait briefly for operations, until one has ended or all of them take long.
 
         Args:
             operations: Operations of one Instance.
-            seconds: Timeout, if less than `attended_seconds`.
+            seconds: Timeout, if less than `wait_seconds`.
         """
         short = [one for one in operations if one.may_end_soon]
         if not short:
             return
-        attention = _Attention(len(short), ended=any(one.ended for one in operations))
+        waiter = _Waiter(len(short), ended=any(one.ended for one in operations))
         for one in short:
-            one.attended_by(attention)
+            one.set_waiter(waiter)
         try:
-            await attention.wait(
-                self.attended_seconds if seconds is None else min(seconds, self.attended_seconds)
+            await waiter.wait(
+                self.wait_seconds if seconds is None else min(seconds, self.wait_seconds)
             )
         finally:
             for one in short:
-                one.attended_by(None)
+                one.set_waiter(None)
 
     async def result(
         self, key: Key, name: str, token: Hashable, work: Callable[[], Awaitable[T]]
@@ -216,7 +216,7 @@ class Operations:
             self._named[key, name] = token, operation
         else:
             operation = known[1]
-        await self.attend([operation])
+        await self.wait_briefly([operation])
         if not operation.ended:
             raise StillGoing
         del self._named[key, name]

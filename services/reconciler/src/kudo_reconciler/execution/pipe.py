@@ -40,7 +40,7 @@ from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired, controller_of, is_applied, is_owned
-from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.objects.run_context import check_current
 
 
@@ -67,7 +67,7 @@ class PipeTask:
             Superseded: the run was replaced.
         """
         known = context.memory.applied.get(context.key)
-        if known is None and await self._is_handed_on(context):
+        if known is None and await self._artifacts_exist(context):
             await self._delete_pod(context)
             return TaskResult(done=True)
         pod, message = await self._pod(context)
@@ -83,7 +83,7 @@ class PipeTask:
         for desired in await self._artifacts(context, files, contents):
             await self.applier.apply(desired, context)
         check_current(context)
-        await self._deleting(pod, context)
+        await self._request_deletion(pod, context)
         return TaskResult(done=True)
 
     # The pod
@@ -97,7 +97,7 @@ class PipeTask:
             found = await self._read(context, PODS, name, live=True)
         if found is None:
             where = f"pod {context.instance.metadata.namespace}/{name}"
-            await self._tell_if_lost(context, f"{where} was deleted before its files were copied")
+            await self._report_if_lost(context, f"{where} was deleted before its files were copied")
             created = await self._create(context, name)
             return created, waits_for(created) or "the pod has just been created"
         self._refuse_foreign(found, context)
@@ -110,7 +110,7 @@ class PipeTask:
             await self._replace(pod, context)
             return f"{where} is of an earlier execution: it is replaced after its deletion"
         if is_deleting(pod):
-            await self._tell_if_lost(context, f"{where} is deleted before its files were copied")
+            await self._report_if_lost(context, f"{where} is deleted before its files were copied")
             return f"{where} is being deleted: it is replaced after its deletion"
         if has_ended(pod):
             await self._tell(context, f"{where} has ended: {_why_ended(pod)}")
@@ -135,7 +135,7 @@ class PipeTask:
         context.memory.applied.pop(context.key, None)
         if not is_deleting(pod):
             check_current(context)
-            await self._deleting(pod, context)
+            await self._request_deletion(pod, context)
 
     def _refuse_foreign(self, pod: JsonObject, context: TaskContext) -> None:
         if is_owned(pod, context.instance.metadata.uid):
@@ -149,7 +149,7 @@ class PipeTask:
         text = f"{where} exists and does not belong to this Instance; delete it, or rename the task"
         raise FatalTaskError("PipeTaskError", text)
 
-    async def _tell_if_lost(self, context: TaskContext, text: str) -> None:
+    async def _report_if_lost(self, context: TaskContext, text: str) -> None:
         """Write an event about a pod that was deleted, but not by this task."""
         if context.memory.applied.pop(context.key, None):
             await self._tell(context, text)
@@ -157,22 +157,22 @@ class PipeTask:
     async def _tell(self, context: TaskContext, text: str) -> None:
         context.tell("Warning", "PipePodReplaced", f"{text}; it is replaced by a new one")
 
-    async def _deleting(self, pod: JsonObject, context: TaskContext) -> None:
+    async def _request_deletion(self, pod: JsonObject, context: TaskContext) -> None:
         try:
             await self.pods.delete(pod, client=context.client)
         except (ApiError, ConnectionLost) as error:
-            text = f"cannot delete pod {pod['metadata']['name']}: {told(error, PODS)}"
+            text = f"cannot delete pod {pod['metadata']['name']}: {error_text(error, PODS)}"
             raise TransientTaskError("PipeTaskError", text) from error
 
     async def _delete_pod(self, context: TaskContext) -> None:
         """Delete this Instance's pod for the task, if there is one."""
         pod = await self._read(context, PODS, _names(context).pod, live=True)
         if pod is not None and is_owned(pod, context.instance.metadata.uid):
-            await self._deleting(pod, context)
+            await self._request_deletion(pod, context)
 
     # The artifacts
 
-    async def _is_handed_on(self, context: TaskContext) -> bool:
+    async def _artifacts_exist(self, context: TaskContext) -> bool:
         """Return whether every artifact has been applied under this uid, before a crash."""
         for file in context.task.spec.pipe or ():
             name = _names(context).artifact(file.key or "")
@@ -207,7 +207,7 @@ class PipeTask:
                 resource, context.instance.metadata.namespace, name, client=context.client
             )
         except (ApiError, ConnectionLost) as error:
-            text = f"cannot read {resource.kind} {name}: {told(error, resource)}"
+            text = f"cannot read {resource.kind} {name}: {error_text(error, resource)}"
             raise TransientTaskError("PipeTaskError", text) from error
 
 

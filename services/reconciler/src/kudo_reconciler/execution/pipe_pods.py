@@ -19,7 +19,7 @@ from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import is_owned
-from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.objects.refusals import error_text
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class PipePods:
         except OutputTooLarge as error:
             raise TransientTaskError("PipeTaskError", f"{_of(pod)}: {error}") from error
         except (ApiError, ConnectionLost) as error:
-            text = f"{command[0]} cannot be run in {_of(pod)}: {told(error, PODS)}"
+            text = f"{command[0]} cannot be run in {_of(pod)}: {error_text(error, PODS)}"
             raise TransientTaskError("PipeTaskError", text) from error
         if result.exit_code:
             raise FatalTaskError("PipeTaskError", _failure(pod, command, result))

@@ -151,7 +151,7 @@ class PlanRunner:
                 for ref in decision.start:
                     self._start(run, ref, progress.entry)
             left = until - loop_seconds()
-            await self.operations.attend(run.memory.attempts.values(), max(0.0, left))
+            await self.operations.wait_briefly(run.memory.attempts.values(), max(0.0, left))
             if left <= 0 or not any(one.ended for one in run.memory.attempts.values()):
                 return self._with_attempts(run, progress)
 

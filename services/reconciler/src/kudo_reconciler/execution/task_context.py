@@ -71,7 +71,7 @@ class RunMemory:
     finished: set[TaskKey] = field(default_factory=set)
     seen: set[Place] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
-    told: set[tuple[str, str]] = field(default_factory=set)
+    reported: set[tuple[str, str]] = field(default_factory=set)
     steps: StepTimes = field(default_factory=StepTimes)
     states: dict[StepRef, StepState] = field(default_factory=dict)
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)

@@ -43,9 +43,9 @@ from kudo_reconciler.objects.observer import ObjectWrite, Observer
 from kudo_reconciler.objects.ownership import Desired, Ownership
 from kudo_reconciler.objects.refusals import (
     Refusal,
-    stays_refused,
+    error_text,
+    is_permanent,
     task_error,
-    told,
     without_secrets,
 )
 from kudo_reconciler.objects.run_context import Place, RunContext, check_current
@@ -103,10 +103,10 @@ class Applier:
                 # The namespace or the kind does not exist, or no longer.
                 self.discovery.invalidate(desired.resource.api_version)
                 if known is None:
-                    raise self._refused(desired, error) from error
+                    raise self._task_error(desired, error) from error
                 known = await self._read_again(desired, context)
             except (ApiError, ConnectionLost) as error:
-                raise self._refused(desired, error) from error
+                raise self._task_error(desired, error) from error
             else:
                 self.metrics.applied.labels("applied").inc()
                 context.seen.add(desired.place)
@@ -126,7 +126,7 @@ class Applier:
                 desired.resource, desired.namespace, desired.name, client=context.client
             )
         except (ApiError, ConnectionLost) as error:
-            raise self._refused(desired, error) from error
+            raise self._task_error(desired, error) from error
 
     async def _apply_known_fields(
         self, desired: Desired, known: JsonObject | None, context: RunContext
@@ -162,7 +162,7 @@ class Applier:
             raise TransientTaskError("TaskApplyError", text)
         if claim is Claim.FOREIGN:
             return await self._adopt(desired, known, context)
-        known = await self._with_our_fields(desired, known, context)
+        known = await self._migrate_fields(desired, known, context)
         if claim is Claim.KEPT:
             desired = _without_owner(desired, context)
         if claim is Claim.SHARED:
@@ -246,7 +246,7 @@ class Applier:
             dry_run=dry_run,
         )
 
-    async def _with_our_fields(
+    async def _migrate_fields(
         self, desired: Desired, known: JsonObject, context: RunContext
     ) -> JsonObject:
         """Migrate fields written by update, or by KUDO 0.19, so that an apply can remove them."""
@@ -286,7 +286,7 @@ class Applier:
         except ApiError as error:
             # What was applied then may be invalid today. Fields that this apply omits are kept in
             # that case.
-            why = told(error, applied)
+            why = error_text(error, applied)
             log.info(
                 "managed fields not migrated", extra={"object": str(desired.manifest), "why": why}
             )
@@ -343,7 +343,7 @@ class Applier:
         if live is not None:
             claim, _ = await self.ownership.claim(desired, live, context.instance)
         if live is None or claim is Claim.FOREIGN:
-            raise self._refused(desired, conflict)
+            raise self._task_error(desired, conflict)
         return live
 
     async def _read_again(self, desired: Desired, context: RunContext) -> JsonObject | None:
@@ -353,11 +353,11 @@ class Applier:
                 desired.resource, desired.namespace, desired.name, client=context.client
             )
         except (ApiError, ConnectionLost) as error:
-            raise self._refused(desired, error) from error
+            raise self._task_error(desired, error) from error
 
-    def _refused(self, desired: Desired, error: Refusal) -> FatalTaskError | TransientTaskError:
+    def _task_error(self, desired: Desired, error: Refusal) -> FatalTaskError | TransientTaskError:
         said = without_secrets(error, desired.target)
-        text = f"failed to apply {desired.manifest}: {told(error, desired.target)}"
+        text = f"failed to apply {desired.manifest}: {error_text(error, desired.target)}"
         if isinstance(said, Conflict) and said.field_managers:
             fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in said.field_managers.items())
             text = f"failed to apply {desired.manifest}: these fields belong to other managers: "
@@ -366,7 +366,7 @@ class Applier:
             causes = [(cause.field, cause.message) for cause in said.causes]
             hint = advice(desired.resource.kind, said.status, said.message, causes)
             text = f"{text}; {hint}" if hint else text
-        self.metrics.applied.labels("refused" if stays_refused(error) else "failed").inc()
+        self.metrics.applied.labels("refused" if is_permanent(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)
 
 

@@ -52,9 +52,9 @@ class ClusterObjects:
         """
         one, kept = identity(instance), []
         for resource, obj in await self._all_shared_by(one):
-            if not await self._leave(resource, obj, one):
+            if not await self._release(resource, obj, one):
                 kept.append(_named(resource, obj))
-        await self._tell_kept(one, kept)
+        await self._report_kept(one, kept)
 
     async def forget(self, key: Key) -> None:
         """Remove a deleted Instance from the sharers of the watched objects.
@@ -72,10 +72,10 @@ class ClusterObjects:
         for resource, obj in shared:
             for one in sharers(obj["metadata"]):
                 if (one.namespace, one.name) == key and one != present:
-                    await self.shares.take_off(resource, obj, one, client=self.client)
+                    await self.shares.remove_sharer(resource, obj, one, client=self.client)
                     kept.setdefault(one, []).append(_named(resource, obj))
         for one, objects in kept.items():
-            await self._tell_kept(one, objects)
+            await self._report_kept(one, objects)
 
     async def _all_shared_by(self, one: InstanceIdentity) -> list[tuple[Resource, JsonObject]]:
         """Return the objects that an Instance shares, reading several kinds at the same time."""
@@ -108,7 +108,7 @@ class ClusterObjects:
             log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
         return found
 
-    async def _leave(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
+    async def _release(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
         """Delete an object or remove the Instance from its sharers; return whether it is gone."""
         for _ in range(_ATTEMPTS):
             metadata = obj["metadata"]
@@ -118,7 +118,7 @@ class ClusterObjects:
                     and await self.ownership.another(metadata, one) is None
                 ):
                     return await self._delete(resource, obj, Key(one.namespace, one.name))
-                await self.shares.take_off(resource, obj, one, client=self.client)
+                await self.shares.remove_sharer(resource, obj, one, client=self.client)
             except NotFound:
                 return True
             except (Conflict, Invalid):
@@ -143,7 +143,7 @@ class ClusterObjects:
             return False
         return True
 
-    async def _tell_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
+    async def _report_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
         if kept:
             text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
             self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)

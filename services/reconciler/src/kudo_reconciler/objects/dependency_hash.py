@@ -23,7 +23,7 @@ from kudo.objects.dependency_hash import (
 from kudo.tasks import TransientTaskError
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
-from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.objects.run_context import RunContext
 
 _RESOURCES: dict[str, Resource] = {
@@ -82,7 +82,7 @@ class DependencyHasher:
                 client=context.client,
             )
         except (ApiError, ConnectionLost) as error:
-            why = told(error, _RESOURCES[dependency.kind])
+            why = error_text(error, _RESOURCES[dependency.kind])
             text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {why}"
             raise TransientTaskError("TaskEnhancementError", text) from error
         if found is None:

@@ -30,7 +30,7 @@ from kudo.objects.sharing import sharers
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
-from kudo_reconciler.objects.refusals import told
+from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.store.own_writes import OwnWrites
 
 log = logging.getLogger(__name__)
@@ -127,14 +127,14 @@ class Observer:
         """Return a message with the reason why a kind is polled; empty if it is watched."""
         informer, refusal = self._find(resource), self._refusal(resource)
         if informer is None and refusal is not None:
-            return f"{_why_refused(refusal, resource)}: polled"
+            return f"{_refusal_text(refusal, resource)}: polled"
         error = None if informer is None else informer.error
         if informer is not None and informer.has_synced:
-            why = "" if error is None else _said(error, resource)
+            why = "" if error is None else _short_text(error, resource)
             return f"the watch of {resource.name} is interrupted ({why}): polled" if why else ""
         if error is None:
             return f"{resource.name} are not watched yet (no answer yet): polled"
-        return f"{resource.name} cannot be watched now ({_said(error, resource)}): polled"
+        return f"{resource.name} cannot be watched now ({_short_text(error, resource)}): polled"
 
     def is_late(self, resource: Resource) -> bool:
         """Return whether the first list of a kind is in progress and has not failed."""
@@ -183,7 +183,7 @@ class Observer:
                 self._on_watched(resource)
         elif status.error is not None and not isinstance(status.error, REFUSALS):
             fields = {"kind": resource.kind, "retry_seconds": status.delay}
-            why = _said(status.error, resource)
+            why = _short_text(status.error, resource)
             log.warning("kind is not watched yet", extra={**fields, "why": why})
 
     async def current(
@@ -377,9 +377,9 @@ def _metadata_only(resource: Resource) -> bool:
     return not needs_body(resource.api_version, resource.kind)
 
 
-def _why_refused(refusal: KubeError, resource: Resource) -> str:
+def _refusal_text(refusal: KubeError, resource: Resource) -> str:
     """Return why a kind cannot be watched until somebody changes something."""
-    name, said = resource.name, _said(refusal, resource)
+    name, said = resource.name, _short_text(refusal, resource)
     match refusal:
         case Forbidden():
             grant = f"grant the reconciler permission to list and watch {name} in all namespaces"
@@ -390,9 +390,11 @@ def _why_refused(refusal: KubeError, resource: Resource) -> str:
             return f"{name} cannot be watched: the API server cannot list or watch them ({said})"
 
 
-def _said(error: KubeError, resource: Resource) -> str:
+def _short_text(error: KubeError, resource: Resource) -> str:
     """Return the text of an error without secrets, truncated for a message."""
-    text = told(error, resource) if isinstance(error, ApiError | ConnectionLost) else str(error)
+    text = (
+        error_text(error, resource) if isinstance(error, ApiError | ConnectionLost) else str(error)
+    )
     return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]} ..."
 
 

@@ -74,7 +74,7 @@ class Ownership:
         """
         _refuse_foreign_controller(desired, known, instance)
         if not desired.resource.namespaced:
-            living = frozenset(await self._living(known))
+            living = frozenset(await self._existing_sharers(known))
             return claim(known["metadata"], instance, living.__contains__)
         if is_owned(known, instance.metadata.uid):
             return Claim.OURS, ()
@@ -110,21 +110,21 @@ class Ownership:
         if desired.resource.namespaced:
             return desired.target
         metadata = desired.target["metadata"]
-        sharing = shared_by((*await self._living(known), identity(instance)))
+        sharing = shared_by((*await self._existing_sharers(known), identity(instance)))
         annotations = {
             **(metadata.get("annotations") or {}),
             names.ANNOTATION_SHARED_BY: sharing,
         }
         return {**desired.target, "metadata": {**metadata, "annotations": annotations}}
 
-    async def _living(self, known: JsonObject | None) -> list[InstanceIdentity]:
+    async def _existing_sharers(self, known: JsonObject | None) -> list[InstanceIdentity]:
         """Return the Instances that share an object and exist.
 
         Those that the cache lacks are read live, since an Instance that does not exist is removed
         from the sharers: the cache may just have been started.
         """
         named = () if known is None else sharers(known["metadata"])
-        unknown = [one for one in named if not self.lives(one)]
+        unknown = [one for one in named if not self.is_cached(one)]
         gone = set(unknown).difference(await self._existing(unknown))
         return [one for one in named if one not in gone]
 
@@ -137,7 +137,7 @@ class Ownership:
             existing += [one for one, exists in zip(some, found, strict=True) if exists]
         return existing
 
-    def lives(self, one: InstanceIdentity) -> bool:
+    def is_cached(self, one: InstanceIdentity) -> bool:
         """Return whether an Instance exists in the cache, which may be behind."""
         raw = self.instances.informer.get(one.namespace, one.name)
         return raw is not None and raw["metadata"]["uid"] == one.uid
@@ -174,11 +174,11 @@ class Ownership:
         if not named:
             return await self._of_label(metadata, ours)
         others = [one for one in named if one != ours]
-        for one in filter(self.lives, others):
+        for one in filter(self.is_cached, others):
             # One is enough, and the first that is cached most likely exists.
             if await self.exists(one):
                 return one
-        unknown = [one for one in others if not self.lives(one)]
+        unknown = [one for one in others if not self.is_cached(one)]
         return next(iter(await self._existing(unknown)), None)
 
     async def _of_label(

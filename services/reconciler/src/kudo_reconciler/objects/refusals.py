@@ -15,7 +15,7 @@ _HEAD, _TAIL = 300, 400
 """Characters. The API server quotes whole objects between the name of a field and the reason."""
 
 
-def told(error: Refusal, about: Resource | JsonObject) -> str:
+def error_text(error: Refusal, about: Resource | JsonObject) -> str:
     """Return the text of an error without secrets; of a long one the beginning and the end.
 
     The end contains the reason.
@@ -39,14 +39,14 @@ def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
         about = {"apiVersion": about.api_version, "kind": about.kind}
     causes = tuple(Cause(one.field, one.message, one.reason) for one in error.causes)
     said = ErrorText(error.message, causes)
-    told = redacted(said, about)
-    if told is said:
+    clean = redacted(said, about)
+    if clean is said:
         return error
-    details = {"causes": [asdict(cause) for cause in told.causes]}
-    return type(error)(told.message, status=error.status, reason=error.reason, details=details)
+    details = {"causes": [asdict(cause) for cause in clean.causes]}
+    return type(error)(clean.message, status=error.status, reason=error.reason, details=details)
 
 
-def stays_refused(error: Refusal) -> bool:
+def is_permanent(error: Refusal) -> bool:
     """Return whether a retry cannot help."""
     return isinstance(error, ApiError) and is_fatal(
         error.status, error.reason, error.message, [cause.reason for cause in error.causes]
@@ -55,5 +55,5 @@ def stays_refused(error: Refusal) -> bool:
 
 def task_error(reason: str, text: str, error: Refusal) -> FatalTaskError | TransientTaskError:
     """Return the task error for a failed request."""
-    kind = FatalTaskError if stays_refused(error) else TransientTaskError
+    kind = FatalTaskError if is_permanent(error) else TransientTaskError
     return kind(reason, text)

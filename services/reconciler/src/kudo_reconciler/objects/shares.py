@@ -21,7 +21,7 @@ class Shares:
 
     observer: Observer
 
-    async def take_off(
+    async def remove_sharer(
         self, resource: Resource, obj: JsonObject, one: InstanceIdentity, *, client: Client
     ) -> None:
         """Remove an Instance from the sharers of an object, if it is listed.
