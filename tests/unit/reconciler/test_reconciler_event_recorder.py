@@ -233,7 +233,7 @@ async def test_start_and_end_are_tried_for_longer_than_other_events(bench: Bench
     async with running(recorder):
         recorder.warning(instance(), "u", "TaskFailed", "no")
         recorder.finished(instance(), "deploy", "u", DONE)
-        await until(lambda: bench.written)
+        await until(lambda: bench.written and bench.waiting == 0)
     assert (bench.names, bench.lost) == (["i.u.finished"], 1)
 
 
