@@ -22,6 +22,7 @@ def stream() -> Iterator[io.StringIO]:
     for handler in (*logging.getLogger().handlers,):
         logging.getLogger().removeHandler(handler)
     yield io.StringIO()
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = True
     for logger, level, handlers, propagate in before:
         logger.handlers[:] = handlers
         logger.setLevel(level)
@@ -50,6 +51,12 @@ def test_a_line_holds_time_level_logger_message_and_fields(stream: io.StringIO) 
         "message": "done in 3 s",
         "plan": "deploy",
     }
+
+
+def test_records_have_no_thread_and_no_process(stream: io.StringIO) -> None:
+    configure("info", "json", stream=stream)
+    made = logging.makeLogRecord({})
+    assert (made.thread, made.threadName, made.process, made.processName) == (None,) * 4
 
 
 def test_the_context_is_on_every_line_of_the_block_and_nests(stream: io.StringIO) -> None:

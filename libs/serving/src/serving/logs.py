@@ -52,6 +52,8 @@ def configure(level: str, style: Style, *, stream: TextIO | None = None) -> None
     number = logging.getLevelNamesMapping().get(level.upper())
     if number is None:
         raise ValueError(f"unknown log level {level!r}")
+    # No line has them, and finding them out takes more than half of the time of a line.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_formatter(style))
     logging.basicConfig(level=number, handlers=[handler], force=True)
