@@ -235,8 +235,8 @@ async def test_a_watch_that_cannot_be_opened_is_told_and_retried(api: FakeApi) -
             == "the watch of widgets.example.dev is interrupted (no (500 InternalError)): polled"
         )
         mended = True
-        await until(lambda: api.watchers)
-        assert seen.sees(WIDGET, "ns", "a", ME)
+        # The server has the watch before the observer has the answer.
+        await until(lambda: api.watchers and seen.sees(WIDGET, "ns", "a", ME))
         assert seen.why_unwatched(WIDGET) == ""
 
 
