@@ -48,6 +48,25 @@ def test_tokens() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("{{ .a.b.c }}", 4),
+        ("text{{ .a.b.c }}", 5),
+        ("{{ .a.b.c }}{{ .a }}", 7),
+        ("{{- .a.b.c -}} text", 4),
+        ("{{ len .a.b.c }}", 5),
+        ("{{ $.a.b.c }}", 5),
+    ],
+)
+def test_each_field_counts_as_a_token(text: str, needed: int) -> None:
+    """The delimiter at the end of an action counts when another token is read."""
+    data = {"a": {"b": {"c": "xyz"}}}
+
+    assert render(text, Limits(tokens=needed), **data)
+    assert limit_of(text, Limits(tokens=needed - 1), **data) == "tokens"
+
+
+@pytest.mark.parametrize(
     "nest",
     [
         lambda n: "{{" + "(" * n + "1" + ")" * n + "}}",

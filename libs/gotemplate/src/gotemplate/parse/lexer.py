@@ -1,8 +1,11 @@
 """Splits template text into tokens, by the rules of Go's text/template.
 
 One pass, driven by one regular expression inside actions; no state survives it. A token knows
-whether space stood before it, so spaces are no tokens of their own. What cannot be read becomes a
-final token of kind ERROR: the parser reports it only when it gets there, as Go does.
+whether space stood before it, so spaces are no tokens of their own. Fields in a row (`.a.b`) are
+one token of kind FIELD, and an action that prints fields and nothing else (`{{ .a.b }}`), as most
+do, is one token of kind PRINTED; `Limits.tokens` counts them as the tokens that Go has for them.
+What cannot be read becomes a final token of kind ERROR: the parser reports it only when it gets
+there, as Go does.
 """
 
 import re
@@ -40,6 +43,7 @@ class T:
     COMPLEX: Final = 20
     OTHER: Final = 21
     ERROR: Final = 22
+    PRINTED: Final = 23
 
 
 class Token(NamedTuple):
@@ -58,11 +62,12 @@ _NUMBER: Final = (
     r"|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?"
     r"|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?+"
 )
+_CLOSE: Final = r"((?<=[ \t\r\n])-\}\}|\}\})"
+_FIELDS: Final = rf"((?:\.(?![0-9])\w++{_WORD_END})+)"
 # The number of a group is the kind of its token.
 _TOKEN: Final = re.compile(
     r"[ \t\r\n]*+(?:"
-    r"((?<=[ \t\r\n])-\}\}|\}\})"
-    rf"|(\.(?![0-9])\w++{_WORD_END})"
+    rf"{_CLOSE}|{_FIELDS}"
     rf"|([^\W0-9]\w*+{_WORD_END})"
     r'|("(?>[^"\\\n]+|\\[^\n])*+"|`[^`]*+`)'
     rf"|(\$\w*+{_WORD_END})"
@@ -73,7 +78,6 @@ _TOKEN: Final = re.compile(
     r")"
 )
 _BARE_NUMBER: Final = re.compile(_NUMBER)
-_MARKS: Final = frozenset({T.CLOSE, T.LEFT, T.RIGHT, T.ERROR})
 _DEPTHS: Final = {T.LEFT: 1, T.RIGHT: -1}
 # What Token() does, without the cost of a call: there are thousands of tokens.
 _new: Final = tuple.__new__
@@ -93,7 +97,11 @@ _UNFINISHED: Final = {
     "`": "unterminated raw quoted string",
     "'": "unterminated character constant",
 }
-_TEXT_UNTIL: Final = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
+# The begin of an action, and the whole of one that prints fields.
+_OPENING: Final = re.compile(
+    r"\{\{(-(?=[ \t\r\n]))?"
+    rf"(?:[ \t\r\n]*+{_FIELDS}[ \t\r\n]*+(?:(?<=[ \t\r\n])-\}}\}}[ \t\r\n]*+|\}}\}}))?"
+)
 _LEFT_TRIM: Final = re.compile(r"[ \t\r\n]*")
 
 
@@ -108,31 +116,112 @@ def tokenize(source: str, functions: frozenset[str], maximum: int) -> list[Token
     Raises:
         LimitError: there are more.
     """
-    tokens: list[Token] = []
-    words = {word: kind for word, kind in _WORDS.items() if word not in functions}
-    position = 0
-    while True:
-        opening = _TEXT_UNTIL.search(source, position)
-        if opening is None:
-            if position < len(source):
-                tokens.append(Token(T.TEXT, source[position:], position, False))
-            tokens.append(Token(T.EOF, "EOF", len(source), False))
-            return tokens
-        trims = opening.end() - opening.start() == 3
-        text = source[position : opening.start()]
-        if trims:
-            text = text.rstrip(_SPACE)
-        if text:
-            tokens.append(Token(T.TEXT, text, position, False))
-        inside = opening.end() + trims
-        if source.startswith("/*", inside):
-            end = _comment(source, inside, tokens)
-        else:
-            tokens.append(Token(T.OPEN, "{{", opening.start(), False))
-            end = _action(source, inside, tokens, words, maximum)
-        if end < 0:
-            return tokens
-        position = end
+    lexer = _Lexer(source, functions, maximum)
+    lexer.run()
+    return lexer.tokens
+
+
+class _Lexer:
+    """One pass over one source.
+
+    Attributes:
+        tokens: what was read.
+    """
+
+    __slots__ = ("_maximum", "_room", "_source", "_words", "tokens")
+
+    def __init__(self, source: str, functions: frozenset[str], maximum: int) -> None:
+        self._source = source
+        self._words = {word: kind for word, kind in _WORDS.items() if word not in functions}
+        self._maximum = maximum
+        # How many of our tokens there may be: the maximum counts each of Go's tokens.
+        self._room = maximum
+        self.tokens: list[Token] = []
+
+    def run(self) -> None:
+        """Read the source.
+
+        Raises:
+            LimitError: there are too many tokens.
+        """
+        source, append, search = self._source, self.tokens.append, _OPENING.search
+        position = 0
+        while (opening := search(source, position)) is not None:
+            begin, end = opening.span()
+            dash, fields = opening.groups()
+            text = source[position:begin]
+            if dash is not None:
+                text = text.rstrip(_SPACE)
+            if text:
+                append(_new(Token, (T.TEXT, text, position, False)))
+            if fields is not None:
+                self._printed(fields, opening.start(2))
+                position = end
+                continue
+            inside = end if dash is None else end + 1
+            if source.startswith("/*", inside):
+                position = _comment(source, inside, self.tokens)
+            else:
+                append(_new(Token, (T.OPEN, "{{", begin, False)))
+                position = self._action(inside)
+            if position < 0:
+                return
+        if position < len(source):
+            append(Token(T.TEXT, source[position:], position, False))
+        append(Token(T.EOF, "EOF", len(source), False))
+
+    def _printed(self, fields: str, begin: int) -> None:
+        """Add an action that prints fields: `{{`, a token of Go for each field, and `}}`."""
+        self._room -= fields.count(".") + 1
+        self.tokens.append(_new(Token, (T.PRINTED, fields, begin, False)))
+        # The last of an action's tokens counts when another is read.
+        if len(self.tokens) - 1 > self._room:
+            raise LimitError("tokens", self._maximum)
+
+    def _action(self, position: int) -> int:
+        """Read an action up to its closing delimiter; return the position after it, or -1."""
+        source, words, tokens = self._source, self._words, self.tokens
+        append, read = tokens.append, _TOKEN.match
+        depth = 0
+        while len(tokens) <= self._room:
+            match = read(source, position)
+            if match is None or (kind := match.lastindex) is None:
+                odd = _odd_token(source, position)
+                append(odd)
+                if odd.kind == T.ERROR:
+                    return -1
+                position = odd.pos + len(odd.text)
+                continue
+            end = match.end()
+            text = match[kind]
+            begin = end - len(text)
+            if kind == T.FIELD:
+                self._room -= text.count(".") - 1
+            elif kind == T.IDENTIFIER:
+                kind = words.get(text, kind)
+            elif kind in _DEPTHS:
+                depth += _DEPTHS[kind]
+                if depth < 0:
+                    append(Token(T.ERROR, "unexpected right paren", begin, False))
+                    return -1
+            elif kind == T.CLOSE:
+                if begin > position or text == "}}":
+                    return self._close(text, begin, depth)
+                # The space belongs to the opening delimiter, so this is a lonely minus sign.
+                kind, text, end = T.NUMBER, "-", begin + 1
+            elif kind == T.DOT and end == len(source):
+                kind = T.NUMBER  # Go looks at what follows the point to tell it from a number
+            append(_new(Token, (kind, text, begin, begin > position)))
+            position = end
+        raise LimitError("tokens", self._maximum)
+
+    def _close(self, text: str, begin: int, depth: int) -> int:
+        """End an action at its closing delimiter, with so many parentheses open."""
+        if depth:
+            self.tokens.append(Token(T.ERROR, "unclosed left paren", begin, False))
+            return -1
+        self.tokens.append(_new(Token, (T.CLOSE, text, begin, False)))
+        return begin + 2 if text == "}}" else _skip_space(self._source, begin + 3)
 
 
 def _comment(source: str, start: int, tokens: list[Token]) -> int:
@@ -151,51 +240,6 @@ def _comment(source: str, start: int, tokens: list[Token]) -> int:
 def _skip_space(source: str, position: int) -> int:
     match = _LEFT_TRIM.match(source, position)
     return match.end() if match else position
-
-
-def _action(
-    source: str, start: int, tokens: list[Token], words: dict[str, int], maximum: int
-) -> int:
-    """Read one action up to its closing delimiter; return the position after it, or -1."""
-    position, depth = start, 0
-    read, append = _TOKEN.match, tokens.append
-    while len(tokens) <= maximum:
-        token = _token(source, position, read(source, position), words)
-        kind = token.kind
-        if kind not in _MARKS:
-            append(token)
-            position = token.pos + len(token.text)
-            continue
-        if kind == T.CLOSE and not depth:
-            append(token)
-            end = token.pos + len(token.text)
-            return end if token.text == "}}" else _skip_space(source, end)
-        depth += _DEPTHS.get(kind, 0)
-        if kind == T.CLOSE:
-            token = Token(T.ERROR, "unclosed left paren", token.pos, False)
-        elif depth < 0:
-            token = Token(T.ERROR, "unexpected right paren", token.pos, False)
-        append(token)
-        if token.kind == T.ERROR:
-            return -1
-        position = token.pos + len(token.text)
-    raise LimitError("tokens", maximum)
-
-
-def _token(source: str, position: int, match: re.Match[str] | None, words: dict[str, int]) -> Token:
-    if match is None or match.lastindex is None:
-        return _odd_token(source, position)
-    kind = match.lastindex
-    text = match[kind]
-    begin = match.end() - len(text)
-    if kind == T.IDENTIFIER:
-        kind = words.get(text, kind)
-    elif kind == T.DOT and match.end() == len(source):
-        kind = T.NUMBER  # Go looks at what follows the point to tell it from a number
-    elif kind == T.CLOSE and begin == position and text != "}}":
-        # The space belongs to the opening delimiter, so this is a lonely minus sign.
-        return Token(T.NUMBER, "-", begin, False)
-    return _new(Token, (kind, text, begin, begin > position))
 
 
 def _odd_token(source: str, position: int) -> Token:

@@ -13,7 +13,7 @@ from gotemplate.golang.quoting import quote
 from gotemplate.limits import Limits
 from gotemplate.parse import nodes
 from gotemplate.parse.lexer import T, Token, tokenize
-from gotemplate.parse.pipelines import Pipelines
+from gotemplate.parse.pipelines import Pipelines, field
 from gotemplate.parse.stream import Stream
 
 _BLOCKS: Final[dict[str, type[nodes.If | nodes.With | nodes.Range]]] = {
@@ -137,6 +137,9 @@ class Parser:
         token = self._stream.next()
         if token.kind == T.TEXT:
             return nodes.Text(token.pos, token.text)
+        if token.kind == T.PRINTED:
+            self._stream.action = -1
+            return _printed(token)
         if token.kind != T.OPEN:
             raise self._stream.unexpected(token, "input")
         self._stream.action = token.pos
@@ -229,6 +232,13 @@ class Parser:
         if token.kind != T.STRING:
             raise self._stream.unexpected(token, context)
         return self._stream.unquote(token.text)
+
+
+def _printed(token: Token) -> nodes.Action:
+    """Return the action that prints the fields of a token."""
+    pos = token.pos
+    command = nodes.Command(pos, (field(token),))
+    return nodes.Action(pos, nodes.Pipe(pos, (), False, (command,)))
 
 
 def _fold(

@@ -137,8 +137,7 @@ class Pipelines:
     def _operand(self) -> nodes.Operand:
         token = self._stream.next()
         if token.kind == T.FIELD:
-            pos, names = self._fields(token.pos)
-            return nodes.Field(pos, (token.text[1:], *names))
+            return field(token)
         if token.kind == T.VARIABLE:
             if not self._variables.get(token.text):
                 raise self._stream.error(f"undefined variable {quote(token.text)}")
@@ -157,12 +156,9 @@ class Pipelines:
         token = self._stream.peek()
         if token.kind != T.FIELD or token.spaced:
             return pos, ()
-        pos = token.pos
-        names: list[str] = []
-        while token.kind == T.FIELD and not token.spaced:
-            names.append(self._stream.next().text[1:])
-            token = self._stream.peek()
-        return pos, tuple(names)
+        self._stream.next()
+        self._stream.peek()
+        return token.pos, tuple(token.text.split(".")[1:])
 
     def _term(self, token: Token) -> nodes.Operand:
         match token.kind:
@@ -191,3 +187,10 @@ class Pipelines:
             return number(token)
         except ValueError as error:
             raise self._stream.error(str(error)) from error
+
+
+def field(token: Token) -> nodes.Field:
+    """Return the fields of a token; they are where the second one is, if there is one, as in Go."""
+    names = token.text[1:].split(".")
+    pos = token.pos if len(names) == 1 else token.pos + len(names[0]) + 1
+    return nodes.Field(pos, tuple(names))

@@ -86,6 +86,9 @@ def _spell(token: Token) -> str:
         return '"}}"'
     if token.kind in (T.KEYWORD, T.NIL, T.DOT):
         return f"<{token.text}>"
-    if len(token.text.encode("utf-8", "surrogatepass")) > 10:
-        return quote(token.text[:10]) + "..."
-    return quote(token.text)
+    text = token.text
+    if token.kind == T.FIELD:
+        text = "." + text.split(".", 2)[1]  # fields in a row are a token each in Go
+    if len(text.encode("utf-8", "surrogatepass")) > 10:
+        return quote(text[:10]) + "..."
+    return quote(text)
