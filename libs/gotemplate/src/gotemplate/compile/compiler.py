@@ -1,8 +1,8 @@
 """Compiles statements of trees to closures.
 
-A body becomes a list of closures run in order. Loops and template calls pay for their bodies in
-steps; `if` and `with` are paid for where they stand, with all their branches, so a body's cost is
-known when it is compiled.
+A body becomes a list of closures run in order; texts and printed values in a row are one. Loops
+and template calls pay for their bodies in steps; `if` and `with` are paid for where they stand,
+with all their branches, so a body's cost is known when it is compiled.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,6 +29,10 @@ from gotemplate.golang.quoting import quote
 from gotemplate.golang.values import NO_VALUE
 from gotemplate.parse import nodes
 from gotemplate.types.signature import Function
+
+# A text, the value printed after it, and its action, for errors.
+_Print = tuple[str, Eval, nodes.Action]
+_Statement = nodes.Action | nodes.Block | nodes.Template | nodes.Break | nodes.Continue
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,23 @@ class _BodyCompiler:
         return Code(run, self._exprs.cost + 1, self._scope.size)
 
     def _body(self, body: nodes.Body) -> Exec:
-        steps = [self._node(node) for node in body.nodes]
-        self._exprs.cost += len(steps)
+        steps: list[Exec] = []
+        prints: list[_Print] = []
+        text = ""
+        for node in body.nodes:
+            if isinstance(node, nodes.Text):
+                text += node.text
+            elif isinstance(node, nodes.Action) and not node.pipe.declared:
+                prints.append((text, self._exprs.raw_pipe(node.pipe), node))
+                text = ""
+            else:
+                if text or prints:
+                    steps.append(_printing(self._unit, prints, text))
+                    prints, text = [], ""
+                steps.append(self._statement(node))
+        if text or prints:
+            steps.append(_printing(self._unit, prints, text))
+        self._exprs.cost += len(body.nodes)
         return _sequence(steps)
 
     def _scoped_body(self, body: nodes.Body) -> Exec:
@@ -73,12 +92,10 @@ class _BodyCompiler:
         self._scope.close(mark)
         return run
 
-    def _node(self, node: nodes.Node) -> Exec:
+    def _statement(self, node: _Statement) -> Exec:
         match node:
-            case nodes.Text():
-                return _text(node.text)
             case nodes.Action():
-                return self._action(node)
+                return _silent(self._exprs.raw_pipe(node.pipe))
             case nodes.If():
                 return self._if(node)
             case nodes.With():
@@ -93,24 +110,6 @@ class _BodyCompiler:
             case nodes.Continue():
                 self._jumps = True
                 return _continue
-
-    def _action(self, node: nodes.Action) -> Exec:
-        value = self._exprs.raw_pipe(node.pipe)
-        if node.pipe.declared:
-            return _silent(value)
-        unit = self._unit
-
-        def run(frame: Frame, dot: object) -> None:
-            found = value(frame, dot)
-            if type(found) is str:
-                frame.write(found)
-                return
-            try:
-                frame.write(_printed(frame, found))
-            except LimitError as error:
-                raise unit.error(node, error) from error
-
-        return run
 
     def _if(self, node: nodes.If) -> Exec:
         mark = self._scope.mark()
@@ -204,11 +203,28 @@ def _printed(frame: Frame, value: object) -> str:
     return text
 
 
-def _text(text: str) -> Exec:
-    def run(frame: Frame, _dot: object) -> None:
-        frame.write(text)
+def _printing(unit: Unit, prints: list[_Print], end: str) -> Exec:
+    """Compile texts and printed values in a row, with the text at their end."""
 
-    return run
+    def run_text(frame: Frame, _dot: object) -> None:
+        frame.write(end)
+
+    def run(frame: Frame, dot: object) -> None:
+        write = frame.write
+        for text, value, node in prints:
+            if text:
+                write(text)
+            found = value(frame, dot)
+            if type(found) is not str:
+                try:
+                    found = _printed(frame, found)
+                except LimitError as error:
+                    raise unit.error(node, error) from error
+            write(found)
+        if end:
+            write(end)
+
+    return run if prints else run_text
 
 
 def _silent(value: Eval) -> Exec:
