@@ -52,24 +52,15 @@ class Expressions:
 
     def pipe(self, pipe: nodes.Pipe) -> Eval:
         """Compile a pipeline; nil becomes no value, as at the end of every pipeline in Go."""
-        raw = self.raw_pipe(pipe)
-
-        def run(frame: Frame, dot: object) -> object:
-            value = raw(frame, dot)
-            return NO_VALUE if value is None else value
-
-        return run
+        return _or_no_value(self.raw_pipe(pipe))
 
     def raw_pipe(self, pipe: nodes.Pipe) -> Eval:
         """Compile a pipeline for those who treat nil and no value alike."""
-        value: Eval | None = None
-        previous: Located = pipe
-        for command in pipe.commands:
-            if value is not None:
-                value = _unwrapped(value)
-            value = self._command(command, value, previous)
-            previous = last_at(command)
-        assert value is not None
+        previous = pipe.commands[0]
+        value = self._command(previous, None, pipe)
+        for command in pipe.commands[1:]:
+            value = self._command(command, value, last_at(previous))
+            previous = command
         return self._store(pipe, value) if pipe.declared else value
 
     def _store(self, pipe: nodes.Pipe, value: Eval) -> Eval:
@@ -125,7 +116,8 @@ class Expressions:
         if isinstance(first, nodes.Field | nodes.Chain) or (
             isinstance(first, nodes.Variable) and first.fields
         ):
-            return self._method(first, command.args[1:], piped)
+            last = None if piped is None else _or_no_value(piped)
+            return self._method(first, command.args[1:], last)
         node = previous if isinstance(first, nodes.Pipe) else first
         return self._failing(node, f"can't give argument to non-function {first}", piped)
 
@@ -221,20 +213,24 @@ class Expressions:
         if problem := function.arity_error(len(operands), given):
             return self._failing(identifier, problem, piped)
         args = [self._argument(arg, function.param(i)) for i, arg in enumerate(operands)]
-        if function.call is special and function.name != "call":
-            ends = [last_at(operand) for operand in operands]
-            return short_circuit(args, ends, piped, stop_at=function.name == "or")
         if function.call is special:
-            return self._call_value(node, operands, args, piped)
+            last = None if piped is None else _or_no_value(piped)
+            if function.name == "call":
+                return self._call_value(node, operands, args, last)
+            ends = [last_at(operand) for operand in operands]
+            return short_circuit(args, ends, last, stop_at=function.name == "or")
         if function.name in ("eq", "ne") and len(operands) == 2 and piped is None:
             constant = operands[1]
             if isinstance(constant, nodes.String):
                 return compare_text(self.unit, node, function.name, args[0], constant.text)
         if piped is None:
             return compile_call(self.unit, node, function, args, None)
-        at = last_at(operands[-1]) if operands else identifier
-        convert = self._converter(function.param(given - 1), at)
-        return compile_call(self.unit, node, function, args, (piped, convert))
+        param = function.param(given - 1)
+        if not operands:
+            value = self._checked(_or_no_value(piped), param, identifier)
+            return compile_call(self.unit, node, function, [value], None)
+        convert = self._converter(param, last_at(operands[-1]))
+        return compile_call(self.unit, node, function, args, (_or_no_value(piped), convert))
 
     def _call_value(
         self,
@@ -269,9 +265,14 @@ class Expressions:
             return _constant(NO_VALUE if param is VALUE else None)
         if isinstance(node, _Constant):
             return self._literal(node, param)
-        value = self._operand(node)
+        return self._checked(self._operand(node), param, node)
+
+    def _checked(self, value: Eval, param: Param, node: nodes.Operand) -> Eval:
+        """Compile a value that is an argument."""
         if param is VALUE:
             return value
+        if param is ANY:
+            return _or_nil(value)
         convert = self._converter(param, last_at(node))
 
         def run(frame: Frame, dot: object) -> object:
@@ -332,7 +333,15 @@ def _constant(value: object) -> Eval:
     return run
 
 
-def _unwrapped(value: Eval) -> Eval:
+def _or_nil(value: Eval) -> Eval:
+    def run(frame: Frame, dot: object) -> object:
+        result = value(frame, dot)
+        return None if result is NO_VALUE else result
+
+    return run
+
+
+def _or_no_value(value: Eval) -> Eval:
     def run(frame: Frame, dot: object) -> object:
         result = value(frame, dot)
         return NO_VALUE if result is None else result

@@ -45,6 +45,9 @@ class Kind(enum.Enum):
     MAP = "map"
     STRUCT = "struct"
 
+    # As of any object: the hash of an Enum is a function in Python, called for every argument.
+    __hash__ = object.__hash__
+
 
 BASIC: Final = frozenset({Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.COMPLEX, Kind.STRING})
 
