@@ -47,6 +47,15 @@ def test_tokens() -> None:
     assert limit_of("{{ 1 }}" * 1_000) == "tokens"
 
 
+def test_data_is_copied_for_functions_that_change_it_alone() -> None:
+    data = {"large": list(range(1_000))}
+    limits = Limits(steps=100)
+
+    assert render("set {{ .set }}", limits, set="x", **data) == "set x"
+    assert limit_of('{{ set . "a" 1 }}', limits, **data) == "steps"
+    assert limit_of('{{ define "a" }}{{ set . "a" 1 }}{{ end }}', limits, **data) == "steps"
+
+
 @pytest.mark.parametrize(
     ("text", "needed"),
     [

@@ -4,7 +4,6 @@ An `Environment` is immutable after it was made and may be shared between thread
 `Template`. Parsing is cached by name and text, because it costs as much as many renderings.
 """
 
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from gotemplate.compile.compiler import Rules, compile_tree
 from gotemplate.compile.fields import MissingKey
 from gotemplate.compile.runtime import Code, Frame, UnplacedError
 from gotemplate.errors import LimitError, TemplateError
-from gotemplate.functions import CHANGING, Function, Policy, from_callable, table
+from gotemplate.functions import Function, Policy, from_callable, table
 from gotemplate.functions.data.dicts import snapshot
 from gotemplate.golang.values import NO_VALUE, clean
 from gotemplate.limits import Limits, Rendering
@@ -24,8 +23,6 @@ from gotemplate.sources import Sources
 
 _POLICIES: Final = ("operator", "sprig")
 _MISSING: Final = ("error", "zero", "default")
-# A template that names one of these may change maps, so it gets a copy of its data.
-_CHANGING: Final = re.compile(rf"\b(?:{'|'.join(sorted(CHANGING))})\b", re.ASCII)
 
 
 class Template:
@@ -40,7 +37,8 @@ class Template:
         self._codes = codes
         self._limits = limits
         self._sources = sources
-        self._changes_data = _CHANGING.search(tree.source) is not None
+        # Then it gets a copy of its data: `render` promises not to change what it is given.
+        self._changes_data = any(code.changes_data for code in codes.values())
 
     @property
     def name(self) -> str:

@@ -64,7 +64,8 @@ class _BodyCompiler:
 
     def compile(self, body: nodes.Body) -> Code:
         run = self._body(body)
-        return Code(run, self._exprs.cost + 1, self._scope.size)
+        exprs = self._exprs
+        return Code(run, exprs.cost + 1, self._scope.size, exprs.changes_data)
 
     def _body(self, body: nodes.Body) -> Exec:
         steps: list[Exec] = []

@@ -15,6 +15,7 @@ from gotemplate.compile.fields import MissingKey, Reader, of_dot, of_slot, of_va
 from gotemplate.compile.runtime import Ending, Eval, Frame, Typed, Unit, always, never
 from gotemplate.compile.scope import Scope
 from gotemplate.errors import FunctionError
+from gotemplate.functions import CHANGING
 from gotemplate.functions.builtins import special
 from gotemplate.golang.values import NO_VALUE, type_name
 from gotemplate.limits import Located
@@ -39,6 +40,7 @@ class Expressions:
         scope: the variables in scope where the compiler is.
         typed_dot: whether the dot there has a type of its own.
         cost: steps of what was compiled since the owner set it to 0.
+        changes_data: whether a function is called that changes the map it is given.
     """
 
     unit: Unit
@@ -47,6 +49,7 @@ class Expressions:
     scope: Scope
     typed_dot: Typed = always
     cost: int = field(default=0)
+    changes_data: bool = False
 
     # Pipelines
 
@@ -209,6 +212,8 @@ class Expressions:
         piped: Eval | None,
     ) -> Eval:
         function = self.functions[identifier.name]
+        if identifier.name in CHANGING:
+            self.changes_data = True
         given = len(operands) + (piped is not None)
         if problem := function.arity_error(len(operands), given):
             return self._failing(identifier, problem, piped)

@@ -67,11 +67,19 @@ class ContinueLoop(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A compiled body: what to run, what it costs in steps, how many slots it needs."""
+    """A compiled body.
+
+    Attributes:
+        run: what to run.
+        cost: what it costs in steps.
+        slots: how many slots it needs.
+        changes_data: whether it calls a function that changes the map it is given.
+    """
 
     run: Exec
     cost: int
     slots: int
+    changes_data: bool
 
 
 @dataclass(frozen=True, slots=True)
