@@ -65,6 +65,8 @@ def test_data_is_copied_for_functions_that_change_it_alone() -> None:
         ("{{- .a.b.c -}} text", 4),
         ("{{ len .a.b.c }}", 5),
         ("{{ $.a.b.c }}", 5),
+        ("{{ $ }}", 2),
+        ("{{ if .a }}x{{ else }}y{{ end }}", 11),
     ],
 )
 def test_each_field_counts_as_a_token(text: str, needed: int) -> None:

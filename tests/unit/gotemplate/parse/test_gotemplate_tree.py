@@ -55,6 +55,26 @@ def test_parsing_alone_gives_the_tree_of_the_compiled_template() -> None:
         parse_tree("t", text, ())
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n{{ $x }}", ':2: undefined variable "$x"'),
+        ("\n{{ $x\n}}", ':3: undefined variable "$x"'),
+        ("\n{{ $x.a\n}}", ':2: undefined variable "$x"'),
+        ("\n{{ end }}", ":2: unexpected {{end}}"),
+        ("\n{{ end\n}}", ":3: unexpected {{end}}"),
+        ("\n{{ if .a }}{{ else }}\n", ":3: unexpected EOF"),
+        ("\n{{ end .a.b }}", ':2: unexpected ".a" in end'),
+        ("{{ if .a }}{{ .b }}\n{{/* ", ":2: unclosed comment"),
+    ],
+)
+def test_errors_are_on_the_line_of_the_last_token_that_was_read(text: str, message: str) -> None:
+    with pytest.raises(TemplateError) as caught:
+        tree(text)
+
+    assert str(caught.value) == f"template: t{message}"
+
+
 def test_nodes_cannot_be_changed() -> None:
     node = tree("x").root.nodes[0]
 

@@ -2,10 +2,10 @@
 
 One pass, driven by one regular expression inside actions; no state survives it. A token knows
 whether space stood before it, so spaces are no tokens of their own. Fields in a row (`.a.b`) are
-one token of kind FIELD, and an action that prints fields and nothing else (`{{ .a.b }}`), as most
-do, is one token of kind PRINTED; `Limits.tokens` counts them as the tokens that Go has for them.
-What cannot be read becomes a final token of kind ERROR: the parser reports it only when it gets
-there, as Go does.
+one token of kind FIELD. The actions that templates have most are one token each: of kind PRINTED
+what prints a variable or fields (`{{ $a.b }}`), of kind BRANCH_END `{{ end }}` and `{{ else }}`.
+`Limits.tokens` counts all of them as the tokens that Go has for them. What cannot be read becomes a
+final token of kind ERROR: the parser reports it only when it gets there, as Go does.
 """
 
 import re
@@ -44,6 +44,7 @@ class T:
     OTHER: Final = 21
     ERROR: Final = 22
     PRINTED: Final = 23
+    BRANCH_END: Final = 24
 
 
 class Token(NamedTuple):
@@ -63,14 +64,15 @@ _NUMBER: Final = (
     r"|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?+"
 )
 _CLOSE: Final = r"((?<=[ \t\r\n])-\}\}|\}\})"
-_FIELDS: Final = rf"((?:\.(?![0-9])\w++{_WORD_END})+)"
+_FIELD: Final = rf"(?:\.(?![0-9])\w++{_WORD_END})"
+_VARIABLE: Final = rf"\$\w*+{_WORD_END}"
 # The number of a group is the kind of its token.
 _TOKEN: Final = re.compile(
     r"[ \t\r\n]*+(?:"
-    rf"{_CLOSE}|{_FIELDS}"
+    rf"{_CLOSE}|({_FIELD}+)"
     rf"|([^\W0-9]\w*+{_WORD_END})"
     r'|("(?>[^"\\\n]+|\\[^\n])*+"|`[^`]*+`)'
-    rf"|(\$\w*+{_WORD_END})"
+    rf"|({_VARIABLE})"
     r"|(\|)|(\()|(\))|(:=)|(=)|(,)"
     rf"|({_NUMBER}(?![\w+\-]))"
     rf"|(\.{_WORD_END})"
@@ -97,11 +99,14 @@ _UNFINISHED: Final = {
     "`": "unterminated raw quoted string",
     "'": "unterminated character constant",
 }
-# The begin of an action, and the whole of one that prints fields.
+# The begin of an action, and the whole of one that is one token. It ends on the line it is on:
+# errors are on the line of the last token that was looked at.
 _OPENING: Final = re.compile(
     r"\{\{(-(?=[ \t\r\n]))?"
-    rf"(?:[ \t\r\n]*+{_FIELDS}[ \t\r\n]*+(?:(?<=[ \t\r\n])-\}}\}}[ \t\r\n]*+|\}}\}}))?"
+    rf"(?:[ \t\r\n]*+(?:({_FIELD}+|{_VARIABLE}{_FIELD}*)|(end|else))"
+    r"[ \t]*+(?:(?<=[ \t])-\}\}[ \t\r\n]*+|\}\}))?"
 )
+_DASH: Final = 1  # the number of its group; the others are what is one token
 _LEFT_TRIM: Final = re.compile(r"[ \t\r\n]*")
 
 
@@ -148,17 +153,18 @@ class _Lexer:
         position = 0
         while (opening := search(source, position)) is not None:
             begin, end = opening.span()
-            dash, fields = opening.groups()
+            trims = opening[_DASH] is not None
             text = source[position:begin]
-            if dash is not None:
+            if trims:
                 text = text.rstrip(_SPACE)
             if text:
                 append(_new(Token, (T.TEXT, text, position, False)))
-            if fields is not None:
-                self._printed(fields, opening.start(2))
+            found = opening.lastindex
+            if found is not None and found > _DASH:
+                self._whole(opening[found], opening.start(found))
                 position = end
                 continue
-            inside = end if dash is None else end + 1
+            inside = end + trims
             if source.startswith("/*", inside):
                 position = _comment(source, inside, self.tokens)
             else:
@@ -170,10 +176,12 @@ class _Lexer:
             append(Token(T.TEXT, source[position:], position, False))
         append(Token(T.EOF, "EOF", len(source), False))
 
-    def _printed(self, fields: str, begin: int) -> None:
-        """Add an action that prints fields: `{{`, a token of Go for each field, and `}}`."""
-        self._room -= fields.count(".") + 1
-        self.tokens.append(_new(Token, (T.PRINTED, fields, begin, False)))
+    def _whole(self, text: str, begin: int) -> None:
+        """Add an action that is one token; for Go it is `{{`, what stands inside, and `}}`."""
+        dots = text.count(".")
+        kind = T.BRANCH_END if text in ("end", "else") else T.PRINTED
+        self._room -= dots + 1 if text[0] == "." else dots + 2
+        self.tokens.append(_new(Token, (kind, text, begin, False)))
         # The last of an action's tokens counts when another is read.
         if len(self.tokens) - 1 > self._room:
             raise LimitError("tokens", self._maximum)

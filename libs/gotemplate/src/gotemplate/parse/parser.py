@@ -13,7 +13,7 @@ from gotemplate.golang.quoting import quote
 from gotemplate.limits import Limits
 from gotemplate.parse import nodes
 from gotemplate.parse.lexer import T, Token, tokenize
-from gotemplate.parse.pipelines import Pipelines, field
+from gotemplate.parse.pipelines import Pipelines
 from gotemplate.parse.stream import Stream
 
 _BLOCKS: Final[dict[str, type[nodes.If | nodes.With | nodes.Range]]] = {
@@ -139,7 +139,10 @@ class Parser:
             return nodes.Text(token.pos, token.text)
         if token.kind == T.PRINTED:
             self._stream.action = -1
-            return _printed(token)
+            return nodes.Action(token.pos, self._pipelines.printed(token))
+        if token.kind == T.BRANCH_END:
+            self._stream.action = -1
+            return _END if token.text == "end" else _ELSE
         if token.kind != T.OPEN:
             raise self._stream.unexpected(token, "input")
         self._stream.action = token.pos
@@ -232,13 +235,6 @@ class Parser:
         if token.kind != T.STRING:
             raise self._stream.unexpected(token, context)
         return self._stream.unquote(token.text)
-
-
-def _printed(token: Token) -> nodes.Action:
-    """Return the action that prints the fields of a token."""
-    pos = token.pos
-    command = nodes.Command(pos, (field(token),))
-    return nodes.Action(pos, nodes.Pipe(pos, (), False, (command,)))
 
 
 def _fold(

@@ -22,6 +22,7 @@ _OPERANDS: Final = _NUMBERS | {
     T.NIL,
     T.BOOL,
 }
+_NOTHING: Final[tuple[tuple[nodes.Variable, ...], bool]] = ((), False)
 _CONSTANTS: Final = (nodes.Bool, nodes.Dot, nodes.Nil, nodes.Number, nodes.String)
 
 
@@ -77,8 +78,11 @@ class Pipelines:
             TemplateError: there is none; the text is Go's.
             LimitError: parentheses are too deep.
         """
-        pos = self._stream.peek().pos
-        declared, is_assign = self._declarations(context)
+        token = self._stream.peek()
+        pos = token.pos
+        declared, is_assign = _NOTHING
+        if token.kind == T.VARIABLE:
+            declared, is_assign = self._declarations(context)
         commands: list[nodes.Command] = []
         while True:
             token = self._stream.peek()
@@ -89,7 +93,27 @@ class Pipelines:
             if token.kind not in _OPERANDS:
                 self._stream.next()
                 raise self._stream.unexpected(token, context)
-            commands.append(self._command())
+            commands.append(self._command(token.pos))
+
+    def printed(self, token: Token) -> nodes.Pipe:
+        """Return the pipeline of an action that is one token.
+
+        Raises:
+            TemplateError: it prints an unknown variable.
+        """
+        pos, text = token.pos, token.text
+        operand: nodes.Operand
+        if text[0] == ".":
+            operand = _fields_of_dot(token)
+        else:
+            name, *names = text.split(".")
+            self._check_variable(name)
+            operand = nodes.Variable(pos + len(name) if names else pos, name, tuple(names))
+        return nodes.Pipe(pos, (), False, (nodes.Command(pos, (operand,)),))
+
+    def _check_variable(self, name: str) -> None:
+        if not self._variables.get(name):
+            raise self._stream.error(f"undefined variable {quote(name)}")
 
     def _declarations(self, context: str) -> tuple[tuple[nodes.Variable, ...], bool]:
         found: list[nodes.Variable] = []
@@ -117,8 +141,7 @@ class Pipelines:
             if isinstance(command.args[0], _CONSTANTS):
                 raise self._stream.error(f"non executable command in pipeline stage {stage}")
 
-    def _command(self) -> nodes.Command:
-        pos = self._stream.peek().pos
+    def _command(self, pos: int) -> nodes.Command:
         args = [self._operand()]
         while True:
             token = self._stream.peek()
@@ -137,10 +160,9 @@ class Pipelines:
     def _operand(self) -> nodes.Operand:
         token = self._stream.next()
         if token.kind == T.FIELD:
-            return field(token)
+            return _fields_of_dot(token)
         if token.kind == T.VARIABLE:
-            if not self._variables.get(token.text):
-                raise self._stream.error(f"undefined variable {quote(token.text)}")
+            self._check_variable(token.text)
             pos, names = self._fields(token.pos)
             return nodes.Variable(pos, token.text, names)
         node = self._term(token)
@@ -189,7 +211,7 @@ class Pipelines:
             raise self._stream.error(str(error)) from error
 
 
-def field(token: Token) -> nodes.Field:
+def _fields_of_dot(token: Token) -> nodes.Field:
     """Return the fields of a token; they are where the second one is, if there is one, as in Go."""
     names = token.text[1:].split(".")
     pos = token.pos if len(names) == 1 else token.pos + len(names[0]) + 1
