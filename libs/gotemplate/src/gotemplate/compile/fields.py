@@ -148,6 +148,16 @@ def of_dot(reader: Reader) -> Eval:
 
 def of_slot(slot: int, reader: Reader) -> Eval:
     """Compile a path that starts at a variable."""
+    if len(reader.names) == 1:
+        name, slow = reader.names[0], reader.read
+
+        def one(frame: Frame, _dot: object) -> object:
+            value = frame.slots[slot]
+            if type(value) is dict and name in value:
+                return value[name]
+            return slow(frame, value)
+
+        return one
     path = of_dot(reader)
 
     def read(frame: Frame, _dot: object) -> object:

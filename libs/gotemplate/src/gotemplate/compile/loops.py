@@ -72,15 +72,17 @@ class Loop:
     def passes(self, frame: Frame, pairs: Pairs) -> bool:
         """Run the body for every pair; return whether there was one."""
         charge, cost, body = frame.run.charge, self.cost, self.body
-        slots, variables = self.slots, frame.slots
+        variables = frame.slots
+        of_element = self.slots[-1] if self.slots else None
+        of_index = self.slots[0] if len(self.slots) > 1 else None
         ran = False
         for index, element in pairs:
             ran = True
             charge(cost)
-            if slots:
-                variables[slots[-1]] = element
-                if len(slots) > 1:
-                    variables[slots[0]] = index
+            if of_element is not None:
+                variables[of_element] = element
+            if of_index is not None:
+                variables[of_index] = index
             body(frame, element)
         return ran
 

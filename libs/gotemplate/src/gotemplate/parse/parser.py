@@ -75,11 +75,11 @@ class Parser:
 
     def parse(self) -> nodes.Tree:
         found: list[nodes.Node] = []
-        while (token := self._stream.peek()).kind != T.EOF:
+        while (token := self._stream.next()).kind != T.EOF:
             if token.kind == T.OPEN and self._is_define():
                 self._definition()
                 continue
-            node = self._text_or_action()
+            node = self._text_or_action(token)
             if isinstance(node, _Mark):
                 raise self._stream.error(f"unexpected {node.text}")
             found.append(node)
@@ -88,11 +88,11 @@ class Parser:
         return nodes.Tree(self._name, self._source, self._templates[self._name], self._templates)
 
     def _is_define(self) -> bool:
-        word = self._stream.tokens[self._stream.position + 1]
+        word = self._stream.tokens[self._stream.position]
         return word.kind == T.KEYWORD and word.text == "define"
 
     def _definition(self) -> None:
-        self._stream.position += 2
+        self._stream.position += 1
         context = "define clause"
         token = self._stream.next()
         if token.kind != T.STRING:
@@ -126,15 +126,14 @@ class Parser:
 
     def _body(self) -> tuple[nodes.Body, _Mark]:
         found: list[nodes.Node] = []
-        while self._stream.peek().kind != T.EOF:
-            node = self._text_or_action()
+        while (token := self._stream.next()).kind != T.EOF:
+            node = self._text_or_action(token)
             if isinstance(node, _Mark):
                 return nodes.Body(tuple(found)), node
             found.append(node)
         raise self._stream.error("unexpected EOF")
 
-    def _text_or_action(self) -> nodes.Node | _Mark:
-        token = self._stream.next()
+    def _text_or_action(self, token: Token) -> nodes.Node | _Mark:
         if token.kind == T.TEXT:
             return nodes.Text(token.pos, token.text)
         if token.kind == T.PRINTED:

@@ -137,6 +137,8 @@ class Pipelines:
     def _check(self, commands: list[nodes.Command], context: str) -> None:
         if not commands:
             raise self._stream.error(f"missing value for {context}")
+        if len(commands) == 1:
+            return
         for stage, command in enumerate(commands[1:], 2):
             if isinstance(command.args[0], _CONSTANTS):
                 raise self._stream.error(f"non executable command in pipeline stage {stage}")
@@ -166,9 +168,10 @@ class Pipelines:
             pos, names = self._fields(token.pos)
             return nodes.Variable(pos, token.text, names)
         node = self._term(token)
-        pos, names = self._fields(token.pos)
-        if not names:
+        following = self._stream.peek()
+        if following.kind != T.FIELD or following.spaced:
             return node
+        pos, names = self._fields(token.pos)
         if isinstance(node, nodes.Pipe | nodes.Identifier):
             return nodes.Chain(pos, node, names)
         raise self._stream.error(f"unexpected . after term {quote(str(node))}")

@@ -11,6 +11,7 @@ from typing import Final
 from gotemplate.golang.literals import INT_MAX, INT_MIN, parse_float
 
 _DECIMAL: Final = re.compile(r"[+-]?0*([0-9]{1,20})", re.ASCII)
+_SURE_TO_FIT: Final = 19  # digits: any number with less is an int64
 _MASK: Final = (1 << 64) - 1
 
 
@@ -37,6 +38,8 @@ def to_int(value: object) -> int:
 
 
 def _from_text(text: str) -> int:
+    if len(text) < _SURE_TO_FIT and text.isascii() and text.isdigit():
+        return int(text)
     if not _DECIMAL.fullmatch(text):
         return 0
     value = int(text.lstrip("+-").lstrip("0")[:20] or 0)
