@@ -2,7 +2,8 @@
 
 Go's text/template with Sprig renders the same manifests with the same data in the same rounds, on
 one core, within one process of `tests/golden/oracle`. Both sides look their functions up once.
-What counts is CPU time. A figure is the geometric mean of the ratios of the manifests.
+What counts is CPU time. A figure is the geometric mean of the ratios of the manifests. Garbage
+collections are as in the services that render.
 """
 
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gotemplate import Environment
+from serving.garbage import keep_collections_short
 from tests.bench.figures import Figure
 from tests.golden.cases.language.manifests import REAL, manifest
 from tests.golden.golang import build, has_go
@@ -40,6 +42,7 @@ def bench(rounds: int) -> list[Figure]:
     """Measure both sides; without Go there is nothing to compare with, and no figure is reached."""
     if not has_go():
         return [Figure("templates beside Go", "needs Go", "Go is not installed", ok=False)]
+    keep_collections_short()
     with tempfile.TemporaryDirectory() as directory:
         program = build(Path(directory))
         pairs = [(_ours(), _go(program)) for _ in range(rounds)]
