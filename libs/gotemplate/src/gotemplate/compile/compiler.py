@@ -24,7 +24,8 @@ from gotemplate.compile.runtime import (
 )
 from gotemplate.compile.scope import Scope
 from gotemplate.errors import LimitError
-from gotemplate.golang.gofmt import integer_text, plain_text
+from gotemplate.golang.gofmt import plain_text
+from gotemplate.golang.literals import INT_MAX, INT_MIN
 from gotemplate.golang.quoting import quote
 from gotemplate.golang.values import NO_VALUE
 from gotemplate.parse import nodes
@@ -195,8 +196,8 @@ class _BodyCompiler:
 
 
 def _printed(frame: Frame, value: object) -> str:
-    if type(value) is int:
-        return integer_text(frame.run, value)
+    if type(value) is int and INT_MIN <= value <= INT_MAX:
+        return str(value)
     if value is None or value is NO_VALUE:
         return "<no value>"
     if not isinstance(value, (list, dict, tuple)):

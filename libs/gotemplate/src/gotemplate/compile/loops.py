@@ -65,9 +65,11 @@ class Loop:
         """Note whether the elements have a type of their own."""
         frame.typed_dot = isinstance(value, _TYPED)
         if self.slots:
-            slot = {self.slots[-1]}
-            slots = frame.typed_slots
-            frame.typed_slots = slots | slot if frame.typed_dot else slots - slot
+            slot = self.slots[-1]
+            if frame.typed_dot:
+                frame.typed_slots |= {slot}
+            elif slot in frame.typed_slots:
+                frame.typed_slots -= {slot}
 
     def passes(self, frame: Frame, pairs: Pairs) -> bool:
         """Run the body for every pair; return whether there was one."""

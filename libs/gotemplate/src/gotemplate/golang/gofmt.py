@@ -9,6 +9,7 @@ print a large value many times over.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from gotemplate.errors import LimitError
@@ -20,6 +21,7 @@ from gotemplate.limits import Limits, Rendering
 from goyaml import format_float
 
 _SHORT: Final = Limits(string=500, steps=500)
+_FIRST: Final = itemgetter(0)
 _INTEGER_VERBS: Final = frozenset("vdboOxXcqU")
 _FLOAT_VERBS: Final = frozenset("vbgGxXfFeE")
 _STRING_VERBS: Final = frozenset("vsxXq")
@@ -280,13 +282,9 @@ class Printer:
 def sorted_items(value: Mapping[object, object]) -> list[tuple[object, object]]:
     """Return the items of a mapping in the order of its keys, as Go prints and ranges over maps."""
     try:
-        return sorted(value.items(), key=_first)  # type: ignore[arg-type]
+        return sorted(value.items(), key=_FIRST)
     except TypeError:
         return sorted(value.items(), key=_type_and_text)
-
-
-def _first(item: tuple[object, object]) -> object:
-    return item[0]
 
 
 def _type_and_text(item: tuple[object, object]) -> tuple[str, str]:
