@@ -52,7 +52,8 @@ def _tar(members: Iterable[tuple[tarfile.TarInfo | str, bytes]]) -> bytes:
 
 
 def _tgz(*members: tuple[tarfile.TarInfo | str, bytes]) -> bytes:
-    return gzip.compress(_tar([*_GOOD.items(), *members]))
+    # Without the time: it would be part of the names of tests.
+    return gzip.compress(_tar([*_GOOD.items(), *members]), mtime=0)
 
 
 def _refused(data: bytes, limits: PackageLimits = _LIMITS) -> tuple[Problem, ...]:
@@ -311,7 +312,7 @@ def _with_size(field: bytes) -> bytes:
     header[124:136] = field
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
-    return gzip.compress(bytes(header) + bytes(2048))
+    return gzip.compress(bytes(header) + bytes(2048), mtime=0)
 
 
 @pytest.mark.parametrize(
