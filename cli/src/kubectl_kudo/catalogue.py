@@ -25,8 +25,11 @@ ROOT = Group(
         ),
         "package": Group(
             "package",
-            "Check packages before they are installed.",
-            {"verify": "packages.verify"},
+            "Write, check and archive packages; no cluster is needed.",
+            {
+                "create": "authoring.create",
+                "verify": "packages.verify",
+            },
         ),
         "version": "version",
     },

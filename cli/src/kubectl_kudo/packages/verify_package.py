@@ -5,19 +5,27 @@ from collections.abc import Sequence
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import check_format, one, say
-from kudo.packages import locate
+from kudo.packages import Located, locate
 from kudo.verification import Finding, verify, verify_dependencies
 
 
 def verify_package(args: Args) -> None:
     """Print what was found, and fail if the package is not valid."""
     check_format(args.output)
-    located = locate(args.arguments[0])
+    report(locate(args.arguments[0]), args.output)
+
+
+def report(located: Located, output: str) -> None:
+    """Print what the verification of a package finds.
+
+    Raises:
+        CliError: the package is not valid.
+    """
     findings = (*verify(located.package), *verify_dependencies(located))
     errors = [finding for finding in findings if finding.is_error]
     warnings = [finding for finding in findings if not finding.is_error]
-    if args.output:
-        print(_data(errors, warnings, args.output), end="")
+    if output:
+        print(_data(errors, warnings, output), end="")
     else:
         _print(errors, warnings)
     if errors:

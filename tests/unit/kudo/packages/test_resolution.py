@@ -162,7 +162,8 @@ def test_nothing_leads_out_of_an_archive(tmp_path: Path, need: str) -> None:
     write(tmp_path / "b", operator("b"))
     archive = pack(write(tmp_path / "a", operator("a", need)), tmp_path / "a.tgz")
     message = refused(lambda: found(archive)).message
-    assert message.endswith(f"{archive}: {need} is outside the archive")
+    advice = "; move that package below this one, or name its operator"
+    assert message.endswith(f"{archive}: {need} is outside the archive{advice}")
 
 
 def test_an_archive_in_an_archive_is_closed_as_well(tmp_path: Path) -> None:

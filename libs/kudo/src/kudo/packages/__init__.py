@@ -10,7 +10,7 @@ file, field and reason.
 
 from kudo.packages.convert import PackageObjects, to_objects
 from kudo.packages.files import PackageFiles, PackageLimits
-from kudo.packages.location import Located, locate
+from kudo.packages.location import Located, locate, locate_in_archive
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
 from kudo.packages.reader import open_package, parse_package, read_package
 from kudo.packages.resolution import (
@@ -37,6 +37,7 @@ __all__ = [
     "Resolution",
     "depends",
     "locate",
+    "locate_in_archive",
     "open_package",
     "parse_package",
     "read_package",

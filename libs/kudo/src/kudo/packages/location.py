@@ -54,6 +54,26 @@ def locate(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) -> Locat
     files = open_package(place, limits=limits)
     if place.is_dir():
         return Located(parse_package(files), FolderLocation(place, limits))
+    return _in_archive(files, limits)
+
+
+def locate_in_archive(
+    data: bytes, origin: str, *, limits: PackageLimits = DEFAULT_LIMITS
+) -> Located:
+    """Return the package in the bytes of a `.tgz` archive.
+
+    Args:
+        data: The archive.
+        origin: Where it comes from, for messages.
+        limits: How much it may hold.
+
+    Raises:
+        InvalidInput: as of `read_package`.
+    """
+    return _in_archive(read_archive(data, origin, limits), limits)
+
+
+def _in_archive(files: PackageFiles, limits: PackageLimits) -> Located:
     return Located(parse_package(files), ArchiveLocation(files, (), limits))
 
 
@@ -118,6 +138,9 @@ class ArchiveLocation:
             elif parts:
                 parts.pop()
             else:
-                text = f"{self.files.origin}: {path} is outside the archive"
+                text = (
+                    f"{self.files.origin}: {path} is outside the archive; move that package below "
+                    "this one, or name its operator"
+                )
                 raise InvalidInput([Problem("PackageUnsafe", text)])
         return tuple(parts)

@@ -1,0 +1,1 @@
+"""Commands for the authors of packages: create, list, render, docs, new, add."""

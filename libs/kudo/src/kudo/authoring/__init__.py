@@ -1,0 +1,1 @@
+"""What the authors of packages use, beside `kudo.verification`; no cluster is needed."""
