@@ -28,6 +28,16 @@ ROOT = Group(
             "Write, check and archive packages; no cluster is needed.",
             {
                 "create": "authoring.create",
+                "list": Group(
+                    "package list",
+                    "List what a package contains.",
+                    {
+                        "tasks": "authoring.listing.tasks",
+                        "plans": "authoring.listing.plans",
+                        "parameters": "authoring.listing.parameters",
+                        "params": "authoring.listing.params",
+                    },
+                ),
                 "verify": "packages.verify",
             },
         ),

@@ -1,0 +1,1 @@
+"""`kubectl kudo package list`: what a package contains."""

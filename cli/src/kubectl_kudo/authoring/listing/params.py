@@ -1,0 +1,12 @@
+"""`kubectl kudo package list params`: a short name of `package list parameters`."""
+
+from dataclasses import replace
+
+from kubectl_kudo.authoring.listing import parameters
+
+COMMAND = replace(
+    parameters.COMMAND,
+    name="package list params",
+    summary="List the parameters of a package, like `package list parameters`.",
+    examples=(("Names and defaults", "package list params ./web"),),
+)

@@ -1,0 +1,46 @@
+"""Prints the parameters of a package as a table or as data."""
+
+from collections.abc import Iterator
+
+from kubectl_kudo.authoring.listing.source import package_of
+from kubectl_kudo.authoring.package_folder import package_folder
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.output import check_format, many
+from kubectl_kudo.core.padded_table import padded_table
+from kudo.authoring.shown import default_of, missing_values, parameter_data, sorted_parameters
+from kudo.packages import PackageParameter
+
+_WIDTH = 35
+"""Columns of a cell, as in KUDO 0.19."""
+
+
+def print_parameters(args: Args) -> None:
+    """Print the parameters, sorted by name.
+
+    Raises:
+        CliError: the package cannot be found or read.
+    """
+    check_format(args.output)
+    package = package_of(args.arguments[0] if args.arguments else str(package_folder()))
+    found = missing_values(package) if args.required else sorted_parameters(package)
+    if args.output:
+        print(many(map(parameter_data, found), args.output), end="")
+    elif args.required and not found:
+        print("no required parameters without default values found")
+    elif args.names or args.required:
+        print(padded_table([("Name",), *((parameter.name,) for parameter in found)]), end="")
+    else:
+        print(padded_table(_rows(found, args), width=_WIDTH), end="")
+
+
+def _rows(parameters: list[PackageParameter], args: Args) -> Iterator[tuple[str, ...]]:
+    more = args.descriptions
+    yield ("Name", "Default", "Required", "Immutable", *(["Descriptions"] if more else []))
+    for parameter in parameters:
+        yield (
+            parameter.name,
+            default_of(parameter) or "",
+            str(parameter.required).lower(),
+            str(parameter.immutable).lower(),
+            *([parameter.description] if more else []),
+        )

@@ -1,0 +1,64 @@
+"""Prints the plans of a package as a tree or as data."""
+
+from collections.abc import Iterator, Mapping
+
+from kubectl_kudo.authoring.listing.source import package_of
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.output import check_format, many
+from kubectl_kudo.core.tree import Node, draw
+from kudo.api import Phase, Plan, Step, Task
+from kudo.authoring.shown import SERIAL, plan_data
+
+_NAMED = frozenset({"Apply", "Delete", "Toggle", "Pipe", "Dummy"})
+"""Kinds that KUDO 0.19 names in the tree; others are `unknown`."""
+
+
+def print_plans(args: Args) -> None:
+    """Print the plans, sorted.
+
+    Raises:
+        CliError: the package cannot be read.
+    """
+    check_format(args.output)
+    operator = package_of(args.arguments[0]).operator
+    plans = sorted((operator.plans or {}).items())
+    if args.output:
+        print(many((plan_data(*item) for item in plans), args.output), end="")
+    elif not plans:
+        print("no plans found")
+    else:
+        tasks = {task.name: task for task in reversed(operator.tasks)} if args.with_tasks else None
+        print(draw((_plan(name, plan, tasks) for name, plan in plans), "plans"))
+
+
+def _plan(name: str, plan: Plan, tasks: Mapping[str, Task] | None) -> Node:
+    phases = [_phase(phase, tasks) for phase in plan.phases or ()]
+    return Node(f"{name} ({plan.strategy or SERIAL})", phases)
+
+
+def _phase(phase: Phase, tasks: Mapping[str, Task] | None) -> Node:
+    steps = [_step(step, tasks) for step in phase.steps]
+    return Node(f"[phase]  {phase.name} ({phase.strategy or SERIAL})", steps)
+
+
+def _step(step: Step, tasks: Mapping[str, Task] | None) -> Node:
+    if tasks is None:
+        below = [Node(name) for name in step.tasks]
+    else:
+        below = [_task(tasks[name]) for name in step.tasks if name in tasks]
+    return Node(f"[step]  {step.name}", below)
+
+
+def _task(task: Task) -> Node:
+    kind = task.kind.lower() if task.kind in _NAMED else "unknown"
+    return Node(f"[{kind}]  {task.name}", [*_needed(task)])
+
+
+def _needed(task: Task) -> Iterator[Node]:
+    """Yield what a task is made of."""
+    if task.kind == "Toggle":
+        yield Node(f"[parameter]  {task.spec.parameter or ''}")
+    if task.kind == "Pipe":
+        yield Node(task.spec.pod or "")
+    if task.kind in {"Apply", "Delete", "Toggle"}:
+        yield from map(Node, task.spec.resources or ())

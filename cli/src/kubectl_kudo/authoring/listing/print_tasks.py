@@ -1,0 +1,31 @@
+"""Prints the tasks of a package as a table or as data."""
+
+from kubectl_kudo.authoring.listing.source import package_of
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.output import check_format, many
+from kubectl_kudo.core.padded_table import padded_table
+from kudo.api import Task
+from kudo.authoring.shown import task_data
+
+
+def print_tasks(args: Args) -> None:
+    """Print the tasks in the order of the package.
+
+    Raises:
+        CliError: the package cannot be read.
+    """
+    check_format(args.output)
+    tasks = package_of(args.arguments[0]).operator.tasks
+    if args.output:
+        print(many(map(task_data, tasks), args.output), end="")
+    elif not tasks:
+        print("no tasks  found")
+    else:
+        rows = [(task.name, task.kind, _resources(task)) for task in tasks]
+        print(padded_table([("Name", "Kind", "Resources"), *rows]), end="")
+
+
+def _resources(task: Task) -> str:
+    if task.kind == "Pipe":
+        return task.spec.pod or ""
+    return f"[{' '.join(task.spec.resources or ())}]"

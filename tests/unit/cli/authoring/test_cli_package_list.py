@@ -1,0 +1,229 @@
+"""`package list`: the tables and trees of KUDO 0.19, and data, of folders and archives."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.cli.conftest import Cli
+
+OPERATOR = """\
+name: teapot
+operatorVersion: 0.3.0
+kubernetesVersion: 1.22.0
+tasks:
+  - {name: pot, kind: Apply, spec: {resources: [pot.yaml, lid.yaml]}}
+  - {name: milk, kind: Toggle, spec: {parameter: MILK, resources: [milk.yaml]}}
+  - {name: leaves, kind: Pipe, spec: {pod: leaves.yaml, pipe: [{file: /t, kind: Secret, key: t}]}}
+  - {name: cup, kind: KudoOperator, spec: {package: cup}}
+  - {name: wash, kind: Delete, spec: {resources: [pot.yaml]}}
+  - {name: rest, kind: Dummy}
+plans:
+  deploy:
+    strategy: parallel
+    phases:
+      - name: main
+        steps:
+          - {name: brew, tasks: [pot, leaves]}
+          - {name: serve, tasks: [milk, cup, sugar]}
+      - {name: end, strategy: parallel, steps: [{name: rest, tasks: [rest]}]}
+  cleanup:
+    phases: [{name: sink, steps: [{name: wash, tasks: [wash]}]}]
+"""
+PARAMETERS = """\
+parameters:
+  - {name: TEA, description: The tea that is brewed where nobody asks for another one}
+  - {name: CUPS, type: integer, default: 1000000, immutable: true}
+  - {name: MILK, type: boolean, default: false, required: false, group: taste}
+  - {name: EXTRAS, type: array, default: [lemon, honey]}
+  - {name: SIZE, enum: [small, 2], required: false}
+"""
+
+
+@pytest.fixture
+def teapot(package: Path) -> str:
+    """Return a package with tasks of every kind."""
+    (package / "operator.yaml").write_text(OPERATOR)
+    (package / "params.yaml").write_text(PARAMETERS)
+    for name in ("pot", "lid", "milk", "leaves"):
+        (package / "templates" / f"{name}.yaml").write_text("# {{ .Name }}\n")
+    return str(package)
+
+
+def test_tasks_are_listed_in_their_order(run: Cli, teapot: str) -> None:
+    assert run("package", "list", "tasks", teapot).out == (
+        "Name  \tKind        \tResources          \n"
+        "pot   \tApply       \t[pot.yaml lid.yaml]\n"
+        "milk  \tToggle      \t[milk.yaml]        \n"
+        "leaves\tPipe        \tleaves.yaml        \n"
+        "cup   \tKudoOperator\t[]                 \n"
+        "wash  \tDelete      \t[pot.yaml]         \n"
+        "rest  \tDummy       \t[]                 \n"
+    )
+
+
+def test_plans_are_a_tree(run: Cli, teapot: str) -> None:
+    through = "│\u00a0\u00a0 "
+    assert run("package", "list", "plans", teapot).out == "\n".join(
+        [
+            "plans",
+            "├── cleanup (serial)",
+            f"{through}└── [phase]  sink (serial)",
+            f"{through}    └── [step]  wash",
+            f"{through}        └── wash",
+            "└── deploy (parallel)",
+            "    ├── [phase]  main (serial)",
+            f"    {through}├── [step]  brew",
+            f"    {through}{through}├── pot",
+            f"    {through}{through}└── leaves",
+            f"    {through}└── [step]  serve",
+            f"    {through}    ├── milk",
+            f"    {through}    ├── cup",
+            f"    {through}    └── sugar",
+            "    └── [phase]  end (parallel)",
+            "        └── [step]  rest",
+            "            └── rest",
+            "\n",
+        ]
+    )
+
+
+def test_with_tasks_the_tree_has_kinds_and_templates(run: Cli, teapot: str) -> None:
+    lines = run("package", "list", "plans", teapot, "-t").out.splitlines()
+    bare = [line.lstrip("│├└─\u00a0 ") for line in lines]
+    assert bare[bare.index("[step]  brew") : bare.index("[phase]  end (parallel)")] == [
+        *("[step]  brew", "[apply]  pot", "pot.yaml", "lid.yaml", "[pipe]  leaves", "leaves.yaml"),
+        *("[step]  serve", "[toggle]  milk", "[parameter]  MILK", "milk.yaml", "[unknown]  cup"),
+    ]
+    assert bare[-2:] == ["[dummy]  rest", ""]
+
+
+def test_parameters_are_sorted_and_defaults_have_all_their_lines(run: Cli, teapot: str) -> None:
+    # BTO-12: large numbers were shown with an exponent.
+    assert run("package", "list", "parameters", teapot).out == (
+        "Name  \tDefault\tRequired\tImmutable\n"
+        "CUPS  \t1000000\ttrue    \ttrue     \n"
+        "EXTRAS\t- lemon\ttrue    \tfalse    \n"
+        "      \t- honey\t        \t         \n"
+        "      \t       \t        \t         \n"
+        "MILK  \tfalse  \tfalse   \tfalse    \n"
+        "SIZE  \t       \tfalse   \tfalse    \n"
+        "TEA   \t       \ttrue    \tfalse    \n"
+    )
+
+
+def test_descriptions_are_wrapped_at_35_columns(run: Cli, teapot: str) -> None:
+    lines = run("package", "list", "params", teapot, "-d").out.splitlines()
+    assert [line.split("\t")[-1].rstrip() for line in lines if line.rstrip()] == [
+        *("Descriptions", "", "", "", "", "", "The tea that is brewed where nobody"),
+        "asks for another one",
+    ]
+
+
+def test_names_and_required_ones_stand_alone(run: Cli, teapot: str, package: Path) -> None:
+    # BTO-50: the table of names was followed by the full one, and --required listed nothing.
+    names = run("package", "list", "parameters", teapot, "--names").out
+    assert [line.rstrip() for line in names.splitlines()] == [
+        *("Name", "CUPS", "EXTRAS", "MILK", "SIZE", "TEA")
+    ]
+    required = run("package", "list", "parameters", teapot, "--required").out
+    assert [line.rstrip() for line in required.splitlines()] == ["Name", "TEA"]
+    (package / "params.yaml").write_text("parameters: [{name: A, default: b}]")
+    none = "no required parameters without default values found\n"
+    assert run("package", "list", "parameters", teapot, "-r").out == none
+
+
+def test_only_one_view_can_be_chosen(run: Cli, teapot: str) -> None:
+    ran = run("package", "list", "parameters", teapot, "-r", "--names")
+    text = "only one of the flags 'required', 'names', 'descriptions' can be set"
+    assert (ran.code, ran.err) == (255, f"Error: {text}\n")
+
+
+def test_a_required_array_without_default_has_to_be_set(
+    run: Cli, teapot: str, package: Path
+) -> None:
+    # BTO-13: a null default counted as a value.
+    (package / "params.yaml").write_text("parameters: [{name: A, type: array, required: true}]")
+    assert "A" in run("package", "list", "parameters", teapot, "-r").out
+
+
+def test_data_is_in_the_words_of_the_files(run: Cli, teapot: str) -> None:
+    tasks = json.loads(run("package", "list", "tasks", teapot, "-o", "json").out)
+    milk = {"resources": ["milk.yaml"], "parameter": "MILK"}
+    assert tasks[1] == {"name": "milk", "kind": "Toggle", "spec": milk}
+    plans = [*yaml.safe_load_all(run("package", "list", "plans", teapot, "-o", "yaml").out)]
+    assert [plan["name"] for plan in plans] == ["cleanup", "deploy"]
+    assert plans[1]["phases"][0]["steps"][0] == {"name": "brew", "tasks": ["pot", "leaves"]}
+    found = json.loads(run("package", "list", "params", teapot, "-o", "json").out)
+    assert found[0] == {
+        "name": "CUPS",
+        "default": "1000000",
+        "required": True,
+        "immutable": True,
+        "advanced": False,
+        "type": "integer",
+    }
+    assert found[3]["enum"] == ["small", "2"]
+    assert [one["name"] for one in found if "default" not in one] == ["SIZE", "TEA"]
+
+
+def test_archives_are_listed_like_folders(run: Cli, teapot: str, tmp_path: Path) -> None:
+    assert run("package", "create", teapot, "-d", str(tmp_path), "--skip-verify").code == 0
+    archive = str(tmp_path / "teapot-0.3.0.tgz")
+    for what in ("tasks", "plans", "parameters", "params"):
+        assert run("package", "list", what, archive) == run("package", "list", what, teapot)
+
+
+def test_a_package_with_nothing_in_it_is_said_to_be_empty(
+    run: Cli, teapot: str, package: Path
+) -> None:
+    (package / "operator.yaml").write_text("name: teapot\n")
+    assert run("package", "list", "tasks", teapot).out == "no tasks  found\n"
+    assert run("package", "list", "plans", teapot).out == "no plans found\n"
+
+
+def test_without_argument_the_folder_is_found(
+    run: Cli, teapot: str, package: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # BTO-50: the form without argument asked a repository for an operator of no name.
+    expected = run("package", "list", "parameters", teapot)
+    monkeypatch.chdir(package)
+    assert run("package", "list", "parameters") == expected
+    monkeypatch.chdir(tmp_path)
+    assert run("package", "list", "parameters") == expected
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "operator.yaml").write_text("")
+    ran = run("package", "list", "parameters")
+    text = "multiple operator folders discovered: b, teapot; change to one of them"
+    assert (ran.code, ran.err) == (255, f"Error: {text}\n")
+    monkeypatch.chdir(package / "templates")
+    assert run("package", "list", "parameters").err.startswith(
+        "Error: no operator folder discovered; "
+    )
+
+
+@pytest.mark.parametrize("what", ["tasks", "plans", "parameters", "params"])
+def test_what_cannot_be_listed_is_told(run: Cli, what: str, package: Path, tmp_path: Path) -> None:
+    one = "expecting exactly one argument - directory of the operator or name of package"
+    assert run("package", "list", what, "a", "b").err == f"Error: {one}\n"
+    none = str(tmp_path / "none")
+    headline = f"failed to resolve package files for operator: {none}:"
+    ran = run("package", "list", what, none)
+    assert (ran.code, ran.out) == (255, "")
+    assert ran.err == f"Error: {headline} stat {none}: no such file or directory\n"
+    # BTO-68: a null in an enum crashed.
+    (package / "params.yaml").write_text("parameters: [{name: A, enum: [null]}]\n")
+    assert (
+        'parameter "A" has a null value in its enum'
+        in run("package", "list", what, str(package)).err
+    )
+    assert "only support 'yaml' or 'json'" in run("package", "list", what, none, "-o", "xml").err
+
+
+def test_an_unknown_word_is_an_error(run: Cli) -> None:
+    # BTO-2: the help of the group was printed, with exit code 0.
+    ran = run("package", "list", "plan")
+    assert ran.code == 255
+    assert 'unknown command "plan" for "kubectl-kudo package list"' in ran.err
+    assert "Did you mean this?" in ran.err
