@@ -27,6 +27,7 @@ ROOT = Group(
             "package",
             "Write, check and archive packages; no cluster is needed.",
             {
+                "render": "authoring.render",
                 "create": "authoring.create",
                 "list": Group(
                     "package list",

@@ -10,8 +10,8 @@ from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.values import given_values
 from kubectl_kudo.core.writes import dry_run_mode
-from kubectl_kudo.instances.values import given_values
 from kubectl_kudo.packages.install_set import checked_instance, install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import check_namespace, find_installed

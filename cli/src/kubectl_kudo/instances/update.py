@@ -12,8 +12,8 @@ def run(args: Args) -> None:
             "--instance flag has to be provided to indicate which instance you want to update"
         )
     from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.core.values import given_values
     from kubectl_kudo.instances.update_parameters import update
-    from kubectl_kudo.instances.values import given_values
 
     values = given_values(args)
     if not values:

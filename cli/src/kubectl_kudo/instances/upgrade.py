@@ -11,8 +11,8 @@ def run(args: Args) -> None:
     if not args.instance:
         raise UsageError("please use --instance and specify instance name. It cannot be empty")
     from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.core.values import given_values
     from kubectl_kudo.instances.upgrade_instance import upgrade
-    from kubectl_kudo.instances.values import given_values
     from kubectl_kudo.packages.resolving import find
 
     values = given_values(args)

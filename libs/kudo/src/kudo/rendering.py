@@ -57,6 +57,19 @@ class Engine:
         return cls(_INLINE, Budget(goyaml.INLINE))
 
 
+class DocumentError(FatalTaskError):
+    """A rendered document is not a Kubernetes object.
+
+    Attributes:
+        line: Its line at fault in the rendered text, from 1; that of its beginning where the whole
+            document is at fault.
+    """
+
+    def __init__(self, reason: str, message: str, *, limit: str = "", line: int) -> None:
+        super().__init__(reason, message, limit=limit)
+        self.line = line
+
+
 @dataclass(frozen=True, slots=True)
 class Variables:
     """What templates of a task can refer to; the parameters have not been read yet.
@@ -163,7 +176,7 @@ def render_objects(
     manifests: list[Manifest] = []
     for name in dict.fromkeys(resources):
         text = render_named(name, templates, values, engine=engine, expired=expired)
-        manifests.extend(Manifest(name, item) for item in _objects(name, text, engine.budget))
+        manifests.extend(Manifest(name, item) for item in read_objects(name, text, engine.budget))
     return tuple(manifests)
 
 
@@ -213,52 +226,94 @@ def render(
         ) from error
 
 
-def _objects(template: str, text: str, budget: Budget) -> Iterator[JsonObject]:
-    number = 0
-    for chunk in _chunks(text):
-        number += 1
-        document = _document(template, number, chunk, budget)
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """One document in the text of a template that was rendered.
+
+    Attributes:
+        template: Name of the template.
+        number: Of the document, from 1.
+        text: The rendered text of all documents, after one line break.
+        start, end: Where in `text` the document stands.
+    """
+
+    template: str
+    number: int
+    text: str
+    start: int
+    end: int
+
+    def unreadable(self, reason: str, *, limit: str = "", line: int = 0) -> DocumentError:
+        """Return the error; the document stays out of it, since it may be a Secret.
+
+        Args:
+            reason: What is wrong.
+            limit: Name of the limit that was exceeded.
+            line: Line in the document, from 1; 0 where all of it is at fault.
+        """
+        if not line:
+            document = self.text[self.start : self.end]
+            blank = len(document) - len(document.lstrip())
+            line = document.count("\n", 0, blank) + 1
+        return DocumentError(
+            "TaskRenderingError",
+            f"parsing YAML from {self.template}: decoding chunk {self.number} failed: {reason}",
+            limit=limit,
+            # The line break before the text makes up for the first line being number 1.
+            line=self.text.count("\n", 0, self.start) + line - 1,
+        )
+
+
+def read_objects(template: str, text: str, budget: Budget) -> Iterator[JsonObject]:
+    """Yield the objects in the rendered text of a template.
+
+    Raises:
+        DocumentError: a document is not a Kubernetes object.
+    """
+    for chunk in _chunks(template, text):
+        document = _document(chunk, budget)
         if document is None:
             continue
-        for item in _unwrapped(template, number, document):
+        for item in _unwrapped(chunk, document):
             problem = _shape_problem(item)
             if problem is not None:
-                raise _unreadable(template, number, problem)
+                raise chunk.unreadable(problem)
             yield item
 
 
-def _chunks(text: str) -> Iterator[str]:
+def _chunks(template: str, text: str) -> Iterator[_Chunk]:
     """Yield the documents of a text, one at a time: there may be a million separators."""
     text = "\n" + text
-    start = 0
+    start = number = 0
     for separator in _DOCUMENT_SEPARATOR.finditer(text):
         if text[start : separator.start()].strip():
-            yield text[start : separator.start()]
+            number += 1
+            yield _Chunk(template, number, text, start, separator.start())
         start = separator.end()
     if text[start:].strip():
-        yield text[start:]
+        yield _Chunk(template, number + 1, text, start, len(text))
 
 
-def _document(template: str, number: int, chunk: str, budget: Budget) -> object:
+def _document(chunk: _Chunk, budget: Budget) -> object:
     before = budget.nodes
     try:
-        document = load(chunk, budget=budget)
+        document = load(chunk.text[chunk.start : chunk.end], budget=budget)
     except YamlError as error:
         hint = "; split the template, or have it make less" if error.limit else ""
         problem = f"{without_quotes(str(error))}{hint}"
-        raise _unreadable(template, number, problem, limit=error.limit) from error
+        raise chunk.unreadable(problem, limit=error.limit, line=error.line) from error
     if budget.nodes - before > _OBJECT_NODES:
         problem = f"the document has more than {_OBJECT_NODES} values; make it smaller"
-        raise _unreadable(template, number, problem, limit="nodes")
+        raise chunk.unreadable(problem, limit="nodes")
     return document
 
 
-def _unwrapped(template: str, number: int, document: object) -> Iterator[JsonObject]:
+def _unwrapped(chunk: _Chunk, document: object) -> Iterator[JsonObject]:
     if not isinstance(document, dict):
-        raise _unreadable(template, number, "a Kubernetes object must be a mapping")
+        raise chunk.unreadable("a Kubernetes object must be a mapping")
     if document.get("kind") == "List" and isinstance(document.get("items"), list):
         for item in document["items"]:
-            yield from _unwrapped(template, number, item)
+            yield from _unwrapped(chunk, item)
         return
     yield document
 
@@ -305,12 +360,3 @@ def _too_large(value: object) -> Iterator[str]:
             yield from (f"[{index}]{path}" for path in _too_large(item))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         yield ""
-
-
-def _unreadable(template: str, number: int, reason: str, *, limit: str = "") -> FatalTaskError:
-    """Return the error for a document; its text stays out, since it may be a Secret."""
-    return FatalTaskError(
-        "TaskRenderingError",
-        f"parsing YAML from {template}: decoding chunk {number} failed: {reason}",
-        limit=limit,
-    )

@@ -1,0 +1,106 @@
+"""Prints the objects of a plan, rendered with given values."""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+
+import yaml
+
+from kubectl_kudo.authoring.package_folder import package_folder
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import JsonObject, check_format, many
+from kubectl_kudo.core.values import given_values
+from kubectl_kudo.packages.install_checks import check_instance
+from kudo.api import OperatorVersion
+from kudo.authoring.preview import Previewed, preview, preview_instance
+from kudo.packages import locate, resolve, to_objects
+
+
+def render_plan(args: Args) -> None:
+    """Print what the plan would apply, once all of it could be rendered.
+
+    Raises:
+        CliError: the plan or the step does not exist, or a value is missing or invalid.
+        InvalidInput: the package cannot be read.
+        PreviewError: a template cannot be rendered.
+    """
+    check_format(args.output)
+    values = given_values(args)
+    located = locate(args.arguments[0] if args.arguments else package_folder())
+    namespace = args.namespace or "default"
+    objects = to_objects(resolve(located, None).root, namespace)
+    version = objects.operator_version
+    _check_plan(version, args.plan, args.step)
+    name = args.instance or objects.instance.metadata.name
+    check_instance(name, version, values)
+    instance = preview_instance(version, name, namespace, values)
+    found = preview(version, instance, args.plan, step=args.step)
+    if args.output:
+        print(many(map(_data, found), args.output), end="")
+    else:
+        print("".join(map(_document, found)), end="")
+
+
+def _check_plan(version: OperatorVersion, plan: str, step: str) -> None:
+    if plan not in version.plans:
+        raise CliError(f'plan "{plan}" is not defined; {_hint(plan, version.plans)}')
+    steps = [one.name for phase in version.plans[plan].phases or () for one in phase.steps]
+    if step and step not in steps:
+        raise CliError(f'plan "{plan}" has no step "{step}"; {_hint(step, steps)}')
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    names = [*known]
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]}?" if close else f"it can be {', '.join(names) or 'none'}"
+
+
+def _data(item: Previewed) -> JsonObject:
+    at = item.position
+    fields = {
+        "plan": at.plan,
+        "phase": at.phase,
+        "step": at.step,
+        "task": at.task,
+        "kind": item.kind,
+        "action": item.action,
+        "template": item.template or None,
+        "object": item.object,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _document(item: Previewed) -> str:
+    """Return one YAML document; one without an object is a comment."""
+    template = f", template {item.template}" if item.template else ""
+    return "\n".join(["---", f"# {item.position}{template}", *_lines(item)]) + "\n"
+
+
+def _lines(item: Previewed) -> Iterator[str]:
+    if item.object is None:
+        yield f"# {item.action}: a {item.kind} task has no objects"
+    elif item.action == "delete":
+        yield f"# deletes {item.object['kind']} {item.object['metadata']['name']}"
+    else:
+        if item.kind == "Pipe":
+            yield "# the pod of a Pipe task; its files become ConfigMaps and Secrets"
+        if item.kind == "KudoOperator":
+            yield "# the child instance; its own plans are not rendered"
+        yield yaml.dump(
+            item.object, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20
+        ).rstrip("\n")
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Writes keys in the order of the template, and texts of several lines as blocks."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+        return True
+
+
+def _text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)

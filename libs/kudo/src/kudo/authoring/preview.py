@@ -1,0 +1,213 @@
+"""Renders what the tasks of a plan would do, without a cluster.
+
+Objects are as the templates give them: the labels, annotations, owner and namespace that the
+reconciler adds are left out.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gotemplate import TemplateError
+from goyaml import YamlError
+from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task
+from kudo.children import child_of, manifest
+from kudo.parameters import parse_parameter_file
+from kudo.pipe import read_pod
+from kudo.problems import InvalidInput, KudoError
+from kudo.rendering import DocumentError, Engine, read_objects, render, variables
+from kudo.tasks import FatalTaskError, check_task, toggled_on
+from kudo.template_lines import template_line
+
+Action = Literal["apply", "delete", "nothing"]
+_SHOWN: Final = 100
+"""Characters of a line in an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where in a plan a task stands."""
+
+    plan: str
+    phase: str
+    step: str
+    task: str
+
+    def __str__(self) -> str:
+        return f"plan {self.plan}, phase {self.phase}, step {self.step}, task {self.task}"
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """What a task does with one object.
+
+    Attributes:
+        position: Of the task.
+        kind: Of the task.
+        action: `nothing` for a Dummy task, which has no object.
+        template: Name of the template; empty where the object is not from one.
+        object: The object.
+    """
+
+    position: Position
+    kind: str
+    action: Action
+    template: str = ""
+    object: JsonObject | None = None
+
+
+class PreviewError(KudoError):
+    """A template cannot be rendered, or gives something that is not an object."""
+
+
+def preview(
+    version: OperatorVersion, instance: Instance, plan: str, *, step: str = ""
+) -> tuple[Previewed, ...]:
+    """Return what the tasks of a plan would do, in its order.
+
+    Args:
+        version: The OperatorVersion, with the plan.
+        instance: The Instance, with the values of its parameters.
+        plan: Name of the plan.
+        step: Name of the only step to render; empty for all.
+
+    Raises:
+        PreviewError: a template or a value is wrong; the text has the line of the template and of
+            what it was rendered to.
+    """
+    tasks = {task.name: task for task in reversed(version.spec.tasks or ())}
+    found: list[Previewed] = []
+    for phase in version.plans[plan].phases or ():
+        for one in phase.steps:
+            if step and one.name != step:
+                continue
+            for name in one.tasks:
+                position = Position(plan, phase.name, one.name, name)
+                if name not in tasks:
+                    raise PreviewError(f"{position}: the package has no such task")
+                found.extend(_TaskPreview(version, instance, position, tasks[name]).items())
+    return tuple(found)
+
+
+def preview_instance(
+    version: OperatorVersion, name: str, namespace: str, values: Mapping[str, str]
+) -> Instance:
+    """Return an Instance that was never created."""
+    return Instance(
+        metadata=ObjectMeta(name=name, namespace=namespace),
+        spec=InstanceSpec(
+            operator_version={"name": version.metadata.name}, parameters=dict(values) or None
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TaskPreview:
+    """Renders the templates of one task."""
+
+    version: OperatorVersion
+    instance: Instance
+    position: Position
+    task: Task
+
+    def items(self) -> list[Previewed]:
+        try:
+            if self.task.kind != "KudoOperator":
+                check_task(self.task)
+            return [*self._items(self._values())]
+        except (FatalTaskError, InvalidInput) as error:
+            raise PreviewError(f"{self.position}: {error}") from error
+
+    def _values(self) -> dict[str, object]:
+        at = self.position
+        return variables(
+            self.instance, self.version, plan=at.plan, phase=at.phase, step=at.step
+        ).read()
+
+    def _items(self, values: dict[str, object]) -> Iterator[Previewed]:
+        kind, spec = self.task.kind, self.task.spec
+        match kind:
+            case "Apply" | "Delete" | "Toggle":
+                applies = kind == "Apply" or (
+                    kind == "Toggle" and toggled_on(self.task, _mapping(values["Params"]))
+                )
+                for template in dict.fromkeys(spec.resources or ()):
+                    for obj in self._objects(template, values):
+                        action: Action = "apply" if applies else "delete"
+                        yield Previewed(self.position, kind, action, template, obj)
+            case "Pipe":
+                template = spec.pod or ""
+                pod = read_pod(self._rendered(template, values))
+                yield Previewed(self.position, kind, "apply", template, pod)
+            case "KudoOperator":
+                template = spec.parameter_file or ""
+                yield Previewed(self.position, kind, "apply", template, self._child(values))
+            case _:
+                yield Previewed(self.position, kind, "nothing")
+
+    def _objects(self, template: str, values: Mapping[str, object]) -> list[JsonObject]:
+        text = self._rendered(template, values)
+        try:
+            return [*read_objects(template, text, Engine.full().budget)]
+        except DocumentError as error:
+            raise PreviewError(self._unreadable(template, text, values, error)) from error
+
+    def _rendered(self, template: str, values: Mapping[str, object]) -> str:
+        templates = self.version.spec.templates or {}
+        if template not in templates:
+            raise PreviewError(f"{self.position}: the package has no template {template}")
+        try:
+            return render(template, templates[template], values)
+        except FatalTaskError as error:
+            cause = error.__cause__
+            line = cause.line if isinstance(cause, TemplateError) else 0
+            place = f"templates/{template}:{line}" if line else f"templates/{template}"
+            lines = [f"{place}: {error}", f"in {self.position}"]
+            if line:
+                lines.insert(1, _quoted("template line", templates[template], line))
+            raise PreviewError("\n  ".join(lines)) from error
+
+    def _unreadable(
+        self, template: str, text: str, values: Mapping[str, object], error: DocumentError
+    ) -> str:
+        source = (self.version.spec.templates or {})[template]
+        line = template_line(template, source, values, error.line)
+        place = f"templates/{template}:{line}" if line else f"templates/{template}"
+        return "\n  ".join(
+            [
+                f"{place}: {_with_line(error)}",
+                *([_quoted("template line", source, line)] if line else []),
+                _quoted("rendered line", text, error.line),
+                f"in {self.position}",
+            ]
+        )
+
+    def _child(self, values: Mapping[str, object]) -> JsonObject:
+        file = self.task.spec.parameter_file
+        parameters = parse_parameter_file(file, self._rendered(file, values)) if file else {}
+        child = child_of(self.task, self.instance, self.version, parameters)
+        made = manifest(child, self.instance, "", child.version, parameters)
+        for added in ("annotations", "ownerReferences"):
+            made["metadata"].pop(added)
+        if not self.task.spec.operator_version:
+            # Which version is installed, and so its name, is known to a cluster only.
+            made["spec"].pop("operatorVersion")
+        return made
+
+
+def _with_line(error: DocumentError) -> str:
+    """Return the message with the line of the whole text, instead of that of the document."""
+    cause = error.__cause__
+    if not isinstance(cause, YamlError):
+        return str(error)
+    return str(error).replace(f"line {cause.line},", f"line {error.line},", 1)
+
+
+def _quoted(label: str, text: str, line: int) -> str:
+    """Return a line of a text with its number."""
+    found = text.split("\n")[line - 1].strip()
+    return f"{label} {line}: {found if len(found) <= _SHOWN else found[:_SHOWN] + '…'}"
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
