@@ -28,6 +28,7 @@ ROOT = Group(
             "Write, check and archive packages; no cluster is needed.",
             {
                 "render": "authoring.render",
+                "docs": "authoring.docs",
                 "create": "authoring.create",
                 "list": Group(
                     "package list",

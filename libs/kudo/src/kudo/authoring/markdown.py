@@ -1,0 +1,219 @@
+"""Writes the reference of a package in Markdown: what it is, its plans and its parameters.
+
+Texts of the package stay on one line where a table needs it, and a `<` in them is shown as it is.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from kudo.api import Plan
+from kudo.authoring.shown import SERIAL, default_of
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.packages import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.verification.values import stored
+
+_CHANGES: Final = {
+    PLAN_DEPLOY: ("an instance is installed", (PLAN_DEPLOY,)),
+    PLAN_UPDATE: ("a parameter without a plan of its own changes", (PLAN_UPDATE, PLAN_DEPLOY)),
+    PLAN_UPGRADE: (
+        "the version of the operator changes",
+        (PLAN_UPGRADE, PLAN_UPDATE, PLAN_DEPLOY),
+    ),
+    PLAN_CLEANUP: ("the instance is deleted", (PLAN_CLEANUP,)),
+}
+"""What runs a plan, and the plans for it: the first that the package has."""
+_ORDER: Final = {"serial": "one after the other", "parallel": "at the same time"}
+_BACKTICKS: Final = re.compile("`+")
+
+
+def package_markdown(package: Package) -> str:
+    """Return the document, ended by a line break."""
+    blocks = [
+        *_headline(package.operator),
+        "## Plans",
+        _plans_table(package),
+        *_steps(package.operator),
+        "## Parameters",
+        *_parameters(package),
+    ]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _headline(operator: OperatorFile) -> Iterator[str]:
+    yield f"# {_text(operator.name)}"
+    yield _text(operator.description)
+    people = ", ".join(
+        _text(
+            f"{one.name} <{one.email}>" if one.name and one.email else one.name or one.email or ""
+        )
+        for one in operator.maintainers
+    )
+    rows = [
+        ("Version", _text(operator.operator_version)),
+        ("Application", _text(operator.app_version)),
+        ("KUDO", _text(operator.kudo_version)),
+        ("Kubernetes", _text(operator.kubernetes_version)),
+        ("Website", _text(operator.url)),
+        ("Maintainers", people),
+    ]
+    yield _table(("", ""), [row for row in rows if row[1]])
+
+
+def _plans_table(package: Package) -> str:
+    plans = package.operator.plans or {}
+    if not plans:
+        return "The package has no plans."
+    rows = [(_code(name), _when(name, package)) for name in sorted(plans)]
+    return _table(("Plan", "Runs when"), rows)
+
+
+def _when(name: str, package: Package) -> str:
+    reasons = [when for change, (when, _) in _CHANGES.items() if _chosen(change, package) == name]
+    triggers = [_code(one.name) for one in package.parameters if one.trigger == name]
+    if triggers:
+        reasons.append(
+            f"one of {', '.join(triggers)} changes" if triggers[1:] else f"{triggers[0]} changes"
+        )
+    if name != PLAN_CLEANUP:
+        reasons.append("it is triggered")
+    return ", or ".join(reasons)
+
+
+def _chosen(change: str, package: Package) -> str:
+    """Return the plan that runs for a change; empty if the package has none for it."""
+    plans = package.operator.plans or {}
+    return next((name for name in _CHANGES[change][1] if name in plans), "")
+
+
+def _steps(operator: OperatorFile) -> Iterator[str]:
+    for name, plan in sorted((operator.plans or {}).items()):
+        if plan.phases:
+            yield f"### Plan {_code(name)}"
+            yield _phases(plan)
+
+
+def _phases(plan: Plan) -> str:
+    lines = []
+    for phase in plan.phases or ():
+        order = _order(phase.strategy, len(phase.steps))
+        lines.append(f"* phase {_code(phase.name)}" + (f", its steps {order}" if order else ""))
+        for step in phase.steps:
+            tasks = ", ".join(map(_code, step.tasks)) or "nothing"
+            lines.append(f"    * step {_code(step.name)}: {tasks}")
+    order = _order(plan.strategy, len(plan.phases or ()))
+    return (f"The phases run {order}.\n\n" if order else "") + "\n".join(lines)
+
+
+def _order(strategy: str, count: int) -> str:
+    """Return in which order phases or steps run; empty if there is only one."""
+    return _ORDER.get(strategy or SERIAL, _text(strategy)) if count > 1 else ""
+
+
+def _parameters(package: Package) -> Iterator[str]:
+    if not package.parameters:
+        yield "The package has no parameters."
+        return
+    groups = {group.name: group for group in package.groups}
+    for parameter in package.parameters:
+        if parameter.group:
+            groups.setdefault(parameter.group, ParameterGroup(parameter.group))
+    ordered = sorted(groups.values(), key=lambda group: group.priority)
+    for group in ordered:
+        found = [one for one in package.parameters if one.group == group.name]
+        if found:
+            yield f"### {_text(group.display_name or group.name)}"
+            yield _text(group.description)
+            yield from _section(found, package)
+    others = [one for one in package.parameters if not one.group]
+    if others and len(others) < len(package.parameters):
+        yield "### Other parameters"
+    yield from _section(others, package)
+
+
+def _section(parameters: Sequence[PackageParameter], package: Package) -> Iterator[str]:
+    """Yield a table of the common parameters, one of the advanced ones, and long defaults."""
+    common = [one for one in parameters if not one.advanced]
+    advanced = [one for one in parameters if one.advanced]
+    if common:
+        yield _parameter_table(common, package)
+    if advanced:
+        yield "**Advanced**"
+        yield _parameter_table(advanced, package)
+    for one in (*common, *advanced):
+        default = default_of(one) or ""
+        if "\n" in default.rstrip("\n"):
+            yield f"Default of {_code(one.name)}:"
+            yield _fenced(default)
+
+
+def _parameter_table(parameters: Iterable[PackageParameter], package: Package) -> str:
+    header = ("Parameter", "Description", "Type", "Default", "Required", "A change runs")
+    return _table(header, [_row(one, _chosen(PLAN_UPDATE, package)) for one in parameters])
+
+
+def _row(parameter: PackageParameter, plan: str) -> tuple[str, ...]:
+    """Return the cells of a parameter; `plan` runs where it names none."""
+    default = default_of(parameter)
+    return (
+        _code(parameter.name),
+        _described(parameter),
+        _type(parameter),
+        _default(default),
+        "yes" if parameter.required and default is None else "no",
+        "cannot be changed" if parameter.immutable else _code(parameter.trigger or plan),
+    )
+
+
+def _described(parameter: PackageParameter) -> str:
+    name = _text(parameter.display_name)
+    title = f"**{name}**" if name else ""
+    return " ".join(filter(None, (title, _text(parameter.description), _hint(parameter.hint))))
+
+
+def _hint(hint: str) -> str:
+    return f"*{_text(hint)}*" if hint else ""
+
+
+def _type(parameter: PackageParameter) -> str:
+    kind = _text(parameter.type or "string")
+    if parameter.enum is None:
+        return kind
+    values = (_code(stored(parameter, value) or "") for value in parameter.enum)
+    return f"{kind}: {', '.join(filter(None, values))}"
+
+
+def _default(default: str | None) -> str:
+    if default is None:
+        return ""
+    text = default.rstrip("\n")
+    if "\n" in text:
+        return "below"
+    return _code(text) or "empty"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(text: str) -> str:
+    """Return a text for one line of a table."""
+    flat = " ".join(text.split())
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    """Return a text as code, with more backticks around it than are in it; empty for none."""
+    flat = " ".join(text.split()).replace("|", "\\|")
+    if not flat:
+        return ""
+    fence = "`" * (1 + max((len(found) for found in _BACKTICKS.findall(flat)), default=0))
+    blank = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{fence}{blank}{flat}{blank}{fence}"
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(found) for found in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}yaml\n{text.rstrip(chr(10))}\n{fence}"
