@@ -27,6 +27,7 @@ ROOT = Group(
             "package",
             "Write, check and archive packages; no cluster is needed.",
             {
+                "new": "authoring.new",
                 "render": "authoring.render",
                 "docs": "authoring.docs",
                 "create": "authoring.create",

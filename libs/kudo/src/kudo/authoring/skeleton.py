@@ -1,0 +1,188 @@
+"""The files of a new package: small, complete, and ready to be installed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kudo.authoring.ignore import IGNORE_FILE
+from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class NewPackage:
+    """What the author says of a new package; texts that are empty are left out."""
+
+    name: str
+    operator_version: str = "0.1.0"
+    app_version: str = ""
+    kudo_version: str = "0.19.0"
+    kubernetes_version: str = "1.30.0"
+    url: str = ""
+    maintainer_name: str = ""
+    maintainer_email: str = ""
+
+
+def skeleton(new: NewPackage) -> Mapping[str, str]:
+    """Return the texts of the files by their path in the package."""
+    return {
+        OPERATOR_FILE: _operator(new),
+        PARAMETERS_FILE: _PARAMETERS,
+        "templates/deployment.yaml": _DEPLOYMENT,
+        "tests/install/00-install.yaml": _TEST_STEP,
+        "tests/install/00-assert.yaml": _TEST_ASSERT,
+        IGNORE_FILE: _IGNORE,
+    }
+
+
+def _operator(new: NewPackage) -> str:
+    lines = [
+        "# The tasks of the operator, and the plans that run them in order. The parameters that",
+        "# users can set are in params.yaml, the Kubernetes objects in templates/.",
+        "apiVersion: kudo.dev/v1beta1",
+        f"name: {_quoted(new.name)}",
+        f"operatorVersion: {_quoted(new.operator_version)}",
+        *_line("appVersion", new.app_version),
+        *_line("kudoVersion", new.kudo_version),
+        f"kubernetesVersion: {_quoted(new.kubernetes_version)}",
+        *_line("url", new.url),
+        *_maintainers(new),
+    ]
+    return "\n".join(lines) + _TASKS_AND_PLANS
+
+
+def _maintainers(new: NewPackage) -> list[str]:
+    fields = [*_line("name", new.maintainer_name), *_line("email", new.maintainer_email)]
+    if not fields:
+        return []
+    first, *others = fields
+    return ["maintainers:", f"  - {first}", *(f"    {field}" for field in others)]
+
+
+def _line(key: str, value: str) -> list[str]:
+    return [f"{key}: {_quoted(value)}"] if value else []
+
+
+def _quoted(text: str) -> str:
+    """Return a text in double quotes, as YAML and JSON have them."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+_TASKS_AND_PLANS: Final = """
+
+# A task applies templates and waits until the objects are healthy.
+tasks:
+  - name: app
+    kind: Apply
+    spec:
+      resources:
+        - deployment.yaml
+
+plans:
+  # Runs when an instance is installed, and when a parameter changes that names no other plan.
+  deploy:
+    strategy: serial
+    phases:
+      - name: main
+        strategy: serial
+        steps:
+          - name: app
+            tasks:
+              - app
+"""
+_PARAMETERS: Final = """\
+# The parameters that users can set with `-p name=value`. A changed value runs the plan named by
+# `trigger`, or `update`, or else `deploy`.
+apiVersion: kudo.dev/v1beta1
+parameters:
+  - name: replicas
+    displayName: Replicas
+    description: How many servers run.
+    type: integer
+    default: "1"
+  - name: image
+    displayName: Image
+    description: Image of the servers, with a web server in it.
+    type: string
+    default: busybox
+"""
+_DEPLOYMENT: Final = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Name }}
+spec:
+  replicas: {{ .Params.replicas }}
+  selector:
+    matchLabels:
+      app: {{ .Name }}
+  template:
+    metadata:
+      labels:
+        app: {{ .Name }}
+    spec:
+      automountServiceAccountToken: false
+      # As the first process of its container, httpd ignores the signal to end.
+      terminationGracePeriodSeconds: 2
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65534
+        runAsGroup: 65534
+        seccompProfile:
+          type: RuntimeDefault
+      containers:
+        - name: app
+          image: {{ .Params.image }}
+          imagePullPolicy: IfNotPresent
+          command: ["httpd", "-f", "-p", "8080", "-h", "/etc"]
+          ports:
+            - name: http
+              containerPort: 8080
+          readinessProbe:
+            tcpSocket:
+              port: http
+            periodSeconds: 2
+          resources:
+            requests:
+              cpu: 10m
+              memory: 8Mi
+            limits:
+              memory: 32Mi
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities:
+              drop: ["ALL"]
+"""
+_TEST_STEP: Final = """\
+# A test of kuttl: each folder of tests/ is one, with its own namespace. Run it with
+# `kubectl kuttl test ./tests` from the folder of the package.
+apiVersion: kuttl.dev/v1beta1
+kind: TestStep
+commands:
+  - command: kubectl kudo install ../.. --instance app
+    namespaced: true
+"""
+_TEST_ASSERT: Final = """\
+# What has to exist in the end; fields that are not named here may have any value.
+apiVersion: kudo.dev/v1beta1
+kind: Instance
+metadata:
+  name: app
+status:
+  planStatus:
+    deploy:
+      status: COMPLETE
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app
+status:
+  readyReplicas: 1
+"""
+_IGNORE: Final = """\
+# What `kubectl kudo package create` leaves out, in the syntax of .gitignore.
+*.tgz
+/tests/
+"""
