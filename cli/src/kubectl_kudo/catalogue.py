@@ -28,6 +28,17 @@ ROOT = Group(
             "Write, check and archive packages; no cluster is needed.",
             {
                 "new": "authoring.new",
+                "add": Group(
+                    "package add",
+                    "Add to a package, and keep how it is written.",
+                    {
+                        "task": "authoring.adding.task",
+                        "plan": "authoring.adding.plan",
+                        "parameter": "authoring.adding.parameter",
+                        "maintainer": "authoring.adding.maintainer",
+                        "template": "authoring.adding.template",
+                    },
+                ),
                 "render": "authoring.render",
                 "docs": "authoring.docs",
                 "create": "authoring.create",

@@ -1,0 +1,88 @@
+"""The package that `package add` changes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubectl_kudo.authoring.package_folder import package_folder
+from kubectl_kudo.authoring.write_package import write_changes
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import talk
+from kudo.authoring.change import files_of
+from kudo.authoring.edit import Addition, added
+from kudo.packages import Package, PackageFiles
+from kudo.packages.reader import parse_package
+
+TEMPLATES = "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A package in a folder, as it is now.
+
+    Attributes:
+        folder: The folder.
+        files: Its files.
+        package: What they say.
+    """
+
+    folder: Path
+    files: PackageFiles
+    package: Package
+
+    def with_additions(self, file: str, *additions: Addition) -> str:
+        """Return the text of a file with items added to it.
+
+        Raises:
+            CliError: the file is not UTF-8 text.
+            InvalidInput: it cannot be changed.
+        """
+        try:
+            text = self.files.files[file].decode()
+        except UnicodeDecodeError as error:
+            raise CliError(f"{self.folder / file} is not UTF-8 text") from error
+        for addition in additions:
+            text = added(file, text, addition)
+        return text
+
+    def has_template(self, name: str) -> bool:
+        return name in self.package.templates or (self.folder / TEMPLATES / name).exists()
+
+    def write(self, changes: Mapping[str, str], what: str) -> None:
+        """Write the changes once the package with them was verified.
+
+        Raises:
+            CliError: the package would have errors that it does not have now.
+        """
+        write_changes(self.folder, self.files, changes)
+        talk(f"added {what}: {', '.join(str(self.folder / path) for path in sorted(changes))}")
+
+
+def target_of(args: Args) -> Target:
+    """Return the package of `--folder`, or the one that is found.
+
+    Raises:
+        CliError: there is none, or more than one.
+        InvalidInput: it cannot be read.
+    """
+    folder = Path(args.folder).expanduser() if args.folder else package_folder()
+    if not folder.is_dir():
+        raise CliError(f'"{folder}" is not a folder')
+    files = files_of(folder)
+    return Target(folder, files, parse_package(files))
+
+
+def template_file(name: str) -> str:
+    """Return the name of a template, with `.yaml` unless it has an ending.
+
+    Raises:
+        CliError: it is not the name of a file below `templates`.
+    """
+    parts = name.split("/")
+    if any(part in {"", ".", ".."} for part in parts) or not name.isprintable():
+        raise CliError(f'"{name}" is not the name of a template; it is relative to {TEMPLATES}/')
+    found = name if "." in parts[-1] else f"{name}.yaml"
+    if ".yaml" not in found:
+        raise CliError(f'"{name}" is not the name of a template; templates end with .yaml')
+    return found
