@@ -14,7 +14,13 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging", "typing")
 
 
-@pytest.mark.parametrize("argv", [["version"], ["--help"], ["install", "--help"], ["brew"]])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *(["version"], ["--help"], ["install", "--help"], ["brew"]),
+        *(["package", "list", "--help"], ["package", "add", "--help"], ["package", "--help"]),
+    ],
+)
 def test_help_and_version_import_nothing_heavy(argv: list[str]) -> None:
     loaded = imported(f"from kubectl_kudo.__main__ import main; main({argv!r})")
     assert loaded.isdisjoint(HEAVY)

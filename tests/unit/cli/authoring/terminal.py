@@ -24,13 +24,12 @@ def on_terminal(
     """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kubectl_kudo", *argv],
+        [sys.executable, "-c", _MAIN, *argv],
         cwd=folder,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        preexec_fn=_take_terminal,
     )
     os.close(theirs)
     shown = ""
@@ -47,14 +46,13 @@ def on_terminal(
 
 
 _KEYS = {"^C": b"\x03", "^D": b"\x04"}
-
-
-def _take_terminal() -> None:
-    # Only the controlling terminal turns ctrl-C into a signal.
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+# Only the controlling terminal turns ctrl-C into a signal.
+_MAIN = """\
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from kubectl_kudo.__main__ import main
+sys.exit(main())
+"""
 
 
 def _until(terminal: int, question: str | None) -> str:

@@ -158,6 +158,17 @@ def test_a_template_that_is_excluded_is_missed_before_the_archive_is_written(
     assert 'template "pot.yaml" required by pot but is not defined' in ran.out
 
 
+def test_names_of_any_length_and_language_can_be_read_back(
+    run: Cli, valid: Path, out: Path
+) -> None:
+    deep = valid / "templates" / ("a" * 90) / ("b" * 90) / "ö t.yaml"
+    deep.parent.mkdir(parents=True)
+    deep.write_text("# {{ .Name }}\n")
+    assert run("package", "create", str(valid), "-d", str(out)).code == 0
+    assert f"{'a' * 90}/{'b' * 90}/ö t.yaml" in read_package(out / NAME).templates
+    assert str(deep.relative_to(valid)) in members(out / NAME)
+
+
 def test_links_are_left_out_and_named(run: Cli, valid: Path, out: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("hidden")
     (valid / "docs").symlink_to(tmp_path)
