@@ -17,7 +17,7 @@ def package_folder() -> Path:
     here = Path()
     if (here / OPERATOR_FILE).is_file():
         return here
-    found = sorted(path.parent for path in here.glob(f"*/{OPERATOR_FILE}") if path.is_file())
+    found = sorted(path.parent for path in here.glob(f"[!.]*/{OPERATOR_FILE}") if path.is_file())
     if not found:
         raise CliError(f"no operator folder discovered; {_HINT}")
     if len(found) > 1:

@@ -187,6 +187,8 @@ def test_the_package_is_found_from_the_folder_above_and_by_name(
     monkeypatch.chdir(teapot.parent)
     ran = run("package", "add", "maintainer", "Bo", "b@example.com")
     assert ran.err == "added maintainer Bo: teapot/operator.yaml\n"
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "operator.yaml").write_text("")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "operator.yaml").write_text("")
     ran = run("package", "add", "maintainer", "Cy", "c@example.com")

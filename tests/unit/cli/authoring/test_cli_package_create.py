@@ -229,6 +229,17 @@ def test_what_is_no_folder_or_destination_is_told(
     assert ran.err == f'Error: destination "{out}/none" is not a proper directory\n'
 
 
+def test_a_kudoignore_that_is_no_file_is_not_read(run: Cli, valid: Path, out: Path) -> None:
+    os.mkfifo(valid / ".kudoignore")
+    ran = run("package", "create", str(valid), "-d", str(out))
+    assert (ran.code, ran.err) == (255, "Error: .kudoignore: not a regular file\n")
+    (valid / ".kudoignore").unlink()
+    (valid / ".kudoignore").write_text("a\n" * 40_000)
+    ran = run("package", "create", str(valid), "-d", str(out))
+    assert ran.err == "Error: .kudoignore: the file is larger than 65536 bytes\n"
+    assert [*out.iterdir()] == []
+
+
 def test_a_name_cannot_lead_out_of_the_destination(run: Cli, valid: Path, out: Path) -> None:
     text = (valid / "operator.yaml").read_text().replace("name: teapot", "name: ../teapot", 1)
     (valid / "operator.yaml").write_text(text)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kudo.authoring.ignore import IGNORE_FILE, IgnoreRules, parse_ignore_file
+from kudo.authoring.ignore import IGNORE_FILE, MOST_BYTES, IgnoreRules, parse_ignore_file
 from kudo.packages import OperatorFile, PackageFiles, PackageLimits
 from kudo.packages.files import DEFAULT_LIMITS, OPERATOR_FILE, FileCollector, unreadable
 from kudo.packages.reader import ARCHIVE_SUFFIX
@@ -100,8 +100,13 @@ def pack(files: PackageFiles) -> bytes:
 
 
 def _rules(folder: Path) -> IgnoreRules:
+    file = folder / IGNORE_FILE
     try:
-        content = (folder / IGNORE_FILE).read_bytes()
+        # Reading a device or a pipe might never end.
+        if not stat.S_ISREG(file.lstat().st_mode):
+            raise InvalidInput([Problem("PackageUnsafe", "not a regular file", IGNORE_FILE)])
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return IgnoreRules()
     return parse_ignore_file(content)

@@ -18,7 +18,8 @@ from typing import Final
 from kudo.problems import InvalidInput, Problem
 
 IGNORE_FILE: Final = ".kudoignore"
-_MOST_BYTES: Final = 64 * 1024
+MOST_BYTES: Final = 64 * 1024
+"""Of the file; its patterns are tried on each path."""
 _ANY_FOLDERS: Final = "**"
 _SPECIAL: Final = frozenset("*?[")
 
@@ -59,8 +60,8 @@ def parse_ignore_file(content: bytes) -> IgnoreRules:
     Raises:
         InvalidInput: the file is not UTF-8 text, or too large.
     """
-    if len(content) > _MOST_BYTES:
-        raise _invalid(f"the file is larger than {_MOST_BYTES} bytes")
+    if len(content) > MOST_BYTES:
+        raise _invalid(f"the file is larger than {MOST_BYTES} bytes")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
