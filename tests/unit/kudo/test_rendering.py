@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.rendering import Manifest, render, render_objects, variables
+from kudo.rendering import DocumentError, Manifest, render, render_objects, variables
 from kudo.tasks import FatalTaskError
 
 
@@ -201,3 +201,22 @@ def test_a_parameter_that_cannot_be_read_is_fatal_and_named() -> None:
 def test_values_are_put_into_the_text_as_they_are() -> None:
     values = {"Name": "i", "Params": {"A": "x: {y}\n"}}
     assert render("t", "{{ .Name }}-{{ .Params.A }}", values) == "i-x: {y}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: [", 1),
+        ("\n\nkind: x", 3),
+        ("---\nkind: x", 2),
+        ("# no object\n---\n\nkind: x\n---\nkind: y", 4),
+        ("apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\na: 1\nb: c: d\n", 6),
+        ("--- # a\n--- # b\n- a", 2),
+    ],
+)
+def test_a_document_that_is_no_object_has_its_line_in_the_rendered_text(
+    text: str, line: int
+) -> None:
+    with pytest.raises(DocumentError) as caught:
+        render_objects(("t",), {"t": text}, {})
+    assert caught.value.line == line

@@ -251,16 +251,19 @@ class _Chunk:
             limit: Name of the limit that was exceeded.
             line: Line in the document, from 1; 0 where all of it is at fault.
         """
+        document = self.text[self.start : self.end]
         if not line:
-            document = self.text[self.start : self.end]
             blank = len(document) - len(document.lstrip())
             line = document.count("\n", 0, blank) + 1
+        # The parser finds the end of a document that ends too early below its last line.
+        line = min(line, document.rstrip().count("\n") + 1)
+        # The line break before the text makes up for the first line being number 1.
+        line += self.text.count("\n", 0, self.start) - 1
         return DocumentError(
             "TaskRenderingError",
             f"parsing YAML from {self.template}: decoding chunk {self.number} failed: {reason}",
             limit=limit,
-            # The line break before the text makes up for the first line being number 1.
-            line=self.text.count("\n", 0, self.start) + line - 1,
+            line=line,
         )
 
 

@@ -164,6 +164,16 @@ def test_an_object_of_a_later_document_is_found_as_well(run: Cli, teapot: Path) 
     assert "template line 13: apiVersion: v1\n  rendered line 13: apiVersion: v1\n" in ran.err
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_document_that_ends_too_early_is_an_error_of_its_last_line(
+    run: Cli, teapot: Path, end: str
+) -> None:
+    (teapot / "templates" / "pot.yaml").write_text(f"a: 1\nb: [{end}")
+    ran = run("package", "render", str(teapot), "-p", "CUPS=2")
+    assert ran.err.startswith("Error: templates/pot.yaml:2: parsing YAML from pot.yaml: ")
+    assert "\n  rendered line 2: b: [\n" in ran.err
+
+
 def test_an_error_of_the_template_quotes_its_line(run: Cli, teapot: Path) -> None:
     (teapot / "templates" / "milk.yaml").write_text("a: 1\nb: {{ .Params.SUGAR }}\n")
     ran = run("package", "render", str(teapot), "-p", "CUPS=2", "-p", "MILK=true")
