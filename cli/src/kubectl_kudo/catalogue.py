@@ -28,6 +28,18 @@ ROOT = Group(
             "Check packages before they are installed.",
             {"verify": "packages.verify"},
         ),
+        "repo": Group(
+            "repo",
+            "Manage the repositories that packages are installed from.",
+            {
+                "add": "repositories.add",
+                "list": "repositories.list",
+                "remove": "repositories.remove",
+                "context": "repositories.context",
+                "index": "repositories.index",
+            },
+            {"rm": "remove"},
+        ),
         "version": "version",
     },
 )

@@ -102,7 +102,11 @@ GLOBAL_FLAGS = (
         "check first that the cluster serves the CRDs of KUDO (default: true)",
         default=True,
     ),
-    Flag(("--home",), "accepted for old scripts; nothing is stored there", "folder"),
+    Flag(
+        ("--home",),
+        "folder of repositories and cache (default: $KUDO_HOME, then ~/.kudo)",
+        "folder",
+    ),
     Flag(("--v", "-v"), "log level, 0 to 10; from 2 on, log to stderr", "level", 0, convert=number),
     Flag(("--help", "-h"), "show this help", default=False),
 )

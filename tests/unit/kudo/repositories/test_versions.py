@@ -14,9 +14,11 @@ def index(*entries: Entry) -> Index:
     return Index({"zk": entries})
 
 
-def refusal(found: Index, name: str = "zk", **asked: str) -> str:
+def refusal(
+    found: Index, name: str = "zk", *, operator_version: str = "", app_version: str = ""
+) -> str:
     with pytest.raises(InvalidInput) as caught:
-        choose(found, name, **asked)
+        choose(found, name, operator_version=operator_version, app_version=app_version)
     return str(caught.value)
 
 
