@@ -140,6 +140,12 @@ WRITTEN = Flag(
     "yaml or json: with --dry-run, print the objects that would be written",
     "format",
 )
+REPOSITORY = (
+    Flag(("--repo",), "repository of packages (default: that of repo context)", "name"),
+    Flag(("--operator-version",), "operatorVersion of a package by name (default: newest)", "text"),
+    Flag(("--app-version",), "appVersion of a package by name (default: newest)", "text"),
+)
+"""Flags of commands that take packages from repositories."""
 WAITING = (WAIT, WAIT_TIME)
 WRITING = (DRY_RUN, WRITTEN)
 """Flags of commands that wait for a plan, and of commands that change objects."""

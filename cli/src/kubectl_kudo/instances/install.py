@@ -1,6 +1,14 @@
 """`kubectl kudo install`: creates an Operator, an OperatorVersion and an Instance."""
 
-from kubectl_kudo.core.arguments import CHANGE_HELP, PARAMETERS, WAITING, WRITING, Args, Flag
+from kubectl_kudo.core.arguments import (
+    CHANGE_HELP,
+    PARAMETERS,
+    REPOSITORY,
+    WAITING,
+    WRITING,
+    Args,
+    Flag,
+)
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -15,19 +23,21 @@ def run(args: Args) -> None:
 
 COMMAND = Command(
     "install",
-    "Install an operator from a folder or a .tgz file, and create an instance of it.",
+    "Install an operator, and create an instance of it.",
     run,
-    "<folder|tgz>",
+    "<name|folder|tgz|url>",
     (
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
         *PARAMETERS,
+        *REPOSITORY,
         *WAITING,
         Flag(("--skip-instance",), "install the operator without an instance", default=False),
         *WRITING,
     ),
     more="Everything is checked before anything is created. Objects that exist already and "
     "are\nthe same are left alone, so that the command can be repeated. Packages that it depends "
-    "on\n(KudoOperator tasks that name a folder or a .tgz file) are installed with it.\n\n"
+    "on\n(KudoOperator tasks) are installed with it.\n\n"
+    "A name means the newest version in the repository; a folder of that name is ./name.\n\n"
     + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
@@ -35,6 +45,7 @@ COMMAND = Command(
             "A second instance with other values, in another namespace",
             "install ./web --instance shop -p replicas=3 -n shop",
         ),
+        ("A version from the repository", "install kafka --operator-version 1.3.3"),
         ("What would be created, as YAML", "install ./web --dry-run=client -o yaml"),
     ),
 )

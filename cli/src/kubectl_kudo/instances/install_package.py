@@ -15,7 +15,8 @@ from kubectl_kudo.instances.values import given_values
 from kubectl_kudo.packages.install_set import checked_instance, install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import check_namespace, find_installed
-from kubectl_kudo.packages.resolving import find, with_dependencies
+from kubectl_kudo.packages.resolving import with_dependencies
+from kubectl_kudo.packages.sources import found as found_package
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import AlreadyExists, ApiError, ConfigError, ConnectionLost
@@ -25,7 +26,7 @@ from kudo.packages import Located
 def install_package(args: Args) -> None:
     """Install the package that the argument names; for a dry run without a cluster, check it."""
     values = given_values(args)
-    located = find(args.arguments[0])
+    located = found_package(args)
     try:
         in_session(args, lambda session: install(session, args, located, values))
     except (ConfigError, ConnectionLost) as error:
@@ -38,7 +39,7 @@ def install_package(args: Args) -> None:
 
 async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, create what is missing and, if wanted, wait for the deployment."""
-    install_set = install_set_of(await with_dependencies(session, located), session.namespace)
+    install_set = install_set_of(await with_dependencies(session, args, located), session.namespace)
     instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
     await check_namespace(session)
     found = await find_installed(session, install_set)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.repositories.server import PackageServer, serving
 
 _UNSET = (
@@ -36,3 +37,10 @@ def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PackageS
     with serving(folder) as found:
         monkeypatch.setenv("SSL_CERT_FILE", str(found.ca))
         yield found
+
+
+@pytest.fixture
+def run(run: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Return a function that runs a command line for a user without a list of repositories."""
+    monkeypatch.delenv("KUDO_HOME")
+    return run

@@ -49,16 +49,14 @@ def choose(
     *,
     operator_version: str = "",
     app_version: str = "",
-    prereleases: bool = False,
 ) -> Entry:
-    """Return the newest version of a package that fits.
+    """Return the newest version of a package that fits; a pre-release only if a version is named.
 
     Args:
         index: Where to look.
         name: Name of the package.
         operator_version: The operatorVersion, character by character; empty for any.
         app_version: The appVersion, likewise.
-        prereleases: Whether a pre-release may be chosen although no version was named.
 
     Raises:
         InvalidInput: no version fits. The text says which versions there are.
@@ -81,12 +79,12 @@ def choose(
     if not offered:
         text = f"{missing}: {_shown(fitting)} was removed from the repository"
         raise _failure(name, text)
-    if prereleases or operator_version or app_version:
+    if operator_version or app_version:
         return offered[0]
     for entry in offered:
         if not is_prerelease(entry):
             return entry
-    text = f"{missing} that is no pre-release: name one of {_shown(offered)}, or allow pre-releases"
+    text = f"{missing} that is no pre-release: name one of {_shown(offered)}"
     raise _failure(name, text)
 
 
