@@ -37,9 +37,11 @@ ROOT = Group(
                 "remove": "repositories.remove",
                 "context": "repositories.context",
                 "index": "repositories.index",
+                "serve": "repositories.serve",
             },
             {"rm": "remove"},
         ),
+        "search": "repositories.search",
         "version": "version",
     },
 )
