@@ -16,6 +16,16 @@ from kubectl_kudo.core.errors import UsageError
 def run(args: Args) -> None:
     if len(args.arguments) != 1 or not args.arguments[0]:
         raise UsageError("expecting exactly one argument - name of the package or path to install")
+    if args.in_cluster:
+        if args.skip_instance or args.repo:
+            raise UsageError(
+                "you can't use skip-instance or repo option when installing from in-cluster "
+                "operators"
+            )
+        from kubectl_kudo.instances.install_in_cluster import install_in_cluster
+
+        install_in_cluster(args)
+        return
     from kubectl_kudo.instances.install_package import install_package
 
     install_package(args)
@@ -31,6 +41,11 @@ COMMAND = Command(
         *PARAMETERS,
         *REPOSITORY,
         *WAITING,
+        Flag(
+            ("--in-cluster",),
+            "create an instance of an operator that is installed in the namespace",
+            default=False,
+        ),
         Flag(("--skip-instance",), "install the operator without an instance", default=False),
         *WRITING,
     ),
@@ -46,6 +61,7 @@ COMMAND = Command(
             "install ./web --instance shop -p replicas=3 -n shop",
         ),
         ("A version from the repository", "install kafka --operator-version 1.3.3"),
+        ("Another instance of what is installed", "install web --in-cluster --instance second"),
         ("What would be created, as YAML", "install ./web --dry-run=client -o yaml"),
     ),
 )
