@@ -4,6 +4,7 @@ from kubectl_kudo.core.arguments import (
     CHANGE_HELP,
     PARAMETERS,
     REPOSITORY,
+    SERVER,
     WAITING,
     WRITING,
     Args,
@@ -16,6 +17,11 @@ from kubectl_kudo.core.errors import UsageError
 def run(args: Args) -> None:
     if len(args.arguments) != 1 or not args.arguments[0]:
         raise UsageError("expecting exactly one argument - name of the package or path to install")
+    if args.create_namespace and args.dry_run == SERVER:
+        raise UsageError(
+            "the API server checks nothing in a namespace that does not exist; with "
+            "--create-namespace use --dry-run=client"
+        )
     if args.in_cluster:
         if args.skip_instance or args.repo:
             raise UsageError(
@@ -41,6 +47,11 @@ COMMAND = Command(
         *PARAMETERS,
         *REPOSITORY,
         *WAITING,
+        Flag(
+            ("--create-namespace",),
+            "create the namespace, from the package's namespaceManifest if it has one",
+            default=False,
+        ),
         Flag(
             ("--in-cluster",),
             "create an instance of an operator that is installed in the namespace",

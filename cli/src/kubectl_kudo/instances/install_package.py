@@ -18,6 +18,7 @@ from kubectl_kudo.instances.values import given_values
 from kubectl_kudo.packages.install_set import checked_instance, install_set_of
 from kubectl_kudo.packages.installation import Installation
 from kubectl_kudo.packages.installed import check_namespace, find_installed
+from kubectl_kudo.packages.new_namespace import check_new, new_namespace
 from kubectl_kudo.packages.resolving import with_dependencies
 from kubectl_kudo.packages.sources import found as found_package
 from kubeio.errors import ConfigError, ConnectionLost
@@ -40,14 +41,23 @@ def install_package(args: Args) -> None:
 
 async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, create what is missing and, if wanted, wait for the deployment."""
-    install_set = install_set_of(await with_dependencies(session, args, located), session.namespace)
+    resolution = await with_dependencies(session, args, located)
+    install_set = install_set_of(resolution, session.namespace)
     instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
-    await check_namespace(session)
+    namespace = None
+    if args.create_namespace:
+        await check_new(session)
+        name = instance["metadata"]["name"] if instance else args.instance
+        root = install_set.root
+        namespace = new_namespace(resolution.root, root, session.namespace, name, values)
+    else:
+        await check_namespace(session)
     found = await find_installed(session, install_set)
     if instance is not None:
         await check_absent(session, instance["metadata"]["name"])
     create = partial(create_instance, session, instance) if instance else None
-    created = await Installation(session, install_set, found).run(create)
+    installation = Installation(session, install_set, found, namespace=namespace)
+    created = await installation.run(create)
     session.report.show_all(session.writes.objects)
     if created is not None and args.wait and not session.report.dry:
         await wait_until_deployed(session, created, args.wait_time)
