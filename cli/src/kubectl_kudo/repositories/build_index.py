@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import urljoin
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
@@ -11,6 +13,7 @@ from kubectl_kudo.core.files import write_whole
 from kubectl_kudo.core.output import say, talk
 from kubectl_kudo.repositories.cache import sha256
 from kubectl_kudo.repositories.home import home_folder, load_settings
+from kubectl_kudo.repositories.urls import below
 from kudo.packages.archive import read_archive
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.reader import parse_package
@@ -125,7 +128,19 @@ def _merged(args: Args) -> Index | None:
         return None
     from kubectl_kudo.repositories.repository import client_of
 
-    return asyncio.run(client_of(args, url).index())
+    return _with_whole_urls(asyncio.run(client_of(args, url).index()), url)
+
+
+def _with_whole_urls(index: Index, base: str) -> Index:
+    """Return an index that can lie elsewhere: relative URLs are of the repository it is from."""
+    entries = {
+        name: tuple(
+            replace(one, urls=tuple(urljoin(below(base, INDEX_FILE), url) for url in one.urls))
+            for one in each
+        )
+        for name, each in index.entries.items()
+    }
+    return replace(index, entries=entries)
 
 
 def _from_folder(path: Path) -> Index:

@@ -187,6 +187,17 @@ def test_an_index_is_merged_with_a_folder_or_a_repository(
     assert index.entries["t"][0].urls == (f"{server.url}/v1/t-2.0_0.2.0.tgz",)
 
 
+def test_a_merge_makes_relative_urls_whole(run: Cli, packages: Path, server: PackageServer) -> None:
+    entry = b"{operatorVersion: 0.0.9, urls: [old.tgz, 'https://example.org/old.tgz']}"
+    server.files["/v1/index.yaml"] = b"apiVersion: v1\nentries: {t: [" + entry + b"]}"
+    assert run("repo", "index", str(packages), "--merge", f"{server.url}/v1").code == 0
+    index = read_index((packages / "index.yaml").read_bytes())
+    assert index.entries["t"][2].urls == (
+        f"{server.url}/v1/old.tgz",
+        "https://example.org/old.tgz",
+    )
+
+
 def test_a_merge_that_fails_writes_nothing(run: Cli, packages: Path, server: PackageServer) -> None:
     server.answers["/index.yaml"] = [status(403)]
     assert "403 Forbidden" in run("repo", "index", str(packages), "--merge", server.url).err
