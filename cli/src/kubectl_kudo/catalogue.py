@@ -55,6 +55,20 @@ ROOT = Group(
                 "verify": "packages.verify",
             },
         ),
+        "repo": Group(
+            "repo",
+            "Manage the repositories that packages are installed from.",
+            {
+                "add": "repositories.add",
+                "list": "repositories.list",
+                "remove": "repositories.remove",
+                "context": "repositories.context",
+                "index": "repositories.index",
+                "serve": "repositories.serve",
+            },
+            {"rm": "remove"},
+        ),
+        "search": "repositories.search",
         "version": "version",
     },
 )

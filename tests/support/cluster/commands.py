@@ -5,6 +5,9 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+_HOME = Path(__file__).parent / "kudo_home"
 
 
 @dataclass(frozen=True)
@@ -34,5 +37,5 @@ async def run(command: Sequence[str], *, text: str | None = None) -> Done:
 
 
 def environment() -> dict[str, str]:
-    """Return our environment variables, of which none names a kubeconfig."""
-    return {**os.environ, "KUBECONFIG": os.devnull}
+    """Return our environment variables; none names a kubeconfig, and no repository is known."""
+    return {**os.environ, "KUBECONFIG": os.devnull, "KUDO_HOME": str(_HOME)}

@@ -43,6 +43,7 @@ Cli = Callable[..., Ran]
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     """Return a function that runs a command line in this process, with no cluster in reach."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUDO_HOME", str(_without_repositories(tmp_path / "kudo")))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
 
@@ -52,6 +53,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         return Ran(code, captured.out, captured.err)
 
     return run
+
+
+def _without_repositories(home: Path) -> Path:
+    """Return a folder of KUDO whose list of repositories is empty."""
+    (home / "repository").mkdir(parents=True)
+    (home / "repository" / "repositories.yaml").write_text("repositories: []\n")
+    return home
 
 
 @pytest.fixture

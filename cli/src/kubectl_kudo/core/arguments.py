@@ -102,7 +102,11 @@ GLOBAL_FLAGS = (
         "check first that the cluster serves the CRDs of KUDO (default: true)",
         default=True,
     ),
-    Flag(("--home",), "accepted for old scripts; nothing is stored there", "folder"),
+    Flag(
+        ("--home",),
+        "folder of repositories and cache (default: $KUDO_HOME, then ~/.kudo)",
+        "folder",
+    ),
     Flag(("--v", "-v"), "log level, 0 to 10; from 2 on, log to stderr", "level", 0, convert=number),
     Flag(("--help", "-h"), "show this help", default=False),
 )
@@ -136,6 +140,12 @@ WRITTEN = Flag(
     "yaml or json: with --dry-run, print the objects that would be written",
     "format",
 )
+REPOSITORY = (
+    Flag(("--repo",), "repository of packages (default: that of repo context)", "name"),
+    Flag(("--operator-version",), "operatorVersion of a package by name (default: newest)", "text"),
+    Flag(("--app-version",), "appVersion of a package by name (default: newest)", "text"),
+)
+"""Flags of commands that take packages from repositories."""
 WAITING = (WAIT, WAIT_TIME)
 WRITING = (DRY_RUN, WRITTEN)
 """Flags of commands that wait for a plan, and of commands that change objects."""

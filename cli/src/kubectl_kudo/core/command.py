@@ -65,11 +65,13 @@ class Group:
         name: The word.
         summary: One sentence.
         members: By their words: groups, and the modules of commands within `kubectl_kudo`.
+        aliases: Other words for members.
     """
 
     name: str
     summary: str
     members: dict[str, "str | Group"] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
 
     def member(self, word: str) -> "Command | Group":
         """Return the group or command of a word; imports a command."""
@@ -113,8 +115,8 @@ def find(root: Group, argv: Sequence[str]) -> Found:
             rest.append(word)
             if _takes_value(root, word):
                 rest.extend(_one(words))
-        elif word in node.members:
-            node = node.member(word)
+        elif (name := node.aliases.get(word, word)) in node.members:
+            node = node.member(name)
         else:
             raise UsageError(_unknown(node, word))
     return node, rest

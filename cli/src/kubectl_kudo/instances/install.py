@@ -1,6 +1,15 @@
 """`kubectl kudo install`: creates an Operator, an OperatorVersion and an Instance."""
 
-from kubectl_kudo.core.arguments import CHANGE_HELP, PARAMETERS, WAITING, WRITING, Args, Flag
+from kubectl_kudo.core.arguments import (
+    CHANGE_HELP,
+    PARAMETERS,
+    REPOSITORY,
+    SERVER,
+    WAITING,
+    WRITING,
+    Args,
+    Flag,
+)
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -8,6 +17,21 @@ from kubectl_kudo.core.errors import UsageError
 def run(args: Args) -> None:
     if len(args.arguments) != 1 or not args.arguments[0]:
         raise UsageError("expecting exactly one argument - name of the package or path to install")
+    if args.create_namespace and args.dry_run == SERVER:
+        raise UsageError(
+            "the API server checks nothing in a namespace that does not exist; with "
+            "--create-namespace use --dry-run=client"
+        )
+    if args.in_cluster:
+        if args.skip_instance or args.repo:
+            raise UsageError(
+                "you can't use skip-instance or repo option when installing from in-cluster "
+                "operators"
+            )
+        from kubectl_kudo.instances.install_in_cluster import install_in_cluster
+
+        install_in_cluster(args)
+        return
     from kubectl_kudo.instances.install_package import install_package
 
     install_package(args)
@@ -15,19 +39,31 @@ def run(args: Args) -> None:
 
 COMMAND = Command(
     "install",
-    "Install an operator from a folder or a .tgz file, and create an instance of it.",
+    "Install an operator, and create an instance of it.",
     run,
-    "<folder|tgz>",
+    "<name|folder|tgz|url>",
     (
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
         *PARAMETERS,
+        *REPOSITORY,
         *WAITING,
+        Flag(
+            ("--create-namespace",),
+            "create the namespace, from the package's namespaceManifest if it has one",
+            default=False,
+        ),
+        Flag(
+            ("--in-cluster",),
+            "create an instance of an operator that is installed in the namespace",
+            default=False,
+        ),
         Flag(("--skip-instance",), "install the operator without an instance", default=False),
         *WRITING,
     ),
     more="Everything is checked before anything is created. Objects that exist already and "
     "are\nthe same are left alone, so that the command can be repeated. Packages that it depends "
-    "on\n(KudoOperator tasks that name a folder or a .tgz file) are installed with it.\n\n"
+    "on\n(KudoOperator tasks) are installed with it.\n\n"
+    "A name means the newest version in the repository; a folder of that name is ./name.\n\n"
     + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
@@ -35,6 +71,8 @@ COMMAND = Command(
             "A second instance with other values, in another namespace",
             "install ./web --instance shop -p replicas=3 -n shop",
         ),
+        ("A version from the repository", "install kafka --operator-version 1.3.3"),
+        ("Another instance of what is installed", "install web --in-cluster --instance second"),
         ("What would be created, as YAML", "install ./web --dry-run=client -o yaml"),
     ),
 )

@@ -14,8 +14,9 @@ from kubectl_kudo.core.session import namespace_of, report_of
 from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.packages.installed_versions import no_cluster
+from kubectl_kudo.packages.resolving import resolve_names
 from kubectl_kudo.state.outcome import triggered_plan
-from kudo.packages import Located, resolve
+from kudo.packages import Located
 
 
 def try_install(args: Args, located: Located, values: dict[str, str], *, why: str) -> None:
@@ -26,7 +27,8 @@ def try_install(args: Args, located: Located, values: dict[str, str], *, why: st
         CliError: this Instance of it cannot be created.
     """
     talk(f"No cluster could be reached, so only the package is checked: {why}")
-    install_set = install_set_of(resolve(located, no_cluster), namespace_of(args))
+    resolution = asyncio.run(resolve_names(located, no_cluster, args))
+    install_set = install_set_of(resolution, namespace_of(args))
     instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
     asyncio.run(_check(args, install_set, instance))
 

@@ -1,6 +1,14 @@
 """`kubectl kudo upgrade`: upgrades an Instance to the version in a package."""
 
-from kubectl_kudo.core.arguments import CHANGE_HELP, INSTANCE, PARAMETERS, WAITING, WRITING, Args
+from kubectl_kudo.core.arguments import (
+    CHANGE_HELP,
+    INSTANCE,
+    PARAMETERS,
+    REPOSITORY,
+    WAITING,
+    WRITING,
+    Args,
+)
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -13,10 +21,10 @@ def run(args: Args) -> None:
     from kubectl_kudo.core.session import in_session
     from kubectl_kudo.core.values import given_values
     from kubectl_kudo.instances.upgrade_instance import upgrade
-    from kubectl_kudo.packages.resolving import find
+    from kubectl_kudo.packages.sources import found
 
     values = given_values(args)
-    located = find(args.arguments[0])
+    located = found(args)
     in_session(args, lambda session: upgrade(session, args, located, values))
 
 
@@ -24,8 +32,8 @@ COMMAND = Command(
     "upgrade",
     "Upgrade an instance to the version of its operator in a package.",
     run,
-    "<folder|tgz>",
-    (INSTANCE, *PARAMETERS, *WAITING, *WRITING),
+    "<name|folder|tgz|url>",
+    (INSTANCE, *PARAMETERS, *REPOSITORY, *WAITING, *WRITING),
     more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
     "Everything\nis checked before anything is changed. Parameters keep their values.\n\n"
     "Parameters that run a plan of their own can be set only after the upgrade: with --wait the "

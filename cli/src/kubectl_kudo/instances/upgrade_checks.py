@@ -12,7 +12,7 @@ from kudo.admission.change import Change
 from kudo.admission.rules import evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
 from kudo.problems import Problem
-from kudo.verification.semver import precedence
+from kudo.semver import precedence
 
 _COMES_LATER = "PlanBesideChange"
 

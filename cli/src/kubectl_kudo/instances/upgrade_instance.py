@@ -29,7 +29,7 @@ _Object = TypeVar("_Object", bound=ApiObject)
 
 async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, install the version after its dependencies, and set it on the Instance."""
-    install_set = install_set_of(await with_dependencies(session, located), session.namespace)
+    install_set = install_set_of(await with_dependencies(session, args, located), session.namespace)
     version = install_set.root.operator_version
     before = await session.instance(args.instance)
     if before is None:

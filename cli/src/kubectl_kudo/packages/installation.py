@@ -10,6 +10,7 @@ from kubectl_kudo.core.session import Session
 from kubectl_kudo.packages.install_set import InstallSet
 from kubectl_kudo.packages.installed import Found, check_same
 from kubeio.errors import AlreadyExists, ApiError, Conflict, KubeError, NotFound
+from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
 from kudo.packages import PackageObjects
 
@@ -21,9 +22,18 @@ class Installation:
         session: The connection.
         install_set: The objects of the package and its dependencies.
         found: Those that exist already.
+        namespace: The Namespace to create before them; None if it exists.
     """
 
-    def __init__(self, session: Session, install_set: InstallSet, found: Found) -> None:
+    def __init__(
+        self,
+        session: Session,
+        install_set: InstallSet,
+        found: Found,
+        *,
+        namespace: JsonObject | None = None,
+    ) -> None:
+        self._new_namespace = namespace
         self._client = session.client
         self._writes = session.writes
         self._report = session.report
@@ -51,6 +61,8 @@ class Installation:
         return instance
 
     async def _create_missing(self) -> None:
+        if self._new_namespace is not None:
+            await self._create(NAMESPACES, self._new_namespace)
         for kind, obj in self._install_set.in_order():
             if self._found.get(kind, obj["metadata"]["name"]) is None:
                 await self._create(kind, obj)
@@ -108,7 +120,10 @@ class Installation:
         metadata = made["metadata"]
         with suppress(NotFound, Conflict):  # deleted already, or another object has its name
             await self._client.delete(
-                kind, metadata["name"], namespace=self._namespace, uid=metadata["uid"]
+                kind,
+                metadata["name"],
+                namespace=metadata.get("namespace"),
+                uid=metadata["uid"],
             )
 
     async def _update_operator(self, objects: PackageObjects) -> None:
@@ -129,4 +144,5 @@ class Installation:
 def described(kind: Resource, obj: JsonObject) -> str:
     """Return `kind namespace/name`, as result lines name an object."""
     metadata = obj["metadata"]
-    return f"{kind.kind.lower()} {metadata['namespace']}/{metadata['name']}"
+    where = f"{metadata['namespace']}/" if kind.namespaced else ""
+    return f"{kind.kind.lower()} {where}{metadata['name']}"

@@ -9,7 +9,7 @@ from kubectl_kudo.core.output import JsonObject
 from kudo.api import OperatorVersion, operator_version_name
 from kudo.packages import Lookup, Requirement
 from kudo.problems import InvalidInput, Problem
-from kudo.verification.semver import precedence
+from kudo.semver import rank
 
 
 def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
@@ -63,13 +63,7 @@ def _read(wire: JsonObject) -> OperatorVersion | None:
 
 
 def _rank(version: OperatorVersion) -> tuple[Any, ...]:
-    return (*_order(version.spec.app_version), *_order(version.spec.version))
-
-
-def _order(text: str | None) -> tuple[bool, Any]:
-    """Order texts that are not semantic versions below those that are, which go by precedence."""
-    parsed = precedence(text or "")
-    return parsed is not None, text or "" if parsed is None else parsed
+    return (*rank(version.spec.app_version or ""), *rank(version.spec.version or ""))
 
 
 def _not_there(requirement: Requirement, namespace: str) -> str:

@@ -1,6 +1,6 @@
 """`kubectl kudo package verify`: checks a package, without a cluster."""
 
-from kubectl_kudo.core.arguments import OUTPUT, Args, Flag
+from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -19,8 +19,11 @@ COMMAND = Command(
     "package verify",
     "Check a package; no cluster is contacted.",
     run,
-    "<folder|tgz>",
-    (Flag(OUTPUT.names, "yaml or json: print the findings in this format", OUTPUT.value),),
+    "<folder|tgz|url|name>",
+    (
+        Flag(OUTPUT.names, "yaml or json: print the findings so", OUTPUT.value),
+        *REPOSITORY,
+    ),
     more="Errors keep a package from being installed or its plans from running; warnings do not. "
     "Templates\nare rendered with the defaults of the parameters. With errors the command fails.",
     examples=(

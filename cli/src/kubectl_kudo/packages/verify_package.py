@@ -1,10 +1,12 @@
 """Prints what the verification of a package finds."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import check_format, one, say
+from kubectl_kudo.packages.sources import found, is_local
 from kudo.packages import Located, locate
 from kudo.verification import Finding, verify, verify_dependencies
 
@@ -12,7 +14,7 @@ from kudo.verification import Finding, verify, verify_dependencies
 def verify_package(args: Args) -> None:
     """Print what was found, and fail if the package is not valid."""
     check_format(args.output)
-    report(locate(args.arguments[0]), args.output)
+    report(_located(args), args.output)
 
 
 def report(located: Located, output: str) -> None:
@@ -30,6 +32,12 @@ def report(located: Located, output: str) -> None:
         _print(errors, warnings)
     if errors:
         raise CliError(f"found {len(errors)} package verification errors")
+
+
+def _located(args: Args) -> Located:
+    """Return the package; a bare word is the folder of that name, if there is one."""
+    argument = args.arguments[0]
+    return locate(argument) if is_local(argument) or Path(argument).exists() else found(args)
 
 
 def _data(errors: Sequence[Finding], warnings: Sequence[Finding], output: str) -> str:

@@ -155,12 +155,10 @@ def test_everything_that_is_wrong_with_a_package_is_listed(run: Cli, tmp_path: P
 def test_a_bare_word_is_no_folder(run: Cli, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(package.parent)
     ran = run("install", "teapot")
-    assert "repositories are not supported by this version" in ran.err
+    assert ran.err.startswith(
+        "Error: failed to resolve operator package for: teapot could not build operator repository:"
+    )
     assert "for the folder of that name write ./teapot" in ran.err
-
-
-def test_an_address_is_no_package_yet(run: Cli) -> None:
-    assert "URLs are not supported" in run("install", "https://example.com/pot.tgz").err
 
 
 def test_no_kubeconfig_is_an_error_with_a_hint(run: Cli) -> None:

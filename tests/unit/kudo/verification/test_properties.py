@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.packages import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.semver import precedence
 from kudo.verification import verify
-from kudo.verification.semver import precedence
 
 _names = st.sampled_from(["a", "b", "A", "a.yaml", "b.yaml", "deploy", "", "x;y", "{{", "a/b"])
 _texts = st.one_of(_names, st.text(max_size=12))

@@ -6,7 +6,7 @@ from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import check_format, many
-from kubectl_kudo.core.padded_table import padded_table
+from kubectl_kudo.core.table import table
 from kudo.authoring.shown import default_of, missing_values, parameter_data, sorted_parameters
 from kudo.packages import PackageParameter
 
@@ -28,9 +28,9 @@ def print_parameters(args: Args) -> None:
     elif args.required and not found:
         print("no required parameters without default values found")
     elif args.names or args.required:
-        print(padded_table([("Name",), *((parameter.name,) for parameter in found)]), end="")
+        print(table([("Name",), *((parameter.name,) for parameter in found)]), end="")
     else:
-        print(padded_table(_rows(found, args), width=_WIDTH), end="")
+        print(table(_rows(found, args), width=_WIDTH), end="")
 
 
 def _rows(parameters: list[PackageParameter], args: Args) -> Iterator[tuple[str, ...]]:

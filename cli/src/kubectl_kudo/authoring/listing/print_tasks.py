@@ -3,7 +3,7 @@
 from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import check_format, many
-from kubectl_kudo.core.padded_table import padded_table
+from kubectl_kudo.core.table import table
 from kudo.api import Task
 from kudo.authoring.shown import task_data
 
@@ -22,7 +22,7 @@ def print_tasks(args: Args) -> None:
         print("no tasks  found")
     else:
         rows = [(task.name, task.kind, _resources(task)) for task in tasks]
-        print(padded_table([("Name", "Kind", "Resources"), *rows]), end="")
+        print(table([("Name", "Kind", "Resources"), *rows]), end="")
 
 
 def _resources(task: Task) -> str:

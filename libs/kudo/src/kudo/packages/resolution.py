@@ -47,8 +47,9 @@ class Requirement:
     app_version: str = ""
 
 
-Lookup = Callable[[Requirement], OperatorVersion]
-"""Finds an installed version by the name of its operator; raises InvalidInput if there is none."""
+Lookup = Callable[[Requirement], OperatorVersion | Located]
+"""Finds what a name means: an installed version, or a package of a repository that is to be
+installed. Raises InvalidInput if there is neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class _Walk:
         if is_path(requirement.package) or is_url(requirement.package):
             identity = self._local(task, requirement, location)
         elif self._lookup is not None:
-            identity = self._in_cluster(task, requirement, self._lookup)
+            identity = self._named(task, requirement, self._lookup)
         else:
             return task
         found = {
@@ -168,9 +169,22 @@ class _Walk:
         self.found[name] = located.package
         self.found[name] = self.package(located)
 
-    def _in_cluster(self, task: Task, requirement: Requirement, lookup: Lookup) -> _Identity:
+    def _named(self, task: Task, requirement: Requirement, lookup: Lookup) -> _Identity:
         with self._naming(task, requirement):
-            version = lookup(requirement)
+            found = lookup(requirement)
+        if isinstance(found, Located):
+            return self._from_repository(task, found)
+        return self._in_cluster(task, found, lookup)
+
+    def _from_repository(self, task: Task, located: Located) -> _Identity:
+        identity = _identity(located.package)
+        self._refuse_cycle(task, str(identity))
+        if self._places.setdefault(f"{identity} by name", identity) is identity:
+            self._limit_packages(task, str(identity), len(self._places))
+        self._take(task, str(identity), located)
+        return identity
+
+    def _in_cluster(self, task: Task, version: OperatorVersion, lookup: Lookup) -> _Identity:
         spec = version.spec
         identity = _Identity(version.operator_name, spec.version or "", spec.app_version or "")
         self._refuse_cycle(task, str(identity))
@@ -181,7 +195,7 @@ class _Walk:
             )
             self._above.append(str(identity))
             for needed in filter(_names_another, spec.tasks or ()):
-                self._in_cluster(needed, _requirement(needed), lookup)
+                self._named(needed, _requirement(needed), lookup)
             self._above.pop()
         return identity
 
@@ -209,8 +223,10 @@ class _Walk:
         self._limit(task, name, what, self._templates, limits.templates)
 
     def _count_place(self, task: Task, path: str) -> None:
-        count, most = len(self._places) + 1, self._limits.packages
-        self._limit(task, path, "are too many packages", count, most)
+        self._limit_packages(task, path, len(self._places) + 1)
+
+    def _limit_packages(self, task: Task, name: str, count: int) -> None:
+        self._limit(task, name, "are too many packages", count, self._limits.packages)
 
     def _limit(self, task: Task, name: str, what: str, count: int, most: int) -> None:
         if count > most:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gotemplate import VersionError
 from kudo.dns1123 import MAX_LABEL, is_subdomain
 from kudo.packages import Package
+from kudo.semver import read_version
 from kudo.verification.finding import Finding, error, in_operator, warning
-from kudo.verification.semver import read_version
 
 
 def versions_are_semantic(package: Package) -> Iterator[Finding]:

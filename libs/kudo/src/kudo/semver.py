@@ -3,7 +3,7 @@
 A leading `v` and one or two missing numbers are fine, and so are numbers with leading zeros.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from gotemplate import Precedence, Version, VersionError, parse_version
 
@@ -27,3 +27,9 @@ def precedence(text: str) -> Precedence | None:
         return read_version(text).precedence
     except VersionError:
         return None
+
+
+def rank(text: str) -> tuple[bool, Any]:
+    """Return the sort key of any text: versions by precedence, above all texts that are none."""
+    parsed = precedence(text)
+    return (False, text) if parsed is None else (True, parsed)

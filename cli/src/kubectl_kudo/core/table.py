@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 
-def padded_table(rows: Iterable[Sequence[str]], *, width: int = 0) -> str:
+def table(rows: Iterable[Sequence[str]], *, width: int = 0) -> str:
     """Return the table, each line ended.
 
     Args:

@@ -1,0 +1,57 @@
+"""Creates an Instance, after checking that there is none of its name, and waits for its plan."""
+
+from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject, say
+from kubectl_kudo.core.session import Session
+from kubectl_kudo.packages.installation import described
+from kubectl_kudo.state.outcome import triggered, triggered_plan
+from kubectl_kudo.state.waiting import wait_and_show
+from kubeio.errors import AlreadyExists, ApiError
+
+
+async def check_absent(session: Session, name: str) -> None:
+    """Check that there is no Instance of a name.
+
+    Raises:
+        CliError: there is one.
+    """
+    if await session.instance(name) is not None:
+        raise _already_there(name, session.namespace)
+
+
+async def create_instance(session: Session, instance: JsonObject) -> JsonObject:
+    """Create an Instance, tell it and return it.
+
+    Raises:
+        CliError: there is one of that name, or the API server denies it.
+    """
+    try:
+        made = await session.writes.create(INSTANCES, instance)
+    except AlreadyExists:
+        raise _already_there(instance["metadata"]["name"], session.namespace) from None
+    except ApiError as error:
+        text = f"failed to create {described(INSTANCES, instance)}: {describe(error)}"
+        raise CliError(text) from error
+    session.report.done(f"{described(INSTANCES, made)} created")
+    session.report.foretell(triggered_plan(None, made))
+    return made
+
+
+def _already_there(name: str, namespace: str) -> CliError:
+    return CliError(
+        f"cannot install instance '{name}' because an instance of that name already exists in "
+        f"namespace {namespace}"
+    )
+
+
+async def wait_until_deployed(session: Session, instance: JsonObject, limit: int) -> None:
+    """Wait for the plan that the creation started, at most `limit` seconds.
+
+    Raises:
+        CliError: the plan fails, or does not end in time.
+    """
+    target = triggered(None, instance)
+    if target is not None:
+        await wait_and_show(session, target, instance, limit=limit)
+        say(f"instance {target.key} ready")

@@ -1,0 +1,80 @@
+"""Installs an Instance of an operator that is in the namespace already.
+
+Nothing is resolved beside the OperatorVersion: what it depends on was installed with it.
+"""
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.values import given_values
+from kubectl_kudo.instances.create_instance import (
+    check_absent,
+    create_instance,
+    wait_until_deployed,
+)
+from kubectl_kudo.packages.install_checks import check_instance, check_kubernetes
+from kubectl_kudo.packages.installed_versions import lookup_in
+from kubeio.errors import NotFound
+from kudo.api import OperatorVersion, default_instance_name
+from kudo.names import API_VERSION, LABEL_OPERATOR
+from kudo.packages import Requirement
+
+
+def install_in_cluster(args: Args) -> None:
+    """Install an Instance of the operator that the argument names."""
+    values = given_values(args)
+    in_session(args, lambda session: install(session, args, values))
+
+
+async def install(session: Session, args: Args, values: dict[str, str]) -> None:
+    """Check everything, create the Instance and, if wanted, wait for the deployment."""
+    version = await _version(session, args)
+    instance = _instance(version, args.instance, session.namespace, values)
+    name = instance["metadata"]["name"]
+    check_instance(name, version, values)
+    await _check_kubernetes(session, version)
+    await check_absent(session, name)
+    made = await create_instance(session, instance)
+    session.report.show_all(session.writes.objects)
+    if args.wait and not session.report.dry:
+        await wait_until_deployed(session, made, args.wait_time)
+
+
+async def _version(session: Session, args: Args) -> OperatorVersion:
+    listing = await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)
+    if not listing.items:
+        raise CliError(f"failed to find any operator version in namespace {session.namespace}")
+    asked = Requirement(args.arguments[0], args.operator_version, args.app_version)
+    found = lookup_in(session.namespace, listing.items)(asked)
+    assert isinstance(found, OperatorVersion), "an installed version is no package"
+    return found
+
+
+def _instance(
+    version: OperatorVersion, name: str, namespace: str, values: dict[str, str]
+) -> JsonObject:
+    operator = version.operator_name
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Instance",
+        "metadata": {
+            "name": name or default_instance_name(operator),
+            "namespace": namespace,
+            "labels": {LABEL_OPERATOR: operator},
+        },
+        # KUDO 0.19 made up this name of the flags, app and operator version swapped.
+        "spec": {"operatorVersion": {"name": version.metadata.name}, "parameters": values},
+    }
+
+
+async def _check_kubernetes(session: Session, version: OperatorVersion) -> None:
+    try:
+        operator = await session.client.get(
+            OPERATORS, version.operator_name, namespace=session.namespace
+        )
+    except NotFound:  # only the lowest version of Kubernetes is read from it
+        return
+    required = (operator.get("spec") or {}).get("kubernetesVersion")
+    check_kubernetes(required, await session.client.server_version())

@@ -1,0 +1,174 @@
+"""Where the package that an argument names comes from: a path, a URL, or the index of a repository.
+
+A bare word is the name of a package in a repository, as in KUDO 0.19; it never means a folder of
+that name, so that adding a folder cannot change what a script installs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, listed
+from kubectl_kudo.core.output import talk
+from kudo.packages import Located, Requirement, locate
+from kudo.packages.files import DEFAULT_LIMITS
+from kudo.packages.location import is_url, locate_archive
+from kudo.packages.reader import ARCHIVE_SUFFIX
+from kudo.problems import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    # Packages at a path need no network, so these are imported where they are used.
+    from kubectl_kudo.repositories.repository import RepositoryClient
+
+
+class Source(Protocol):
+    """A place that packages come from."""
+
+    async def locate(self) -> Located:
+        """Return the package.
+
+        Raises:
+            InvalidInput: there is none, or it cannot be read.
+            CliError: it cannot be downloaded.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class PathSource:
+    """A folder or a `.tgz` file."""
+
+    path: str
+
+    async def locate(self) -> Located:
+        return locate(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlSource:
+    """A `.tgz` file on a server."""
+
+    url: str
+    args: Args
+
+    async def locate(self) -> Located:
+        from kubectl_kudo.repositories.repository import downloader_of
+        from kubectl_kudo.repositories.urls import shown_url
+
+        shown = shown_url(self.url)
+        found = await downloader_of(self.args).get(self.url, limit=DEFAULT_LIMITS.total_size)
+        talk(f"{shown} is a remote {ARCHIVE_SUFFIX} package")
+        return locate_archive(found.content or b"", shown)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSource:
+    """A version of a package in the index of a repository.
+
+    Attributes:
+        requirement: Name and versions of the package.
+        repository: Returns the repository; called when it is needed.
+    """
+
+    requirement: Requirement
+    repository: "Callable[[], RepositoryClient]"
+
+    async def locate(self) -> Located:
+        from kudo.repositories import choose
+
+        client, asked = self.repository(), self.requirement
+        entry = choose(
+            await client.index(),
+            asked.package,
+            operator_version=asked.operator_version,
+            app_version=asked.app_version,
+        )
+        content, origin = await client.package(entry, DEFAULT_LIMITS.total_size)
+        located = locate_archive(content, origin)
+        if entry.deprecated:
+            talk(f"Warning: {entry.identity} is deprecated in repository {client.name}")
+        operator = located.package.operator
+        has = operator.name, operator.app_version, operator.operator_version
+        if has != entry.identity:
+            talk(f"Warning: {origin} is {'-'.join(filter(None, has))} and not {entry.identity}")
+        return located
+
+
+def repository_of(args: Args) -> "Callable[[], RepositoryClient]":
+    """Return a function that returns the repository that the flags name, always the same."""
+    opened: list[RepositoryClient] = []
+
+    def repository() -> "RepositoryClient":
+        from kubectl_kudo.repositories.repository import open_repository
+
+        if not opened:
+            opened.append(open_repository(args, args.repo))
+        return opened[0]
+
+    return repository
+
+
+def is_local(argument: str) -> bool:
+    """Return whether an argument is a path."""
+    if is_url(argument):
+        return False
+    bare = argument not in {".", ".."} and Path(argument).name == argument
+    return not bare or argument.endswith(ARCHIVE_SUFFIX)
+
+
+def source_of(argument: str, args: Args) -> Source:
+    """Return the source of the package that an argument names."""
+    if is_local(argument):
+        return PathSource(argument)
+    if is_url(argument):
+        return UrlSource(argument, args)
+    asked = Requirement(argument, args.operator_version, args.app_version)
+    return IndexSource(asked, repository_of(args))
+
+
+async def find(args: Args) -> Located:
+    """Return the package that the argument of a command names.
+
+    Raises:
+        CliError: there is none, or it cannot be read; the text lists all problems.
+    """
+    argument = args.arguments[0]
+    headline = f"failed to resolve operator package for: {_shown(argument)}"
+    try:
+        return await source_of(argument, args).locate()
+    except InvalidInput as error:
+        text = listed(headline, _without(argument, error.problems))
+        raise CliError(f"{text}{_hint(argument)}") from error
+    except CliError as error:
+        raise CliError(f"{headline} {error}{_hint(argument)}") from error
+
+
+def found(args: Args) -> Located:
+    """Return the package as `find` does, in a command without an event loop."""
+    import asyncio
+
+    return asyncio.run(find(args))
+
+
+def _shown(argument: str) -> str:
+    if not is_url(argument):
+        return argument
+    from kubectl_kudo.repositories.urls import shown_url
+
+    return shown_url(argument)
+
+
+def _hint(argument: str) -> str:
+    named = not is_local(argument) and not is_url(argument) and Path(argument).is_dir()
+    return f"; for the folder of that name write ./{argument}" if named else ""
+
+
+def _without(argument: str, problems: tuple[Problem, ...]) -> list[Problem]:
+    """Return the problems; those of the package as a whole do not name it a second time."""
+    return [
+        Problem(problem.reason, problem.message)
+        if problem.field and Path(problem.field) == Path(argument)
+        else problem
+        for problem in problems
+    ]

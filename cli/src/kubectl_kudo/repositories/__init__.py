@@ -1,0 +1,1 @@
+"""The commands on repositories of packages, and downloading from them."""

@@ -1,0 +1,150 @@
+"""Writes the index of a folder of packages."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urljoin
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.files import write_file
+from kubectl_kudo.core.output import say, talk
+from kubectl_kudo.repositories.cache import sha256
+from kubectl_kudo.repositories.home import home_folder, load_settings
+from kubectl_kudo.repositories.urls import below
+from kudo.packages.archive import read_archive
+from kudo.packages.files import DEFAULT_LIMITS
+from kudo.packages.reader import parse_package
+from kudo.problems import InvalidInput
+from kudo.repositories import (
+    INDEX_FILE,
+    Index,
+    Maintainer,
+    PackageFile,
+    build,
+    merge,
+    read_index,
+    write_index,
+)
+
+_DEFAULT_URL = "http://localhost/"
+
+
+def build_index(args: Args, folder: str) -> None:
+    """Write `index.yaml` into the folder.
+
+    Raises:
+        CliError: the folder is none, has no packages or has an index already.
+        InvalidInput: the index to be merged is none.
+    """
+    place = Path(folder).expanduser().absolute()
+    target = place / INDEX_FILE
+    if target.exists() and not args.overwrite:
+        raise CliError(f'target file "{target}" already exists')
+    base = _url(args)
+    merged = _merged(args)
+    index = index_of(place, base)
+    if merged is not None:
+        index = merge(index, merged)
+    try:
+        write_file(target, write_index(index).encode())
+    except OSError as error:
+        raise CliError(f"cannot write {target}: {error.strerror or error}") from error
+    say(f"index {target} created.")
+
+
+def index_of(folder: Path, base: str) -> Index:
+    """Return the index of a folder; print what is left out.
+
+    Raises:
+        CliError: the folder is none, or has no packages.
+    """
+    if not folder.is_dir():
+        raise CliError(f'destination "{folder}" is not a proper directory')
+    generated = datetime.now().astimezone().isoformat(timespec="seconds")
+    index, duplicates = build(_packages(folder), base, generated)
+    for one in duplicates:
+        talk(f"WARNING: {one.file} is left out: {one.first} is {one.identity} as well")
+    if not index.entries:
+        raise CliError("no packages discovered")
+    return index
+
+
+def _packages(folder: Path) -> Iterator[PackageFile]:
+    for path in sorted(folder.glob("*.tgz")):
+        try:
+            yield _package(path)
+        except (OSError, InvalidInput) as error:
+            talk(f"WARNING: operator: {path} is invalid: {_first(error)}")
+
+
+def _package(path: Path) -> PackageFile:
+    with path.open("rb") as file:
+        content = file.read(DEFAULT_LIMITS.total_size + 1)
+    operator = parse_package(read_archive(content, path.name, DEFAULT_LIMITS)).operator
+    for name in ("name", "operator_version"):
+        if not getattr(operator, name):
+            raise OSError(f"operator.yaml gives no {name.replace('_v', 'V')}")
+    return PackageFile(
+        file=path.name,
+        digest=sha256(content),
+        name=operator.name,
+        operator_version=operator.operator_version,
+        app_version=operator.app_version,
+        description=operator.description,
+        maintainers=tuple(
+            Maintainer(one.name or "", one.email or "") for one in operator.maintainers
+        ),
+    )
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, InvalidInput):
+        return str(error.problems[0])
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _url(args: Args) -> str:
+    return _configured(args, args.url_repo) if args.url_repo else args.url or _DEFAULT_URL
+
+
+def _configured(args: Args, name: str) -> str:
+    # KUDO 0.19 crashed on a name for --merge-repo that is not in the list.
+    for repository in load_settings(home_folder(args)).repositories:
+        if repository.name == name:
+            return repository.url
+    raise CliError(f"configuration for repositories does not contain {name}")
+
+
+def _merged(args: Args) -> Index | None:
+    if args.merge and "://" not in args.merge:
+        # The help of KUDO 0.19 promised a path, which failed.
+        path = Path(args.merge).expanduser()
+        return _from_folder(path if path.name == INDEX_FILE else path / INDEX_FILE)
+    url = _configured(args, args.merge_repo) if args.merge_repo else args.merge
+    if not url:
+        return None
+    from kubectl_kudo.repositories.repository import client_of
+
+    return _with_whole_urls(asyncio.run(client_of(args, url).index()), url)
+
+
+def _with_whole_urls(index: Index, base: str) -> Index:
+    """Return an index that can lie elsewhere: relative URLs are of the repository it is from."""
+    entries = {
+        name: tuple(
+            replace(one, urls=tuple(urljoin(below(base, INDEX_FILE), url) for url in one.urls))
+            for one in each
+        )
+        for name, each in index.entries.items()
+    }
+    return replace(index, entries=entries)
+
+
+def _from_folder(path: Path) -> Index:
+    try:
+        return read_index(path.read_bytes())
+    except OSError as error:
+        raise CliError(f"cannot read {path}: {error.strerror or error}") from error

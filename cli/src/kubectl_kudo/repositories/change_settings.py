@@ -1,0 +1,106 @@
+"""Shows and changes the list of repositories."""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.core.output import check_format, one, say, talk
+from kubectl_kudo.core.table import table
+from kubectl_kudo.repositories.home import home_folder, load_settings, save_settings
+from kubectl_kudo.repositories.urls import fault_of, printable, shown_url
+from kudo.problems import InvalidInput
+
+
+def add(args: Args, name: str, url: str) -> None:
+    """Add a repository, unless its index cannot be read.
+
+    Raises:
+        CliError: it cannot be read, or the URL is none.
+        InvalidInput: there is a repository of that name.
+    """
+    home = home_folder(args)
+    settings = load_settings(home).with_repository(name, url)
+    headline = f'looks like "{shown_url(url)}" is not a valid operator repository or cannot be '
+    fault = _fault(name, url)
+    if fault:
+        raise CliError(f"{headline}reached: {fault}")
+    if not args.skip_check:
+        try:
+            _read_index(args, url)
+        except (CliError, InvalidInput) as error:
+            raise CliError(f"{headline}reached: {describe(error)}") from error
+    save_settings(home, settings)
+    say(f'"{name}" has been added to your repositories')
+
+
+def _fault(name: str, url: str) -> str:
+    if printable(name) != name or name.startswith("-"):
+        return "the name must be printable and must not begin with -"
+    fault = fault_of(url)
+    if fault:
+        return fault
+    if urlsplit(url).username is not None:
+        return "the list is no place for credentials; set KUDO_REPO_USERNAME and KUDO_REPO_PASSWORD"
+    return ""
+
+
+def _read_index(args: Args, url: str) -> None:
+    import asyncio
+
+    from kubectl_kudo.repositories.repository import client_of
+
+    asyncio.run(client_of(args, url).index())
+
+
+def show(args: Args) -> None:
+    """Print the repositories.
+
+    Raises:
+        CliError: there are none.
+    """
+    check_format(args.output)
+    settings = load_settings(home_folder(args))
+    if args.output:
+        listed = [{"name": one.name, "url": shown_url(one.url)} for one in settings.repositories]
+        print(one({"context": settings.context, "repositories": listed}, args.output), end="")
+        return
+    if not settings.repositories:
+        raise CliError("no repositories to show")
+    rows = [
+        ("*" * (one.name == settings.context) + printable(one.name), shown_url(one.url))
+        for one in settings.repositories
+    ]
+    print(table([("NAME", "URL"), *rows]), end="")
+
+
+def remove(args: Args, names: Sequence[str]) -> None:
+    """Remove repositories; those before one that does not exist stay removed.
+
+    Raises:
+        InvalidInput: there is none of a name.
+    """
+    home = home_folder(args)
+    settings = load_settings(home)
+    for name in names:
+        before, settings = settings, settings.without(name)
+        save_settings(home, settings)
+        say(f'"{name}" has been removed from your repositories')
+        if settings.context != before.context:
+            talk(_new_context(settings.context))
+
+
+def _new_context(name: str) -> str:
+    if name:
+        return f'"{name}" is now the repository that commands use by default'
+    return "no repository is left; add one: kubectl kudo repo add <name> <url>"
+
+
+def set_context(args: Args, name: str) -> None:
+    """Make a repository the one that commands use by default.
+
+    Raises:
+        InvalidInput: there is none of that name.
+    """
+    home = home_folder(args)
+    save_settings(home, load_settings(home).with_context(name))

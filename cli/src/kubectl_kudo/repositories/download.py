@@ -1,0 +1,260 @@
+"""Downloads files over http(s), or reads those of file URLs.
+
+What is received is limited while it is read. Failures that may go away are tried again: broken and
+truncated answers, timeouts, 429 and 5xx. Redirects are followed here and not by aiohttp, so that
+each step decides anew whether credentials belong to the host.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass, url2pathname
+
+import aiohttp
+
+from kubectl_kudo import __version__
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.repositories.credentials import PASSWORD, TOKEN, USERNAME, Credentials, basic
+from kubectl_kudo.repositories.urls import fault_of, is_private, is_remote, origin, shown_url
+
+_NONE = Credentials()
+_CHUNK = 64 * 1024
+_MOST_REDIRECTS = 5
+_LONGEST_ETAG = 1024
+_LINE = 8190
+_REDIRECTS = {301, 302, 303, 307, 308}
+_PASSING = {429, 500, 502, 503, 504}
+_DENIED = {401, 403}
+
+
+class DownloadError(CliError):
+    """A file could not be downloaded; the text names the URL without its credentials."""
+
+
+class Unreachable(DownloadError):
+    """No usable answer: the host may be back later. A copy in the cache may be used instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downloaded:
+    """The answer.
+
+    Attributes:
+        content: The file; None if it has not changed since the ETag that was sent.
+        etag: Its ETag, to be sent the next time; empty if it has none.
+    """
+
+    content: bytes | None
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Downloader:
+    """Downloads files.
+
+    Attributes:
+        credentials: What is sent to which host.
+        timeout: Seconds for each attempt; connecting and each pause of the server have 10 and 30.
+        pauses: Seconds before the second attempt, the third, and so on.
+    """
+
+    credentials: Credentials = _NONE
+    timeout: float = 300
+    pauses: tuple[float, ...] = (0.5, 2.0)
+
+    async def get(self, url: str, *, limit: int, etag: str = "") -> Downloaded:
+        """Return a file.
+
+        Args:
+            url: An http, https or file URL.
+            limit: How many bytes it may have.
+            etag: The ETag of a copy that the caller has.
+
+        Raises:
+            DownloadError: it cannot be downloaded, or is larger.
+        """
+        fault = fault_of(url)
+        if fault:
+            raise DownloadError(f"cannot download {shown_url(url)}: {fault}")
+        if not is_remote(url):
+            return Downloaded(_local(url, limit))
+        for pause in self.pauses:
+            try:
+                return await self._attempt(url, limit, etag)
+            except Unreachable:
+                await asyncio.sleep(pause)
+        return await self._attempt(url, limit, etag)
+
+    async def _attempt(self, url: str, limit: int, etag: str) -> Downloaded:
+        timeout = aiohttp.ClientTimeout(total=self.timeout, sock_connect=10, sock_read=30)
+        try:
+            async with aiohttp.ClientSession(
+                timeout=timeout,
+                # A package is compressed already; what the server sends is what the digest is of.
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                max_line_size=_LINE,
+            ) as session:
+                return await self._follow(session, url, limit, etag)
+        except ssl.SSLCertVerificationError as error:
+            raise DownloadError(_certificate(url, error)) from error
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise DownloadError(_certificate(url, error.certificate_error)) from error
+        except aiohttp.InvalidURL as error:
+            raise DownloadError(f"cannot download {shown_url(url)}: not a URL") from error
+        except TimeoutError as error:
+            raise Unreachable(f"failed to fetch {shown_url(url)} : no answer in time") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unreachable(f"failed to fetch {shown_url(url)} : {_reason(error)}") from error
+
+    async def _follow(
+        self, session: aiohttp.ClientSession, url: str, limit: int, etag: str
+    ) -> Downloaded:
+        here = url
+        for _ in range(_MOST_REDIRECTS + 1):
+            async with self._response(session, here, url, etag) as response:
+                target = response.headers.get("Location", "")
+                if response.status not in _REDIRECTS or not target:
+                    return await _answer(response, here, limit, etag)
+            here = _redirected(here, target)
+        raise DownloadError(f"failed to fetch {shown_url(url)} : more than 5 redirects")
+
+    @asynccontextmanager
+    async def _response(
+        self, session: aiohttp.ClientSession, url: str, first: str, etag: str
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        headers = {"User-Agent": f"KUDO/{__version__}", "Accept-Encoding": "identity"}
+        # netrc is keyed by host; all the same, a redirect must not choose where a password goes.
+        if origin(url) == origin(first):
+            authorization = self.credentials.header(url)
+            headers |= {"Authorization": authorization} if authorization else {}
+        if etag:
+            headers["If-None-Match"] = etag
+        proxy, proxy_headers = _proxy(url)
+        async with session.get(
+            url,
+            headers=headers,
+            allow_redirects=False,
+            proxy=proxy,
+            proxy_headers=proxy_headers,
+            ssl=_tls(url),
+        ) as response:
+            yield response
+
+
+async def _answer(response: aiohttp.ClientResponse, url: str, limit: int, etag: str) -> Downloaded:
+    if response.status == 304 and etag:
+        return Downloaded(None, etag)
+    if response.status != 200:
+        # The reason is chosen by the server, so it is not printed.
+        text = f"failed to fetch {shown_url(url)} : {response.status} {_phrase(response.status)}"
+        if response.status in _PASSING:
+            raise Unreachable(text)
+        hint = _login_hint(url) if response.status in _DENIED else ""
+        raise DownloadError(f"{text}{hint}")
+    if (response.content_length or 0) > limit:
+        raise _too_large(url, limit)
+    content = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        content += chunk
+        if len(content) > limit:
+            raise _too_large(url, limit)
+    return Downloaded(bytes(content), _etag(response.headers.get("ETag", "")))
+
+
+def _phrase(status: int) -> str:
+    from http import HTTPStatus
+
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "unknown status"
+
+
+def _etag(text: str) -> str:
+    return text if len(text) <= _LONGEST_ETAG and text.isascii() and text.isprintable() else ""
+
+
+def _redirected(url: str, target: str) -> str:
+    location = urljoin(url, target)
+    fault = fault_of(location)
+    if not fault and not is_remote(location):
+        fault = "a server must not send readers to local files"
+    if not fault and urlsplit(url).scheme == "https" and urlsplit(location).scheme == "http":
+        fault = "a redirect from https to http is not followed"
+    if fault:
+        text = f"cannot follow the redirect to {shown_url(location)}: {fault}"
+        raise DownloadError(f"failed to fetch {shown_url(url)} : {text}")
+    return location
+
+
+def _local(url: str, limit: int) -> bytes:
+    path = Path(url2pathname(urlsplit(url).path))
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        text = f"failed to fetch {shown_url(url)} : {error.strerror or error}"
+        raise DownloadError(text) from error
+    if len(content) > limit:
+        raise _too_large(url, limit)
+    return content
+
+
+def _proxy(url: str) -> tuple[str | None, dict[str, str] | None]:
+    """Return the proxy that the environment names for a URL, and headers with its credentials."""
+    proxies, parts = getproxies(), urlsplit(url)
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None, None
+    through = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    headers = None
+    if through.username:
+        # aiohttp sends it to the proxy as Proxy-Authorization.
+        login = basic(unquote(through.username), unquote(through.password or ""))
+        headers = {"Authorization": login}
+    return urlunsplit(through._replace(netloc=through.netloc.rpartition("@")[2])), headers
+
+
+def _tls(url: str) -> ssl.SSLContext | bool:
+    # Made here, because aiohttp makes its own when it is imported: before SSL_CERT_FILE is known.
+    return ssl.create_default_context() if url.startswith("https:") else True
+
+
+def _login_hint(url: str) -> str:
+    if not is_private(url):
+        return "; credentials are sent only over https"
+    return f"; give credentials in {TOKEN}, in {USERNAME} and {PASSWORD}, or in ~/.netrc"
+
+
+def _certificate(url: str, error: BaseException) -> str:
+    why = getattr(error, "verify_message", "") or "it is not valid"
+    return (
+        f"failed to fetch {shown_url(url)} : the certificate of the server is not trusted: {why}; "
+        "for a CA of your own set SSL_CERT_FILE"
+    )
+
+
+def _reason(error: BaseException) -> str:
+    match error:
+        case aiohttp.ClientPayloadError():
+            return "the answer ended too early"
+        case aiohttp.ClientProxyConnectionError():
+            return "the proxy of the environment cannot be reached"
+        case aiohttp.ClientConnectorDNSError():
+            return "the name of the host cannot be resolved"
+        case aiohttp.ClientConnectorError():
+            return error.os_error.strerror or "no connection"
+        case aiohttp.ServerDisconnectedError():
+            return "the server closed the connection"
+        case OSError():
+            return error.strerror or "no connection"
+    return "the answer is not valid HTTP"
+
+
+def _too_large(url: str, limit: int) -> DownloadError:
+    return DownloadError(f"failed to fetch {shown_url(url)} : it is larger than {limit} bytes")

@@ -1,0 +1,171 @@
+"""Reads a repository: its index, and the packages that the index names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urljoin, urlsplit
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import talk
+from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
+from kubectl_kudo.repositories.credentials import Credentials
+from kubectl_kudo.repositories.download import Downloader, DownloadError, Unreachable
+from kubectl_kudo.repositories.home import home_folder, load_settings
+from kubectl_kudo.repositories.urls import below, is_remote, printable, shown_url
+from kudo.problems import InvalidInput, Problem
+from kudo.repositories.entry import Entry
+from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index
+
+_SHOWN = 3
+
+
+@dataclass(slots=True)
+class RepositoryClient:
+    """Reads one repository; the index at most once.
+
+    Attributes:
+        name: Its name, for messages.
+        url: URL of the folder of its index.
+        downloader: Downloads from it.
+        cache: What was downloaded before.
+        say: Prints warnings.
+    """
+
+    name: str
+    url: str
+    downloader: Downloader
+    cache: Cache
+    say: Callable[[str], None] = talk
+    _index: Index | None = field(default=None, init=False)
+
+    async def index(self) -> Index:
+        """Return the index. If the host cannot be reached, that of the last time.
+
+        Raises:
+            CliError: it cannot be downloaded, and there is none of the last time.
+            InvalidInput: it is no index.
+        """
+        if self._index is None:
+            self._index = read_index(await self._content())
+            warnings = self._index.warnings
+            for warning in warnings[:_SHOWN]:
+                self.say(f"Warning: {self._shown()}: {printable(warning)}")
+            if len(warnings) > _SHOWN:
+                self.say(f"Warning: {self._shown()}: {len(warnings) - _SHOWN} more like these")
+        return self._index
+
+    async def _content(self) -> bytes:
+        url = below(self.url, INDEX_FILE)
+        if not is_remote(url):
+            return await self._whole(url)
+        cached = self.cache.index(url, MAX_INDEX)
+        try:
+            found = await self.downloader.get(
+                url, limit=MAX_INDEX, etag=cached.etag if cached else ""
+            )
+        except Unreachable as error:
+            if cached is None:
+                raise
+            self.say(f"Warning: {error}; using the index of {cached.time}")
+            return cached.content
+        if found.content is None:
+            return await self._unchanged(url, cached)
+        read_index(found.content)  # only what is an index goes into the cache
+        self.cache.keep_index(url, found.content, found.etag)
+        return found.content
+
+    async def _unchanged(self, url: str, cached: CachedIndex | None) -> bytes:
+        if cached is None:
+            return await self._whole(url)
+        self.cache.keep_index(url, cached.content, cached.etag)
+        return cached.content
+
+    async def _whole(self, url: str) -> bytes:
+        found = await self.downloader.get(url, limit=MAX_INDEX)
+        return found.content or b""
+
+    async def package(self, entry: Entry, limit: int) -> tuple[bytes, str]:
+        """Return the `.tgz` file of an entry and where it is from, after checking its digest.
+
+        The URLs are tried in their order.
+
+        Args:
+            entry: The entry of this repository's index.
+            limit: How many bytes it may have.
+
+        Raises:
+            InvalidInput: no URL has the package.
+        """
+        cached = self.cache.package(entry.digest, limit)
+        if cached is not None:
+            return cached, f"{entry.identity} of {self._shown()}"
+        faults = []
+        for url in entry.urls:
+            try:
+                return await self._download(entry, url, limit)
+            except (CliError, InvalidInput) as error:
+                faults.append(str(error))
+        # KUDO 0.19 crashed on an entry without URLs.
+        why = "; ".join(faults) or f"the index of {self._shown()} has no URL of it"
+        raise InvalidInput([Problem("PackageUnreachable", f"getting {entry.identity}: {why}")])
+
+    async def _download(self, entry: Entry, given: str, limit: int) -> tuple[bytes, str]:
+        url = self._absolute(given)
+        found = (await self.downloader.get(url, limit=limit)).content or b""
+        digest = sha256(found)
+        if entry.digest and digest != entry.digest:
+            raise DownloadError(
+                f"{shown_url(url)} is not what the index describes: its SHA-256 is {digest}, and "
+                f"that in the index {entry.digest}"
+            )
+        if is_remote(url):
+            self.cache.keep_package(digest, found)
+        return found, shown_url(url)
+
+    def _absolute(self, given: str) -> str:
+        try:
+            url = urljoin(below(self.url, INDEX_FILE), given)
+            local = not is_remote(url)
+        except ValueError as error:
+            raise DownloadError(f"the index has an invalid URL: {error}") from error
+        if local and is_remote(self.url) and urlsplit(url).scheme == "file":
+            raise DownloadError(
+                f"the index names the local file {shown_url(url)}, which only an index in a "
+                "folder may do"
+            )
+        return url
+
+    def _shown(self) -> str:
+        return f"repository {self.name}" if self.name else shown_url(self.url)
+
+
+def open_repository(args: Args, name: str = "") -> RepositoryClient:
+    """Return the client of a repository; with an empty name that of the context.
+
+    Raises:
+        CliError: the user has none of that name.
+    """
+    try:
+        found = load_settings(home_folder(args)).find(name)
+    except InvalidInput as error:
+        raise CliError(f"could not build operator repository: {error}") from error
+    return client_of(args, found.url, name=found.name)
+
+
+def client_of(args: Args, url: str, *, name: str = "") -> RepositoryClient:
+    """Return the client of a repository at a URL."""
+    cache = Cache(home_folder(args) / "cache")
+    return RepositoryClient(name, url, downloader_of(args, url), cache)
+
+
+def downloader_of(args: Args, url: str = "") -> Downloader:
+    """Return the downloader that the flags ask for.
+
+    Args:
+        args: The command line.
+        url: URL of the repository that credentials of the environment are for.
+    """
+    credentials = Credentials(url)
+    if args.request_timeout:
+        return Downloader(credentials, timeout=float(args.request_timeout))
+    return Downloader(credentials)

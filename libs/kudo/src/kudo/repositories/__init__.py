@@ -1,0 +1,41 @@
+"""Repositories of packages: their index, the order of versions, and the list of repositories.
+
+    index.yaml -> Index -> Entry, chosen by name and versions -> URLs and digest of a .tgz file
+    files of a folder -> Index -> index.yaml
+
+Nothing is downloaded here. An index comes from strangers, so reading it is bounded, and everything
+that is wrong with it is `kudo.problems.InvalidInput`.
+"""
+
+from kudo.repositories.building import PackageFile, build, merge
+from kudo.repositories.entry import Entry, Maintainer
+from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index, write_index
+from kudo.repositories.settings import (
+    DEFAULT_SETTINGS,
+    Repository,
+    Settings,
+    read_settings,
+    write_settings,
+)
+from kudo.repositories.versions import choose, is_prerelease, newest_first
+
+__all__ = [
+    "DEFAULT_SETTINGS",
+    "INDEX_FILE",
+    "MAX_INDEX",
+    "Entry",
+    "Index",
+    "Maintainer",
+    "PackageFile",
+    "Repository",
+    "Settings",
+    "build",
+    "choose",
+    "is_prerelease",
+    "merge",
+    "newest_first",
+    "read_index",
+    "read_settings",
+    "write_index",
+    "write_settings",
+]

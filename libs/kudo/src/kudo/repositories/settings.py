@@ -1,0 +1,157 @@
+"""The list of repositories of a user, `repositories.yaml` in the format of KUDO 0.19."""
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from goyaml import YamlError, dump, load
+from kudo.problems import InvalidInput, Problem
+from kudo.repositories.mappings import folded, unknown
+
+_KNOWN: Final = ("context", "repoVersion", "repositories")
+_MOST: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository: the URL of the folder that its index is in."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The repositories of a user.
+
+    Attributes:
+        context: Name of the repository that commands use unless they name another; empty for none.
+        others: Fields that KUDO does not know.
+    """
+
+    context: str
+    repositories: tuple[Repository, ...]
+    others: dict[str, object] = field(default_factory=dict)
+
+    def find(self, name: str = "") -> Repository:
+        """Return a repository; with an empty name the one of the context.
+
+        Raises:
+            InvalidInput: there is none.
+        """
+        found = self._named(name or self.context)
+        if found is not None:
+            return found
+        names = ", ".join(repository.name for repository in self.repositories)
+        if name:
+            hint = f"; there are: {names}" if names else ""
+        elif self.context:
+            hint = f"the context {self.context}; choose another: kubectl kudo repo context <name>"
+        else:
+            hint = "the context; choose one: kubectl kudo repo context <name>"
+        raise _failure("RepositoryUnknown", f"unable to find repository for {name}{hint}")
+
+    def with_repository(self, name: str, url: str) -> "Settings":
+        """Return the settings with one repository more, the context if there was none.
+
+        Raises:
+            InvalidInput: there is one of that name.
+        """
+        if self._named(name) is not None:
+            text = f"repository name ({name}) already exists, please specify a different name"
+            raise _failure("RepositoryExists", text)
+        added = (*self.repositories, Repository(name, url))
+        return replace(self, context=self.context or name, repositories=added)
+
+    def without(self, name: str) -> "Settings":
+        """Return the settings without a repository.
+
+        The first of the others becomes the context, if it was the context, so that commands which
+        name none still work.
+
+        Raises:
+            InvalidInput: there is none of that name.
+        """
+        self._existing(name)
+        kept = tuple(one for one in self.repositories if one.name != name)
+        context = self.context
+        if context == name:
+            context = kept[0].name if kept else ""
+        return replace(self, context=context, repositories=kept)
+
+    def with_context(self, name: str) -> "Settings":
+        """Return the settings with another context.
+
+        Raises:
+            InvalidInput: there is no repository of that name.
+        """
+        if not self.repositories:
+            raise _failure("RepositoryUnknown", "no repositories to set")
+        self._existing(name)
+        return replace(self, context=name)
+
+    def _existing(self, name: str) -> Repository:
+        found = self._named(name)
+        if found is None:
+            raise _failure("RepositoryUnknown", f'no repo named "{name}" found')
+        return found
+
+    def _named(self, name: str) -> Repository | None:
+        return next((one for one in self.repositories if one.name == name), None)
+
+
+DEFAULT_SETTINGS: Final = Settings(
+    "community",
+    (Repository("community", "https://kudo-repository.storage.googleapis.com/v1"),),
+)
+"""What KUDO 0.19 uses where no file says something else."""
+
+
+def read_settings(content: bytes) -> Settings:
+    """Return the settings in a file.
+
+    Raises:
+        InvalidInput: the content is no list of repositories.
+    """
+    try:
+        document = load(content)
+    except YamlError as error:
+        raise _invalid(str(error)) from error
+    if not isinstance(document, dict):
+        raise _invalid("it is not a mapping")
+    fields = folded(document)
+    items = fields.get("repositories") or []
+    if not isinstance(items, list) or len(items) > _MOST:
+        raise _invalid(f"repositories must be a list of at most {_MOST}")
+    context = fields.get("context") or ""
+    if not isinstance(context, str):
+        raise _invalid("context must be text")
+    return Settings(context, tuple(map(_repository, items)), unknown(document, _KNOWN))
+
+
+def _repository(item: object) -> Repository:
+    fields = folded(item) if isinstance(item, dict) else {}
+    name, url = fields.get("name"), fields.get("url")
+    if not (isinstance(name, str) and isinstance(url, str) and name and url):
+        raise _invalid("each of repositories must have a name and a url")
+    return Repository(name, url)
+
+
+def write_settings(settings: Settings) -> str:
+    """Return the content of `repositories.yaml`, in the bytes that KUDO 0.19 writes."""
+    repositories = [{"name": one.name, "url": one.url} for one in settings.repositories]
+    return dump(
+        {
+            **settings.others,
+            "context": settings.context,
+            "repoVersion": "v1",
+            "repositories": repositories,
+        }
+    )
+
+
+def _invalid(text: str) -> InvalidInput:
+    return _failure("RepositoriesInvalid", text)
+
+
+def _failure(reason: str, text: str) -> InvalidInput:
+    return InvalidInput([Problem(reason, text)])

@@ -1,0 +1,107 @@
+"""The order of the versions of a package, and choosing one of them."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from gotemplate import VersionError
+from kudo.problems import InvalidInput, Problem, listed
+from kudo.repositories.entry import Entry
+from kudo.repositories.index import Index
+from kudo.semver import rank, read_version
+
+_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def newest_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Return entries by appVersion, then by operatorVersion; texts that are no versions go last.
+
+    The order is total, so it depends on the entries alone and not on their order in the index.
+    """
+    return sorted(entries, key=_rank, reverse=True)
+
+
+def _rank(entry: Entry) -> tuple[Any, ...]:
+    app, operator = entry.app_version, entry.operator_version
+    return (*rank(app), *rank(operator), app, operator)
+
+
+def is_prerelease(entry: Entry) -> bool:
+    """Return whether a version is a pre-release of the operator or of its software.
+
+    An appVersion counts if letters say so: packages write `2.12-2.5.1` for Kafka 2.5.1 with Scala
+    2.12, which is a release.
+    """
+    labels = _prerelease(entry.app_version)
+    return bool(_prerelease(entry.operator_version)) or not _LETTERS.isdisjoint(labels)
+
+
+def _prerelease(text: str) -> str:
+    try:
+        return read_version(text).prerelease
+    except VersionError:
+        return ""
+
+
+def choose(
+    index: Index,
+    name: str,
+    *,
+    operator_version: str = "",
+    app_version: str = "",
+) -> Entry:
+    """Return the newest version of a package that fits; a pre-release only if a version is named.
+
+    Args:
+        index: Where to look.
+        name: Name of the package.
+        operator_version: The operatorVersion, character by character; empty for any.
+        app_version: The appVersion, likewise.
+
+    Raises:
+        InvalidInput: no version fits. The text says which versions there are.
+    """
+    entries = index.entries.get(name)
+    if not entries:
+        raise _failure(name, f"no operator found for: {name}{_similar(name, index)}")
+    fitting = [
+        entry
+        for entry in newest_first(entries)
+        if operator_version in {"", entry.operator_version}
+        and app_version in {"", entry.app_version}
+    ]
+    asked = "-".join(filter(None, (name, operator_version)))
+    missing = f"no operator version found for {asked}"
+    if not fitting:
+        with_app = f" with appVersion {app_version}" if app_version else ""
+        raise _failure(name, f"{missing}{with_app}; there are {_shown(entries)}")
+    offered = [entry for entry in fitting if not entry.removed]
+    if not offered:
+        text = f"{missing}: {_shown(fitting)} was removed from the repository"
+        raise _failure(name, text)
+    if operator_version or app_version:
+        return offered[0]
+    for entry in offered:
+        if not is_prerelease(entry):
+            return entry
+    text = f"{missing} that is no pre-release: name one of {_shown(offered)}"
+    raise _failure(name, text)
+
+
+def _shown(entries: Sequence[Entry]) -> str:
+    """Return versions as the flags that choose them."""
+    return listed([_flags(entry) for entry in newest_first(entries)])
+
+
+def _flags(entry: Entry) -> str:
+    app = f" --app-version {entry.app_version}" if entry.app_version else ""
+    return f"--operator-version {entry.operator_version}{app}"
+
+
+def _similar(name: str, index: Index) -> str:
+    close = get_close_matches(name, index.entries, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _failure(name: str, text: str) -> InvalidInput:
+    return InvalidInput([Problem("PackageNotFound", f"getting {name} in index file: {text}")])

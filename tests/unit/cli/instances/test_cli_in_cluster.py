@@ -1,0 +1,69 @@
+"""`install --in-cluster`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import VERSION, Cli, complete
+from tests.unit.cli.fake_api import FakeApi
+
+
+@pytest.fixture
+def stored(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
+    """Return a server with the operator of the package and a newer version of it."""
+    assert kudo("install", str(package), "--skip-instance").code == 0
+    text = (package / "operator.yaml").read_text()
+    (package / "operator.yaml").write_text(text.replace("0.3.0", "0.4.0"))
+    assert kudo("install", str(package), "--skip-instance").code == 0
+    api.requests.clear()
+    return api
+
+
+def reference(api: FakeApi, name: str) -> object:
+    return api.objects["instances", name]["spec"]["operatorVersion"]["name"]
+
+
+# BTO-21: the OperatorVersion was named after the flags, which none is.
+def test_the_instance_names_the_version_that_was_found(kudo: Cli, stored: FakeApi) -> None:
+    complete(stored)
+    ran = kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint", "--wait")
+    assert ran.out.splitlines()[0] == "instance kitchen/teapot-instance created"
+    assert ran.code == 0
+    assert reference(stored, "teapot-instance") == "teapot-2.1.0-0.4.0"
+    other = ("--operator-version", "0.3.0", "--app-version", "2.1.0", "--instance", "second")
+    assert kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint", *other).code == 0
+    assert reference(stored, "second") == VERSION
+    labels = stored.objects["instances", "second"]["metadata"]["labels"]
+    assert labels == {"kudo.dev/operator": "teapot"}
+
+
+# BTO-22: without the Operator the command crashed.
+def test_the_operator_may_be_missing(kudo: Cli, stored: FakeApi) -> None:
+    stored.remove("operators", "teapot")
+    assert kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint").code == 0
+
+
+def test_nothing_is_created_if_something_is_wrong(kudo: Cli, stored: FakeApi) -> None:
+    def error(*argv: str) -> str:
+        ran = kudo("install", *argv, "--in-cluster")
+        assert ran.code == 255
+        return ran.err
+
+    assert "missing required parameters during installation: TEA" in error("teapot")
+    assert (
+        'failed to resolve operator version in namespace "kitchen" for name "teapot", version '
+        '"9", appVersion ""'
+    ) in error("teapot", "--operator-version", "9")
+    assert "failed to find any operator version in namespace default" in error(
+        "teapot", "-n", "default"
+    )
+    text = "you can't use skip-instance or repo option when installing from in-cluster operators"
+    assert text in error("teapot", "--skip-instance")
+    assert text in error("teapot", "--repo", "community")
+    assert stored.writes() == []
+
+
+def test_an_instance_that_exists_stays(kudo: Cli, stored: FakeApi) -> None:
+    assert kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint").code == 0
+    again = kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint")
+    assert "cannot install instance 'teapot-instance' because an instance of that" in again.err

@@ -1,0 +1,69 @@
+"""`search`."""
+
+import json
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+from tests.unit.cli.repositories.server import PackageServer
+
+INDEX = """\
+apiVersion: v1
+entries:
+  zk:
+  - {operatorVersion: 0.9.0, appVersion: 1.0.0}
+  - {operatorVersion: 0.10.0, appVersion: 1.0.0, description: "A tree\\n of \\e[31mnodes"}
+  - {operatorVersion: 0.11.0-rc1, appVersion: 1.0.0}
+  - {operatorVersion: 0.12.0, appVersion: 1.0.0, removed: true}
+  kafka:
+  - {operatorVersion: 1.3.3, deprecated: true, description: A log}
+  gone:
+  - {operatorVersion: 1.0.0, removed: true}
+"""
+
+
+@pytest.fixture
+def search(run: Cli, server: PackageServer) -> Cli:
+    server.files["/index.yaml"] = INDEX.encode()
+    assert run("repo", "add", "own", server.url).code == 0
+    return lambda *argv: run("search", "--repo", "own", *argv)
+
+
+def rows(text: str) -> list[list[str]]:
+    return [[cell.rstrip() for cell in line.split("\t")] for line in text.splitlines()]
+
+
+def test_the_newest_release_of_each_package_is_listed(search: Cli) -> None:
+    assert rows(search("").out) == [
+        ["Name", "Operator Version", "App Version", "Description"],
+        ["kafka", "1.3.3", "", "(deprecated) A log"],
+        ["zk", "0.10.0", "1.0.0", "A tree of [31mnodes"],
+    ]
+
+
+def test_all_versions_are_listed_newest_first(search: Cli) -> None:
+    found = search("z", "-a").out
+    assert [row[:3] for row in rows(found)[1:]] == [
+        ["zk", "0.11.0-rc1", "1.0.0"],
+        ["", "0.10.0", "1.0.0"],
+        ["", "0.9.0", "1.0.0"],
+    ]
+    assert len({len(line) for line in found.splitlines()}) == 1
+
+
+def test_the_list_is_printed_as_data(search: Cli) -> None:
+    found = json.loads(search("zk", "-o", "json").out)
+    assert [(one["name"], one["operatorVersion"]) for one in found] == [("zk", "0.10.0")]
+    assert search("none", "-o", "json").out == "[]\n"
+
+
+def test_nothing_found_is_no_error(search: Cli) -> None:
+    ran = search("ZK")
+    assert (ran.code, ran.out) == (0, "no operators found\n")
+
+
+def test_one_criterion_is_needed(run: Cli) -> None:
+    for argv in ([], ["a", "b"]):
+        ran = run("search", *argv)
+        assert ran.code == 255
+        assert "this command must have only 1 search criterion" in ran.err
