@@ -23,7 +23,7 @@ class Batch:
     """What a batch took.
 
     Attributes:
-        seconds: From the first request to the last Instance that was done.
+        seconds: From the first request until the last Instance was done.
         latencies: Of each Instance, from its request on, in seconds.
         cpu: CPU seconds of each process.
         requests: What the API server answered.
@@ -53,6 +53,7 @@ async def run_batch(
     done: Done,
     *,
     cpu: Callable[[], Cpu] | None = None,
+    settled: Callable[[], Awaitable[None]] | None = None,
     broken: Callable[[], Awaitable[None]] | None = None,
 ) -> Batch:
     """Send requests, some at once, and wait until all their Instances are done.
@@ -62,6 +63,8 @@ async def run_batch(
         requests: What to send, by Instance.
         done: Tells from a change of an Instance whether it is done.
         cpu: Reads the CPU time of the processes; by default those of the installation.
+        settled: Waits for what is sent behind the Instances, such as events: it belongs to the CPU
+            time and the requests of the batch, and not to its seconds.
         broken: Raises if whoever does the work cannot go on.
     """
     read = cpu or installed.cpu
@@ -76,6 +79,8 @@ async def run_batch(
     async with followed(installed.client, requests, done) as following:
         await each((partial(send, key) for key in requests), at_once=AT_ONCE)
         ends = await _unless(following, broken)
+    if settled is not None:
+        await settled()
     used, counts = cpu_between(used, read()), (await installed.requests()).since(counts)
     latencies = [ends[key] - began[key] for key in requests]
     return Batch(max(ends.values()) - start, latencies, used, counts)

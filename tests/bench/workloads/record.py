@@ -56,10 +56,12 @@ async def record(
     namespaces = await installed.namespaces(*versions, spread=1 + _ATTEMPTS)
     first, *others = ((name, f"recorded-{place:05}") for place, name in enumerate(namespaces))
     async with _recorded_reconciler(installed) as (recorder, reconciler):
-        for key in (first, *others):
-            await prepare(key)
+        await prepare(first)
         await _done(installed, first, send, done)
         for key in others:
+            # Not before it is needed: an Instance with a cleanup plan would hold its namespace.
+            await prepare(key)
+            await events_written(reconciler)
             recorder.follow(key[0])
             answered = await _done(installed, key, send, done)
             await events_written(reconciler)

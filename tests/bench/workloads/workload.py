@@ -24,6 +24,7 @@ from tests.bench.workloads.record import Recording, record
 from tests.support import build
 from tests.support.build import Json
 from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.waiting import events_written
 
 RECONCILER: Final = "reconciler"
 FLOOR: Final = "kubeio"
@@ -142,10 +143,12 @@ async def measure_reconciler(
         _instances(installed, workload) as (warm, measured),
         installed.reconciler(profile=f"{workload.name}-reconciler"),
     ):
-        await run_batch(installed, requests_of(installed, workload.send, warm), workload.done)
+        settled = partial(events_written, installed.installation.reconciler)
+        warmed = requests_of(installed, workload.send, warm)
+        await run_batch(installed, warmed, workload.done, settled=settled)
         async with beside(measured[0][0]):
             requests = requests_of(installed, workload.send, measured)
-            return await run_batch(installed, requests, workload.done)
+            return await run_batch(installed, requests, workload.done, settled=settled)
 
 
 async def _by_client(
