@@ -1,6 +1,8 @@
 """`update` against an API server: what it sends, prints and returns."""
 
-from tests.unit.cli.conftest import Cli, complete
+from pathlib import Path
+
+from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi
 
 DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
@@ -14,6 +16,23 @@ def test_update_sends_the_parameters_alone(kudo: Cli, installed: FakeApi) -> Non
         "instances/tea",
         {"spec": {"parameters": {"CUPS": "3", "TEA": "mint"}}},
     )
+
+
+def test_update_sets_an_empty_text_and_writes_booleans_alike(
+    kudo: Cli, installed: FakeApi, tmp_path: Path
+) -> None:
+    spec = installed.objects["operatorversions", VERSION]["spec"]
+    spec["parameters"] = [{"name": "HOT", "value-type": "boolean"}, {"name": "TEA"}]
+    (tmp_path / "values.yaml").write_text("HOT: yes\n")
+
+    def sent(*argv: str) -> object:
+        assert kudo("update", "--instance", "tea", *argv).code == 0
+        body = installed.requests[-1][2]
+        return body and body["spec"]["parameters"]
+
+    assert sent("-p", "TEA=", "-p", "HOT=Yes") == {"TEA": "", "HOT": "true"}
+    assert sent("-P", f"{tmp_path}/values.yaml") == {"HOT": "true"}
+    assert sent("-p", "TEA=yes") == {"TEA": "yes"}
 
 
 def test_update_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
