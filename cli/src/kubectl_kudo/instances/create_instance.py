@@ -31,17 +31,24 @@ async def create_instance(session: Session, instance: JsonObject) -> JsonObject:
     except AlreadyExists:
         raise _already_there(instance["metadata"]["name"], session.namespace) from None
     except ApiError as error:
-        text = f"failed to create {described(INSTANCES, instance)}: {describe(error)}"
-        raise CliError(text) from error
+        raise CliError(_not_created(instance, error)) from error
     session.report.done(f"{described(INSTANCES, made)} created")
     session.report.foretell(triggered_plan(None, made))
     return made
 
 
+def _not_created(instance: JsonObject, error: ApiError) -> str:
+    text = describe(error) or str(error)
+    # A denial of the webhook begins like this already.
+    told = text.startswith("failed to create an Instance ")
+    return text if told else f"failed to create {described(INSTANCES, instance)}: {text}"
+
+
 def _already_there(name: str, namespace: str) -> CliError:
     return CliError(
         f"cannot install instance '{name}' because an instance of that name already exists in "
-        f"namespace {namespace}"
+        f"namespace {namespace}; change its parameters with `kubectl kudo update` and its version "
+        "with `kubectl kudo upgrade`, or either with `kubectl kudo install --upgrade`"
     )
 
 

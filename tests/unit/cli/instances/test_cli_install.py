@@ -8,7 +8,8 @@ import pytest
 from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
-DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
+REASON = "the tea is not allowed"
+DENIED = f'admission webhook "i.kudo.dev" denied the request: {REASON}'
 
 
 def test_install_creates_three_objects_in_the_namespace_of_the_context(
@@ -55,7 +56,9 @@ def test_install_again_says_what_is_there_and_creates_nothing(
     assert ran.out == f"operatorversion kitchen/{VERSION} already installed\n"
     assert ran.err == (
         "Error: cannot install instance 'teapot-instance' because an instance of that name "
-        "already exists in namespace kitchen\n"
+        "already exists in namespace kitchen; change its parameters with `kubectl kudo update` "
+        "and its version with `kubectl kudo upgrade`, or either with `kubectl kudo install "
+        "--upgrade`\n"
     )
     assert api.writes() == []
 
@@ -119,12 +122,21 @@ def test_a_denied_instance_takes_back_what_this_call_created(
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert ran.code == 255
     assert ran.err == (
-        f"Error: failed to create instance kitchen/teapot-instance: {DENIED}\n"
+        f"Error: failed to create instance kitchen/teapot-instance: {REASON}\n"
         f"Removed again: operatorversion kitchen/{VERSION}, operator kitchen/teapot.\n"
     )
     assert api.objects == {}
     deletions = [body for method, _, body in api.requests if method == "DELETE"]
     assert all(body and body["preconditions"]["uid"] for body in deletions)
+
+
+def test_a_denial_that_names_the_instance_is_told_once(
+    kudo: Cli, api: FakeApi, package: Path
+) -> None:
+    text = "failed to create an Instance kitchen/teapot-instance: no tea"
+    api.refusals["POST", "instances"] = (403, DENIED.replace(REASON, text))
+    ran = kudo("install", str(package), "-p", "TEA=mint")
+    assert ran.err.splitlines()[0] == f"Error: {text}"
 
 
 def test_what_was_there_before_is_not_taken_back(kudo: Cli, api: FakeApi, package: Path) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi
 
-DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
+REASON = "the tea is not allowed"
+DENIED = f'admission webhook "i.kudo.dev" denied the request: {REASON}'
 
 
 def test_update_sends_the_parameters_alone(kudo: Cli, installed: FakeApi) -> None:
@@ -43,7 +44,7 @@ def test_update_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
 def test_a_denial_is_shown_in_the_words_of_the_api_server(kudo: Cli, installed: FakeApi) -> None:
     installed.refusals["PATCH", "instances"] = (403, DENIED)
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3")
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {DENIED}\n")
+    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {REASON}\n")
 
 
 def test_update_waits_for_the_run_that_it_caused(kudo: Cli, installed: FakeApi) -> None:
