@@ -191,23 +191,31 @@ def test_install_waits_for_the_deployment(kudo: Cli, api: FakeApi, package: Path
     ]
 
 
+# BTO-33: FATAL_ERROR did not end the waiting.
 def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     api.plan, api.script = "deploy", [status("FATAL_ERROR", message="no such kind: Tea")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait")
     assert ran.code == 255
-    assert ran.err.splitlines()[-1] == (
+    assert ran.err[ran.err.index("Error: ") :].splitlines() == [
         "Error: instance kitchen/teapot-instance: plan deploy ended with FATAL_ERROR at "
-        "deploy.main.app: no such kind: Tea"
-    )
+        "deploy.main.app: no such kind: Tea",
+        f"Created: operator kitchen/teapot, operatorversion kitchen/{VERSION}, instance "
+        "kitchen/teapot-instance. To remove it:",
+        "  kubectl kudo uninstall --instance teapot-instance -n kitchen --wait",
+        "  kubectl kudo uninstall --all-unused -n kitchen",
+    ]
 
 
 def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.plan, api.script = "deploy", [status("IN_PROGRESS", message="1 of 2 ready")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait", "--wait-time", "1")
     assert ran.code == 255
-    assert ran.err.splitlines()[-1] == (
+    assert ran.err[ran.err.index("Error: ") :].splitlines()[:4] == [
         "Error: failed to wait on instance kitchen/teapot-instance: timed out waiting for the "
-        "condition after 1s: deploy.main.app is IN_PROGRESS (1 of 2 ready)"
-    )
+        "condition after 1s: deploy.main.app is IN_PROGRESS (1 of 2 ready)",
+        "The plan goes on in the cluster.",
+        "See it: kubectl kudo plan wait --instance teapot-instance -n kitchen",
+        "Cancel it: kubectl kudo plan cancel --instance teapot-instance -n kitchen",
+    ]
