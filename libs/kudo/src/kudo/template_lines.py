@@ -29,19 +29,31 @@ def template_line(name: str, text: str, values: Mapping[str, object], rendered: 
         rendered: Line of what that gives, from 1. Of a value with several lines, all belong to the
             line of the template that prints it.
     """
+    lines = template_lines(name, text, values)
+    return lines[rendered - 1] if 0 < rendered <= len(lines) else None
+
+
+def template_lines(name: str, text: str, values: Mapping[str, object]) -> tuple[int, ...]:
+    """Return the line of a template for each line of what it renders; none if they are not known.
+
+    Args:
+        name: Of the template.
+        text: The template.
+        values: What it is rendered with.
+    """
     if _BEFORE in text:
-        return None
+        return ()
     try:
         marked = render(name, _marked(parse_tree(name, text, _FUNCTIONS)), values)
     except (TemplateError, FatalTaskError):  # the marks may exceed a limit
-        return None
-    lines = marked.split("\n")
-    if not 0 < rendered <= len(lines):
-        return None
-    start = _AT_START.match(lines[rendered - 1])
-    before = "\n".join(lines[: rendered - 1])
-    found = _MARK.findall(start[0] if start else before)
-    return int(found[-1]) if found else 1
+        return ()
+    found, last = [], 1
+    for line in marked.split("\n"):
+        start = _AT_START.match(line)
+        found.append(int(_MARK.findall(start[0])[-1]) if start else last)
+        marks = _MARK.findall(line)
+        last = int(marks[-1]) if marks else last
+    return tuple(found)
 
 
 def _marked(tree: nodes.Tree) -> str:

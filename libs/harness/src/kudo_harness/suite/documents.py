@@ -1,0 +1,169 @@
+"""YAML documents of a suite, with the line of each field.
+
+`goyaml` reads the values; it also bounds the text before PyYAML composes the nodes that know
+positions.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import yaml
+
+import goyaml
+from kudo.problems import shown_name
+from kudo_harness.findings import Findings, Place
+from kudo_harness.suite.limits import SuiteLimits
+
+JsonObject = dict[str, object]
+PathElement = str | int
+Path = tuple[PathElement, ...]
+"""From the root of a document: keys of mappings and indexes of lists."""
+
+SourceLine = Callable[[int], int]
+"""The line of a file that a line of a rendered template comes from."""
+
+_MERGE: Final = "<<"
+
+
+def same_line(line: int) -> int:
+    """Return the line itself: what is read was not rendered."""
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document that is a mapping.
+
+    Attributes:
+        value: The mapping.
+        file: The file that it is read from, as messages show it.
+        node: Its nodes; None where they are not known.
+        source_line: Finds lines of the file.
+    """
+
+    value: JsonObject
+    file: str
+    node: yaml.Node | None = None
+    source_line: SourceLine = same_line
+
+    def place(self, *path: PathElement) -> Place:
+        """Return where a field is written, or else what is nearest above it."""
+        found = node = self.node
+        for element in path:
+            step = _step(node, element)
+            if step is None:
+                break
+            found, node = step
+        if found is None:
+            return Place(self.file)
+        return _place(self.file, found, self.source_line)
+
+
+def read_documents(
+    file: str,
+    text: str | bytes,
+    findings: Findings,
+    limits: SuiteLimits,
+    source_line: SourceLine = same_line,
+) -> list[Document]:
+    """Return the documents of a file; empty ones are left out.
+
+    What is no YAML, no mapping or too large is an error, and a key that comes twice a warning.
+
+    Args:
+        file: Its name, for messages.
+        text: What it contains, or what its template rendered.
+        findings: Where errors are noted.
+        limits: What the file may hold.
+        source_line: Finds lines of the file, where a template was rendered.
+    """
+    try:
+        values = goyaml.load_all(text, limits=limits.yaml)
+    except goyaml.YamlError as error:
+        place = Place(file, source_line(error.line), error.column)
+        findings.error(*_unreadable(error), place)
+        return []
+    if len(values) > limits.documents:
+        message = f"more than {limits.documents} documents in one file; split it"
+        findings.error("SuiteTooLarge", message, Place(file))
+        return []
+    nodes = _nodes(text, len(values))
+    found = []
+    for value, node in zip(values, nodes, strict=True):
+        if isinstance(value, dict):
+            _note_duplicates(file, node, findings, source_line)
+            found.append(Document(value, file, node, source_line))
+        elif value is not None:
+            place = Place(file) if node is None else _place(file, node, source_line)
+            message = "the document is no Kubernetes object: it must be a mapping with a kind"
+            findings.error("NoObject", message, place)
+    return found
+
+
+def _unreadable(error: goyaml.YamlError) -> tuple[str, str]:
+    if error.limit:
+        return "SuiteTooLarge", f"{error.message}; split the file"
+    return "InvalidYaml", f"not valid YAML: {error.message}"
+
+
+def _nodes(text: str | bytes, count: int) -> list[yaml.Node | None]:
+    """Return the nodes of each document; None for all where PyYAML reads them otherwise."""
+    loader = yaml.CBaseLoader(text)
+    nodes: list[yaml.Node | None] = []
+    try:
+        while loader.check_node():
+            nodes.append(loader.get_node())
+    except yaml.YAMLError:  # anchors that come twice
+        return [None] * count
+    return nodes if len(nodes) == count else [None] * count
+
+
+def _note_duplicates(
+    file: str, root: yaml.Node | None, findings: Findings, source_line: SourceLine
+) -> None:
+    for node in _mappings(root):
+        seen: dict[str, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.value == _MERGE:
+                continue
+            line = source_line(key.start_mark.line + 1)
+            if key.value in seen:
+                message = (
+                    f"{shown_name(key.value)} is given twice, first in line {seen[key.value]}; "
+                    "only the second one counts: remove one"
+                )
+                findings.warning("DuplicateKey", message, _place(file, key, source_line))
+            seen[key.value] = line
+
+
+def _mappings(root: yaml.Node | None) -> Iterator[yaml.MappingNode]:
+    """Yield all mappings; one behind aliases only once."""
+    pending, seen = [root], set[int]()
+    while pending:
+        node = pending.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            yield node
+            pending += [value for _, value in reversed(node.value)]
+        elif isinstance(node, yaml.SequenceNode):
+            pending += reversed(node.value)
+
+
+def _place(file: str, node: yaml.Node, source_line: SourceLine) -> Place:
+    mark = node.start_mark
+    return Place(file, source_line(mark.line + 1), mark.column + 1)
+
+
+def _step(node: yaml.Node | None, element: PathElement) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return the node that begins an element, and its value."""
+    if isinstance(node, yaml.MappingNode) and isinstance(element, str):
+        # Of keys that come twice the last one counts, as in reading.
+        pairs = [pair for pair in node.value if pair[0].value == element]
+        return pairs[-1] if pairs else None
+    if isinstance(node, yaml.SequenceNode) and isinstance(element, int):
+        items = node.value
+        return (items[element], items[element]) if element < len(items) else None
+    return None

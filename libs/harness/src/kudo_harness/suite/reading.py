@@ -1,0 +1,196 @@
+"""Reads a whole suite: the suite file and all cases, before anything runs."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kudo_harness.findings import Finding, Findings, Place
+from kudo_harness.suite.case import Case, CaseOptions, read_case
+from kudo_harness.suite.documents import Document, read_documents
+from kudo_harness.suite.fields import Reading
+from kudo_harness.suite.files import FileReader
+from kudo_harness.suite.kinds import SUITE, kind_of, read_suite
+from kudo_harness.suite.limits import DEFAULT_LIMITS, SuiteLimits
+from kudo_harness.suite.model import SuiteOptions, Text
+from kudo_harness.suite.names import step_file
+from kudo_harness.suite.references import is_url
+from kudo_harness.suite.templates import TemplateValues
+
+_COMMAND_LINE = "command line"
+_NO_CASES = (
+    "no test directories: name folders of cases as arguments, or in testDirs of the suite file"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRequest:
+    """Which suite to read, and what is known about its run.
+
+    Attributes:
+        config: The suite file; None if there is none.
+        test_dirs: Folders of cases; they replace those of the suite file.
+        select: Only cases whose name has a match are read; None reads all.
+        namespace_of: The namespace of a case, by its name; templates refer to it.
+        variables: `.Vars` of templates.
+        environment: Variables in paths.
+        labels: Labels of the run.
+        limits: How much the suite may hold.
+    """
+
+    config: Path | None = None
+    test_dirs: tuple[str, ...] = ()
+    select: re.Pattern[str] | None = None
+    namespace_of: Callable[[str], str] = str
+    variables: Mapping[str, object] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    limits: SuiteLimits = DEFAULT_LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFolder:
+    """A folder of cases.
+
+    Attributes:
+        path: As it is given.
+        cases: Those that are selected, by name.
+    """
+
+    path: str
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite that can run.
+
+    Attributes:
+        options: The suite file; its defaults if there is none.
+        test_dirs: The folders of cases.
+        downloads: URLs of archives of cases, which are read when the suite runs.
+        warnings: What was found and does not keep it from running.
+    """
+
+    options: SuiteOptions
+    test_dirs: tuple[CaseFolder, ...]
+    downloads: tuple[Text, ...]
+    warnings: tuple[Finding, ...]
+
+
+def load_suite(request: SuiteRequest) -> Suite:
+    """Read a suite.
+
+    Raises:
+        SuiteInvalid: with everything that is wrong in any of its files.
+    """
+    findings = Findings()
+    files = FileReader(findings, request.limits)
+    options = _options(request, files)
+    folders = _test_dirs(request, options)
+    if not folders:
+        findings.error("NoCases", _NO_CASES, Place(str(request.config or _COMMAND_LINE)))
+    reader = _Cases(request, options, files)
+    test_dirs = tuple(reader.read(text) for text in folders if not is_url(text.value))
+    downloads = tuple(text for text in folders if is_url(text.value))
+    if reader.found == 0 and not (downloads or findings.failed):
+        findings.error("NoCases", _nothing_selected(request, folders), folders[0].place)
+    return Suite(options, test_dirs, downloads, findings.check())
+
+
+def _options(request: SuiteRequest, files: FileReader) -> SuiteOptions:
+    if request.config is None:
+        return _read_options(Document({}, _COMMAND_LINE), files)
+    shown = str(request.config)
+    text = files.text(request.config, Place(shown))
+    documents = []
+    if text is not None:
+        documents = read_documents(shown, text, files.findings, request.limits)
+    suites = [one for one in documents if _is_suite(one, files.findings)]
+    if text is not None and not suites:
+        message = "no TestSuite in the file; begin it with apiVersion: kuttl.dev/v1beta1"
+        files.findings.error("NoSuite", message, Place(shown))
+    for second in suites[1:]:
+        message = "a suite file has one TestSuite; make two files of it"
+        files.findings.error("TwoSuites", message, second.place("kind"))
+    return _read_options(suites[0] if suites else Document({}, shown), files)
+
+
+def _is_suite(document: Document, findings: Findings) -> bool:
+    kind = kind_of(document, findings)
+    if kind != SUITE:
+        message = "a suite file has only a TestSuite; objects belong into folders of manifestDirs"
+        findings.error("WrongFile", message, document.place("kind"))
+    return kind == SUITE
+
+
+def _read_options(document: Document, files: FileReader) -> SuiteOptions:
+    return read_suite(Reading(document, files.findings, files.limits))
+
+
+def _test_dirs(request: SuiteRequest, options: SuiteOptions) -> tuple[Text, ...]:
+    if request.test_dirs:
+        return tuple(Text(path, Place(_COMMAND_LINE)) for path in request.test_dirs)
+    return options.test_dirs
+
+
+def _nothing_selected(request: SuiteRequest, folders: tuple[Text, ...]) -> str:
+    where = ", ".join(text.value for text in folders)
+    if request.select is not None:
+        return f"no case in {where} has a name that matches {request.select.pattern}"
+    return f"no case in {where}; a case is a folder of files such as 00-install.yaml"
+
+
+@dataclass(slots=True)
+class _Cases:
+    request: SuiteRequest
+    options: SuiteOptions
+    files: FileReader
+    found: int = 0
+
+    def read(self, text: Text) -> CaseFolder:
+        path = Path(text.value)
+        folders = list(self._folders(path, text.place))
+        return CaseFolder(text.value, tuple(self._case(folder) for folder in folders))
+
+    def _folders(self, path: Path, place: Place) -> Iterator[Path]:
+        """Yield the folders of the cases that are selected."""
+        steps = False
+        for entry in self.files.entries(path, place):
+            if not entry.is_dir():
+                steps = steps or _is_step(entry.name)
+            elif self._selected(entry.name):
+                self.found += 1
+                if self.found > self.request.limits.cases:
+                    message = f"more than {self.request.limits.cases} cases; run a part of them"
+                    self.files.findings.error("SuiteTooLarge", message, place)
+                    return
+                yield path / entry.name
+        if steps:
+            message = f"{path} is a case itself, since it holds steps; name the folder above it"
+            self.files.findings.error("CaseAsDirectory", message, place)
+
+    def _selected(self, name: str) -> bool:
+        select = self.request.select
+        return select is None or select.search(name) is not None
+
+    def _case(self, folder: Path) -> Case:
+        request = self.request
+        namespace = self.options.namespace or request.namespace_of(folder.name)
+        options = CaseOptions(
+            values=TemplateValues(namespace, request.variables),
+            environment={**request.environment, "NAMESPACE": namespace},
+            labels=request.labels,
+            ignore=self.options.ignore_files,
+            commands=self.options.commands,
+        )
+        case = read_case(folder, options, self.files)
+        if not case.steps:
+            message = "no step: the files of a case have names such as 00-install.yaml"
+            self.files.findings.warning("NoSteps", message, Place(str(folder)))
+        return case
+
+
+def _is_step(name: str) -> bool:
+    file = step_file(name)
+    return file is not None and file.index is not None
