@@ -125,6 +125,11 @@ SUITE = "apiVersion: kuttl.dev/v1beta1\nkind: TestSuite\n"
             STEP + "commands:\n- script: ls\n  namespaced: true\n",
             ":5: namespaced does not work with script; use $NAMESPACE",
         ),
+        (
+            "00-a.yaml",
+            STEP + "commands:\n- command: echo 'a\n",
+            ":4: the quote ' is not closed; use script for a shell",
+        ),
         # Collectors.
         (
             "00-assert.yaml",

@@ -25,6 +25,7 @@ from kudo_harness.suite.model import (
     Text,
 )
 from kudo_harness.suite.selectors import FileOptions, file_options
+from kudo_harness.suite.words import NotClosed, split
 
 SUITE: Final = "TestSuite"
 STEP: Final = "TestStep"
@@ -303,7 +304,18 @@ def _command(outer: Fields, name: str, n: int, value: object) -> Command:
     elif command.script and command.namespaced:
         message = "namespaced does not work with script; use $NAMESPACE in the script"
         fields.error("InvalidCommand", message, "namespaced")
+    elif problem := _unreadable(command.command):
+        fields.error("InvalidCommand", problem, "command")
     return command
+
+
+def _unreadable(text: str) -> str:
+    """Return why a command has no words; variables are replaced later and close no quotes."""
+    try:
+        split(text)
+    except NotClosed as error:
+        return f"{error}; use script for a shell"
+    return ""
 
 
 def _deletion(outer: Fields, name: str, n: int, value: object) -> Deletion:
