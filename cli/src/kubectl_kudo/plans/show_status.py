@@ -3,6 +3,7 @@
 The Instances that its KudoOperator tasks created are shown with it.
 """
 
+import asyncio
 import sys
 
 from kubectl_kudo.core.arguments import Args
@@ -48,15 +49,20 @@ async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, Cli
     if target is None:
         return instance, None
     progress = await shown_on_stderr(session, instance)
+    # The last picture goes to stdout, and to a terminal only once.
+    keep = not sys.stdout.isatty()
     try:
         end = await wait_for(
             session, target, limit=0, progress=progress, outcome_of=outcome_of_present
         )
     except CliError as error:
         return await session.instance(target.key.partition("/")[2]) or instance, error
+    except asyncio.CancelledError:
+        # Below it stands how to go on.
+        keep = True
+        raise
     finally:
-        # The last picture goes to stdout, and to a terminal only once.
-        progress.close(keep=not sys.stdout.isatty())
+        progress.close(keep=keep)
     await tell_warnings(session, end)
     return end.instance or instance, None
 

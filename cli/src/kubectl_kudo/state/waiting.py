@@ -10,8 +10,16 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.explanations import Waiting, explanations, waiting_steps
+from kubectl_kudo.state.next_commands import after_waiting
 from kubectl_kudo.state.observe import observe
-from kubectl_kudo.state.outcome import Outcome, State, Target, advance, outcome_of
+from kubectl_kudo.state.outcome import (
+    Outcome,
+    State,
+    Target,
+    advance,
+    outcome_of,
+    outcome_of_removal,
+)
 from kubectl_kudo.state.progress import Lines, Picture, Progress
 from kubectl_kudo.state.run_events import warnings_of
 from kubectl_kudo.state.runs import COMPLETE, entry_of, status_of
@@ -46,6 +54,8 @@ async def wait_for(
 ) -> End:
     """Return the Instance at the end of the run.
 
+    After ctrl-C, as after a timeout, the run goes on: a text says so, and how to see or cancel it.
+
     Args:
         session: The connection.
         target: What to wait for.
@@ -58,6 +68,7 @@ async def wait_for(
         TimedOut: it did not end in time; the text has these events.
     """
     wait = _Wait(target, outcome_of, progress)
+    more = after_waiting(target.key, deleting=outcome_of is outcome_of_removal)
     try:
         async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
             ticker = tasks.create_task(_tick(progress), name="ticker")
@@ -67,10 +78,13 @@ async def wait_for(
             explainer.cancel()
     except TimeoutError:
         text = f"timed out waiting for the condition after {limit}s: {wait.outcome.text}"
-        raise TimedOut(_joined(text, await wait.explanation(session))) from None
+        raise TimedOut(_joined(text, await wait.explanation(session), more)) from None
+    except asyncio.CancelledError:
+        talk(f"\nStopped waiting for instance {target.key}. {more}")
+        raise
     if wait.outcome.state is State.FAILED:
-        more = await warnings_of(session, wait.instance, wait.target.uid)
-        raise CliError(_joined(wait.outcome.text, more, await wait.explanation(session)))
+        warnings = await warnings_of(session, wait.instance, wait.target.uid)
+        raise CliError(_joined(wait.outcome.text, warnings, await wait.explanation(session)))
     return End(wait.instance, wait.target.uid)
 
 
