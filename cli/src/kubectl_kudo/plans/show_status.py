@@ -88,18 +88,18 @@ async def _picture(session: Session, instance: JsonObject, args: Args) -> str:
         node = plan_node(instance, plans, args.plan, await _explained(session, instance))
     else:
         children = await members_below(session, instance)
-        explained = await _explained(session, instance)
+        explained = await _explained(session, instance, children=not children)
         node = family_node(Member(instance, version, children), explained)
     return f"{headline(instance)}\n{draw([node])}"
 
 
-async def _explained(session: Session, instance: JsonObject) -> Below:
+async def _explained(session: Session, instance: JsonObject, *, children: bool = True) -> Below:
     """Return what is known of the objects that the steps of the shown plan wait for."""
     plan = shown_plan(instance)
     if plan is None or is_pending(instance, entries(instance).get(plan) or {}):
         return {}
     steps = waiting_steps(instance, plan)
-    found = await explanations(session, steps)
+    found = await explanations(session, steps, children=children)
     return {
         (step.phase, step.step): [Node(text) for text in found.get(step.path, ())] for step in steps
     }

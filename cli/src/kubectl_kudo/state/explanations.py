@@ -22,6 +22,8 @@ _GENERATIONS = 3
 """Instances, each the child of the one before, whose objects are explained."""
 _LONGEST = 400
 """Characters of an event that are shown."""
+_Text = tuple[bool, str]
+"""Whether a text is about a child Instance, and the text."""
 _SETTLED = {NEVER_RUN, PENDING, COMPLETE}
 _NO_MORE = "Error: "
 """Beginning of events of a kubelet that repeat a reason which another event explains."""
@@ -49,16 +51,30 @@ def waiting_steps(instance: JsonObject, plan: str) -> list[Waiting]:
     ][:_STEPS]
 
 
-async def explanations(session: Session, steps: Sequence[Waiting]) -> Explanations:
+async def explanations(
+    session: Session, steps: Sequence[Waiting], *, children: bool = True
+) -> Explanations:
     """Return what is known of the objects that steps wait for, by the dotted name of the step.
 
     Empty for what may not be read: it is an addition to the message of the step.
+
+    Args:
+        session: The connection.
+        steps: The steps.
+        children: Whether to tell the step that a child Instance is at.
     """
-    found = {step.path: [one async for one in _of_message(session, step.message)] for step in steps}
+    found = {
+        step.path: [
+            text
+            async for is_child, text in _of_message(session, step.message)
+            if children or not is_child
+        ]
+        for step in steps
+    }
     return {path: texts for path, texts in found.items() if texts}
 
 
-async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[str]:
+async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Text]:
     for one in waited_objects(message)[:_OBJECTS]:
         try:
             async for text in _of_object(session, one, depth):
@@ -67,7 +83,7 @@ async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIt
             continue
 
 
-async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[str]:
+async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Text]:
     if one.kind == "Instance":
         async for text in _of_child(session, one, depth):
             yield text
@@ -75,20 +91,20 @@ async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIt
     namespace = one.namespace or session.namespace
     event = await _last_event(session, one.kind, namespace, one.name)
     if event is not None:
-        yield described(event, time.time())
-    if one.kind == "Pod" and (event is None or "persistentvolumeclaim" in _text(event).lower()):
-        async for text in _of_claims(session, namespace, one.name):
-            yield text
+        yield False, described(event, time.time())
+    if one.kind == "Pod" and (event is None or "persistentvolumeclaim" in _message(event).lower()):
+        async for about_claim in _of_claims(session, namespace, one.name):
+            yield False, about_claim
 
 
-async def _of_child(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[str]:
+async def _of_child(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Text]:
     child = await session.instance(one.name)
     run = ((child or {}).get("spec") or {}).get("planExecution") or {}
     plan = str(run.get("planName") or "")
     if child is None or not plan:
         return
     entry = entries(child).get(plan) or {}
-    yield f"Instance {one.name}: {progress(plan, entry)}"
+    yield True, f"Instance {one.name}: {progress(plan, entry)}"
     for step in waiting_steps(child, plan)[:1] if depth < _GENERATIONS else ():
         async for text in _of_message(session, step.message, depth + 1):
             yield text
@@ -123,21 +139,21 @@ async def _last_event(session: Session, kind: str, namespace: str, name: str) ->
 def telling(events: Sequence[JsonObject]) -> JsonObject | None:
     """Return the event that tells most: the last Warning, else the last one; None of none."""
     warnings = [event for event in events if event.get("type") == "Warning"]
-    explaining = [event for event in warnings if not _text(event).startswith(_NO_MORE)]
+    explaining = [event for event in warnings if not _message(event).startswith(_NO_MORE)]
     return max(explaining or warnings or events, key=_time, default=None)
 
 
 def described(event: JsonObject, now: float) -> str:
     """Return an event in one line: its object, how long ago it was, reason and message."""
     about = event.get("involvedObject") or {}
-    text = f"{event.get('reason')}: {_text(event)}"
+    text = f"{event.get('reason')}: {_message(event)}"
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} …"
     age = _age(_time(event), now)
     kind = f"{event.get('type') or 'Normal'} event of {about.get('kind')} {about.get('name')}"
     return f"{kind}{f' ({age} ago)' if age else ''}: {text}"
 
 
-def _text(event: JsonObject) -> str:
+def _message(event: JsonObject) -> str:
     return printable(str(event.get("message") or ""))
 
 
