@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kudo.api import JsonObject
-from kudo.health import cause_of, pods_of
+from kudo.health import cause_of, unready_pods
 
 REVISION = "controller-revision-hash"
 
@@ -58,7 +58,7 @@ def workload(kind: str = "DaemonSet", **spec: Any) -> JsonObject:
 
 
 def told(obj: JsonObject, *pods: JsonObject, patient: bool = False) -> str:
-    cause = cause_of(obj, pods, patient=patient)
+    cause = cause_of(obj, unready_pods(obj, pods, ()), patient=patient)
     return "" if cause is None else cause.text
 
 
@@ -203,7 +203,7 @@ def test_pods_belong_to_the_workload_that_controls_them() -> None:
     mine, other = owned("b", "uid-x"), owned("c", "uid-y")
     going = owned("a", "uid-x")
     going["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
-    assert pods_of(workload("Job"), [mine, other, going, owned("a", "uid-x")], []) == [
+    assert unready_pods(workload("Job"), [mine, other, going, owned("a", "uid-x")], []) == [
         owned("a", "uid-x"),
         mine,
     ]
@@ -212,12 +212,17 @@ def test_pods_belong_to_the_workload_that_controls_them() -> None:
 def test_pods_of_a_deployment_are_those_of_its_replica_sets() -> None:
     sets = [owned("rs", "uid-x", kind="ReplicaSet"), owned("no", "uid-y", kind="ReplicaSet")]
     pods = [owned("a", "uid-rs"), owned("b", "uid-no"), owned("c", "uid-x")]
-    assert pods_of(workload("Deployment"), pods, sets) == [pods[0]]
+    assert unready_pods(workload("Deployment"), pods, sets) == [pods[0]]
+
+
+def test_of_very_many_pods_some_are_looked_at() -> None:
+    pods = [owned(f"p-{number:03}", "uid-x") for number in range(500)]
+    assert unready_pods(workload(), [*map(ready, "abc"), *pods], []) == pods[:100]
 
 
 @pytest.mark.parametrize(
     "odd", [{}, {"kind": 3}, {"status": [1], "metadata": {"ownerReferences": "x", "labels": 1}}]
 )
 def test_odd_objects_have_no_pods_and_no_cause(odd: JsonObject) -> None:
-    assert pods_of(odd, [odd], [odd]) == []
+    assert unready_pods(odd, [odd], [odd]) == []
     assert told(workload("StatefulSet"), odd) == ""

@@ -13,7 +13,7 @@ is not healthy is in `causes`.
   run failed, a custom resource that says that it is Stalled.
 """
 
-from kudo.health.causes import Cause, cause_of, has_pods, is_unready, pods_of
+from kudo.health.causes import Cause, cause_of, has_pods, unready_pods
 from kudo.health.fields import read_fields
 from kudo.health.instances import failed_plan
 from kudo.health.kinds import health_of, needs_body, readiness
@@ -28,9 +28,8 @@ __all__ = [
     "failed_plan",
     "has_pods",
     "health_of",
-    "is_unready",
     "needs_body",
-    "pods_of",
     "read_fields",
     "readiness",
+    "unready_pods",
 ]

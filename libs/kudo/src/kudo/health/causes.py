@@ -1,7 +1,8 @@
 """Why an object that waits for its pods is not healthy: the pod, the reason and what to do."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from kudo.api import JsonObject
@@ -24,6 +25,8 @@ from kudo.health.reading import (
 _REVISION: Final = "controller-revision-hash"
 _LONGEST: Final = 600
 """Characters of a cause: it is part of the message of a step, beside those of other objects."""
+_MOST_PODS: Final = 100
+"""Pods that are looked at: a reconcile holds the event loop meanwhile."""
 _WITH_PODS: Final = frozenset(
     {
         ("apps", "Deployment"),
@@ -53,33 +56,36 @@ def has_pods(obj: JsonObject) -> bool:
     return (group_of(text(obj.get("apiVersion"))), kind_of(obj)) in _WITH_PODS
 
 
-def pods_of(
+def unready_pods(
     obj: JsonObject, pods: Iterable[JsonObject], replica_sets: Iterable[JsonObject]
 ) -> list[JsonObject]:
-    """Return those pods that an object controls, also through ReplicaSets, by name.
+    """Return pods that an object controls, also through ReplicaSets, and that are not ready.
 
-    Pods that are being deleted are left out.
+    Sorted by name, and without pods that are being deleted. Of very many, the first are returned.
     """
     owners = {text(metadata(obj).get("uid"))}
     if kind_of(obj) == "Deployment":
         owners = {_uid(one) for one in replica_sets if _controller(one) in owners}
     owners.discard("")
-    found = (pod for pod in pods if _controller(pod) in owners and not is_terminating(pod))
-    return sorted(found, key=name)
+    found = (
+        pod
+        for pod in pods
+        if _controller(pod) in owners and not is_terminating(pod) and not health_of_pod(pod).healthy
+    )
+    return sorted(islice(found, _MOST_PODS), key=name)
 
 
-def cause_of(obj: JsonObject, pods: Iterable[JsonObject], *, patient: bool) -> Cause | None:
+def cause_of(obj: JsonObject, unready: Sequence[JsonObject], *, patient: bool) -> Cause | None:
     """Return why an unhealthy object is not healthy, or None if its pods do not tell.
 
     Args:
         obj: The object; a Pod is its own only pod.
-        pods: Its pods.
+        unready: Its pods that are not ready.
         patient: Whether it takes so long that also a pod counts that is only starting.
     """
     if kind_of(obj) == "Pod":
         problem = problem_of(obj)
         return None if problem is None else Cause(_uid(obj), _cut(advice_on(obj, problem)))
-    unready = [pod for pod in pods if not health_of_pod(pod).healthy]
     for pod in unready:
         problem = problem_of(pod)
         if problem is not None:
@@ -117,11 +123,6 @@ def _replacing(stateful_set: JsonObject, pod: JsonObject) -> Iterator[str]:
         yield f"the pod is of an older revision and is not replaced by itself: {command}"
     else:
         yield f"a corrected StatefulSet replaces this pod only once it is deleted: {command}"
-
-
-def is_unready(pods: Iterable[JsonObject], uid: str) -> bool:
-    """Return whether the pod with that uid is among these, and not healthy."""
-    return any(_uid(pod) == uid and not health_of_pod(pod).healthy for pod in pods)
 
 
 def _controller(obj: JsonObject) -> str:

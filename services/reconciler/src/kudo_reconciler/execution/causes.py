@@ -9,7 +9,7 @@ from typing import Final
 
 from kubeio.kinds import PODS, REPLICA_SETS
 from kudo.api import JsonObject
-from kudo.health import cause_of, has_pods, is_unready, pods_of
+from kudo.health import cause_of, has_pods, unready_pods
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 
@@ -64,14 +64,15 @@ class Causes:
             key: The Instance.
             now: Seconds of the event loop.
         """
-        pods: list[JsonObject] = []
+        unready: list[JsonObject] = []
         if has_pods(obj):
             replica_sets = self.observer.of_instance(REPLICA_SETS, key)
-            pods = pods_of(obj, self.observer.of_instance(PODS, key), replica_sets)
+            unready = unready_pods(obj, self.observer.of_instance(PODS, key), replica_sets)
         told = waiting.told
-        if now - told.at < _HOLD_SECONDS and told.text and is_unready(pods, told.pod):
+        is_held = told.text and now - told.at < _HOLD_SECONDS
+        if is_held and any(pod["metadata"]["uid"] == told.pod for pod in unready):
             return told.text
-        cause = cause_of(obj, pods, patient=now - waiting.since >= _LONG_SECONDS)
+        cause = cause_of(obj, unready, patient=now - waiting.since >= _LONG_SECONDS)
         if cause is None:
             waiting.told = ToldCause()
         elif (cause.pod, cause.text) != (told.pod, told.text):
