@@ -59,7 +59,7 @@ async def test_a_pod_that_gets_no_image_is_named_by_timeout_and_status(
     assert "Step app [IN_PROGRESS] (statefulset" in status.stdout
     assert cause in status.stdout
     assert f"kubectl delete pod db-0 -n {world.namespace}" in status.stdout
-    assert " event of Pod db-0 (" in status.stdout or " event of StatefulSet db (" in status.stdout
+    assert " event of Pod db-0: " in status.stdout or " event of StatefulSet db: " in status.stdout
     assert "└── Never run: unused\n" in status.stdout
     everything = await world.kudo("plan", "status", "--instance", "web", "--all")
     assert "Plan unused (serial strategy) [NOT ACTIVE]\n" in everything.stdout

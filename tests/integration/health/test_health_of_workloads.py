@@ -166,6 +166,21 @@ async def test_a_stateful_set_names_its_broken_pod_and_goes_on_once_that_is_dele
     assert await images(admin, world) == {"db-0": "busybox", "db-1": "busybox"}
 
 
+async def test_a_deployment_names_a_broken_pod_of_its_replica_set(world: World) -> None:
+    await objects.install(world, objects.workload("Deployment", "web"), IMAGE="never-pulls")
+
+    text = f"updated replicas are available...; pod {world.namespace}/web-"
+    waits = await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the pod to be named"
+    )
+
+    assert ": container main: ImagePullBackOff: image" in instances.messages(waits, "deploy")
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_failed("i")
+    await world.patch("i", {"parameters": {"IMAGE": "busybox"}})
+    await world.until_complete("i")
+
+
 async def test_a_job_that_fails_names_its_pod_and_the_exit_code(world: World) -> None:
     await objects.install(world, build.job("bad", exit_code=3), AFTER)
 

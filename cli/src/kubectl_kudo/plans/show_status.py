@@ -100,9 +100,8 @@ async def _explained(session: Session, instance: JsonObject, *, children: bool =
         return {}
     steps = waiting_steps(instance, plan)
     found = await explanations(session, steps, children=children)
-    return {
-        (step.phase, step.step): [Node(text) for text in found.get(step.path, ())] for step in steps
-    }
+    nodes = {path: [Node(str(one)) for one in each] for path, each in found.items()}
+    return {(step.phase, step.step): nodes.get(step.path, []) for step in steps}
 
 
 def check_plan(instance: JsonObject, version: JsonObject | None, plan: str) -> None:

@@ -10,7 +10,7 @@ from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.wrapping import printable
 from kubectl_kudo.state.outcome import progress
 from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, PENDING, entries, status_of
-from kubectl_kudo.state.screen import Explanations
+from kubectl_kudo.state.screen import Explanation, Explanations
 from kubectl_kudo.state.waited_objects import WaitedObject, waited_objects
 from kubeio.errors import KubeError, NotFound
 from kubeio.kinds import EVENTS, PODS
@@ -22,8 +22,8 @@ _GENERATIONS = 3
 """Instances, each the child of the one before, whose objects are explained."""
 _LONGEST = 400
 """Characters of an event that are shown."""
-_Text = tuple[bool, str]
-"""Whether a text is about a child Instance, and the text."""
+_Found = tuple[bool, Explanation]
+"""Whether it is about a child Instance, and what is known."""
 _SETTLED = {NEVER_RUN, PENDING, COMPLETE}
 _NO_MORE = "Error: "
 """Beginning of events of a kubelet that repeat a reason which another event explains."""
@@ -65,28 +65,28 @@ async def explanations(
     """
     found = {
         step.path: [
-            text
-            async for is_child, text in _of_message(session, step.message)
+            one
+            async for is_child, one in _of_message(session, step.message)
             if children or not is_child
         ]
         for step in steps
     }
-    return {path: texts for path, texts in found.items() if texts}
+    return {path: each for path, each in found.items() if each}
 
 
-async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Text]:
+async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Found]:
     for one in waited_objects(message)[:_OBJECTS]:
         try:
-            async for text in _of_object(session, one, depth):
-                yield text
+            async for found in _of_object(session, one, depth):
+                yield found
         except KubeError:
             continue
 
 
-async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Text]:
+async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Found]:
     if one.kind == "Instance":
-        async for text in _of_child(session, one, depth):
-            yield text
+        async for found in _of_child(session, one, depth):
+            yield found
         return
     namespace = one.namespace or session.namespace
     event = await _last_event(session, one.kind, namespace, one.name)
@@ -97,20 +97,20 @@ async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIt
             yield False, about_claim
 
 
-async def _of_child(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Text]:
+async def _of_child(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Found]:
     child = await session.instance(one.name)
     run = ((child or {}).get("spec") or {}).get("planExecution") or {}
     plan = str(run.get("planName") or "")
     if child is None or not plan:
         return
     entry = entries(child).get(plan) or {}
-    yield True, f"Instance {one.name}: {progress(plan, entry)}"
+    yield True, Explanation(f"Instance {one.name}: {progress(plan, entry)}")
     for step in waiting_steps(child, plan)[:1] if depth < _GENERATIONS else ():
-        async for text in _of_message(session, step.message, depth + 1):
-            yield text
+        async for found in _of_message(session, step.message, depth + 1):
+            yield found
 
 
-async def _of_claims(session: Session, namespace: str, pod: str) -> AsyncIterator[str]:
+async def _of_claims(session: Session, namespace: str, pod: str) -> AsyncIterator[Explanation]:
     """Yield the last event of the first claim of a pod that has one."""
     try:
         found = await session.client.get(PODS, pod, namespace=namespace)
@@ -143,14 +143,13 @@ def telling(events: Sequence[JsonObject]) -> JsonObject | None:
     return max(explaining or warnings or events, key=_time, default=None)
 
 
-def described(event: JsonObject, now: float) -> str:
-    """Return an event in one line: its object, how long ago it was, reason and message."""
+def described(event: JsonObject, now: float) -> Explanation:
+    """Return an event in one line: its object, reason and message."""
     about = event.get("involvedObject") or {}
     text = f"{event.get('reason')}: {_message(event)}"
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} …"
-    age = _age(_time(event), now)
     kind = f"{event.get('type') or 'Normal'} event of {about.get('kind')} {about.get('name')}"
-    return f"{kind}{f' ({age} ago)' if age else ''}: {text}"
+    return Explanation(f"{kind}: {text}", _age(_time(event), now))
 
 
 def _message(event: JsonObject) -> str:

@@ -64,11 +64,12 @@ class Lines:
             self._show_part(_uid(entry), name, part)
 
     def explain(self, explanations: Explanations) -> None:
-        for name, texts in explanations.items():
-            for text in texts:
-                if (name, text) not in self._explained:
-                    self._explained.add((name, text))
-                    self._write(f"{name}: {printable(text)}")
+        for name, found in explanations.items():
+            for one in found:
+                # Without its age, so that an event that is repeated is told once.
+                if (name, one.text) not in self._explained:
+                    self._explained.add((name, one.text))
+                    self._write(f"{name}: {printable(one.text)}")
 
     def tick(self) -> None:
         pass

@@ -27,8 +27,26 @@ _PHASE, _STEP, _EXPLANATION = 1, 2, 3
 _NEAR = 8
 """Steps that run whose distance counts."""
 _CONTINUED = "  "
-Explanations = Mapping[str, Sequence[str]]
-"""What is known of the objects that a step waits for, by the dotted name of the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of an object that a step waits for, and how long ago it happened.
+
+    Attributes:
+        text: One line.
+        age: Such as `4s`; empty if it is unknown, or if it is so now.
+    """
+
+    text: str
+    age: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.age} ago)" if self.age else self.text
+
+
+Explanations = Mapping[str, Sequence[Explanation]]
+"""By the dotted name of the step."""
 _NOTHING: Explanations = {}
 
 
@@ -82,11 +100,11 @@ def _path(*parts: object) -> str:
     return ".".join(str(part.get("name") if isinstance(part, dict) else part) for part in parts)
 
 
-def _step(node: Node, state: JsonObject, explained: Iterable[str]) -> Iterator[Row]:
+def _step(node: Node, state: JsonObject, explained: Iterable[Explanation]) -> Iterator[Row]:
     running = _is_running(state)
     yield Row(node.text, _STEP, Rank.RUNNING if running else Rank.SETTLED)
-    for text in explained if running else ():
-        yield Row(text, _EXPLANATION, Rank.EXPLANATION)
+    for one in explained if running else ():
+        yield Row(str(one), _EXPLANATION, Rank.EXPLANATION)
 
 
 def _is_running(state: JsonObject) -> bool:

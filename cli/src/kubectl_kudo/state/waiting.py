@@ -123,7 +123,7 @@ class _Wait:
                 found = await explanations(session, self._waiting_steps())
         except TimeoutError:
             return ""
-        texts = dict.fromkeys(text for texts in found.values() for text in texts)
+        texts = dict.fromkeys(str(one) for each in found.values() for one in each)
         return "\n".join(f"  {text}" for text in texts)
 
     def _waiting_steps(self) -> list[Waiting]:

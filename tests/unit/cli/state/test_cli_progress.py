@@ -4,6 +4,7 @@ from io import StringIO
 from typing import Any
 
 from kubectl_kudo.state.progress import Lines, Picture
+from kubectl_kudo.state.screen import Explanation
 from tests.unit.cli.fake_api import status
 
 JsonObject = dict[str, Any]
@@ -141,8 +142,9 @@ def test_a_terminal_that_was_made_narrower_is_wiped_whole() -> None:
 def test_what_is_known_of_waited_objects_is_told_once() -> None:
     stream = StringIO()
     lines = Lines(stream, clock=Clock())
-    lines.explain({"deploy.main.app": ["Warning event of Pod tea-0: Failed: no\x1b[31m image"]})
-    lines.explain({"deploy.main.app": ["Warning event of Pod tea-0: Failed: no\x1b[31m image"]})
+    for age in ("4s", "9s"):
+        text = "Warning event of Pod tea-0: Failed: no\x1b[31m image"
+        lines.explain({"deploy.main.app": [Explanation(text, age)]})
     assert stream.getvalue() == (
         "  0.0s  deploy.main.app: Warning event of Pod tea-0: Failed: no?[31m image\n"
     )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_kudo.core.wrapping import cells, cut, printable, wrapped
-from kubectl_kudo.state.screen import fitted, rows_of
+from kubectl_kudo.state.screen import Explanation, fitted, rows_of
 
 JsonObject = dict[str, Any]
 LONG = (
@@ -55,8 +55,7 @@ def running(steps: int, at: int, message: str = LONG, phases: int = 1) -> JsonOb
 def shown(
     obj: JsonObject, columns: int, height: int, explained: list[str] | None = None, **plans: Any
 ) -> list[str]:
-    known = {"p0.s0": explained or []}
-    found = {f"main.{path}": texts for path, texts in known.items()}
+    found = {"main.p0.s0": [Explanation(text, "4s") for text in explained or []]}
     return fitted(rows_of(obj, plans, found), columns, height)
 
 
@@ -68,7 +67,7 @@ def test_everything_is_shown_where_there_is_room() -> None:
         "Plan main (serial strategy) [IN_PROGRESS]",
         "  Phase p0 (serial strategy) [IN_PROGRESS]",
         "    Step s0 [IN_PROGRESS] (no)",
-        "      event",
+        "      event (4s ago)",
         "    Step s1 [PENDING]",
         "Plan zip (serial strategy) [COMPLETE]",
         "Never run: a, b",
