@@ -11,7 +11,7 @@ ROOT = Group(
         "update": "instances.update",
         "upgrade": "instances.upgrade",
         "uninstall": "instances.uninstall",
-        "get": "instances.get",
+        "get": "get.get",
         "plan": Group(
             "plan",
             "Show, run and cancel the plans of an instance.",
