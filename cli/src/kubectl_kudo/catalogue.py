@@ -12,6 +12,7 @@ ROOT = Group(
         "upgrade": "instances.upgrade",
         "uninstall": "instances.uninstall",
         "get": "get.get",
+        "describe": "get.describe",
         "plan": Group(
             "plan",
             "Show, run and cancel the plans of an instance.",

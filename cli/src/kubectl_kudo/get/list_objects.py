@@ -9,8 +9,9 @@ from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, talk, without_bookkeeping
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.get.formats import TREE, as_data
+from kubectl_kudo.get.instance_fields import Key, version_key
 from kubectl_kudo.get.request import Request
-from kubectl_kudo.get.tables import Key, Known, Style, table_of, version_key
+from kubectl_kudo.get.tables import Known, Style, table_of
 from kubectl_kudo.get.tree import tree_of
 from kubeio.errors import Forbidden, NotFound
 from kubeio.resource import Resource

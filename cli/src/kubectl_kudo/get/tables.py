@@ -1,7 +1,7 @@
 """Tables of Operators, OperatorVersions and Instances.
 
-What a cell of an Instance says is true also where no reconciler runs: a run that was scheduled and
-has not begun is PENDING, and an Instance that is being deleted is not shown as ready.
+What a cell of an Instance says is true also where no reconciler runs: see `instance_fields`. An
+Instance that is being deleted is not shown as ready.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,12 +13,17 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.table import columns
 from kubectl_kudo.get.cells import NONE, UNKNOWN, age, cell
 from kubectl_kudo.get.formats import reference
-from kubectl_kudo.state.runs import PENDING, active, entries, last_executed, status_of
+from kubectl_kudo.get.instance_fields import (
+    Key,
+    condition,
+    is_deleting,
+    last_plan,
+    owner_name,
+    version_key,
+)
 from kubeio.resource import Resource
 from kudo.names import LABEL_OPERATOR
 
-Key = tuple[str, str]
-"""Namespace and name of an object."""
 _DELETING = "Deleting"
 
 
@@ -47,33 +52,9 @@ class _Column:
     wide: bool = False
 
 
-def version_key(instance: JsonObject) -> Key:
-    """Return namespace and name of the OperatorVersion that an Instance names."""
-    named = (instance.get("spec") or {}).get("operatorVersion") or {}
-    return named.get("namespace") or instance["metadata"]["namespace"], named.get("name") or ""
-
-
-def last_plan(instance: JsonObject) -> tuple[str, str]:
-    """Return the plan that runs or ran last, and its state; both empty if none ever did."""
-    run = active(instance)
-    plan = run.plan if run else last_executed(instance)
-    if plan is None:
-        return "", ""
-    entry = entries(instance).get(plan) or {}
-    if run is not None and (entry.get("uid") or "") != run.uid:
-        return plan, PENDING
-    return plan, status_of(entry)
-
-
-def condition(instance: JsonObject, kind: str = "Ready") -> JsonObject:
-    """Return a condition of an Instance, empty if it has none of that type."""
-    found = (instance.get("status") or {}).get("conditions") or []
-    return next((one for one in found if one.get("type") == kind), {})
-
-
 def ready(instance: JsonObject) -> str:
     """Return the status of the condition Ready, or that the Instance is being deleted."""
-    if instance["metadata"].get("deletionTimestamp"):
+    if is_deleting(instance):
         return _DELETING
     return cell(condition(instance).get("status"))
 
@@ -101,12 +82,6 @@ def _version(instance: JsonObject, known: Known) -> str:
 def _app_version(instance: JsonObject, known: Known) -> str:
     found = known.versions.get(version_key(instance)) or {}
     return cell(_in(found, "spec", "appVersion"))
-
-
-def parent(instance: JsonObject) -> str:
-    """Return the Instance that owns this one, or `<none>`."""
-    owners = instance["metadata"].get("ownerReferences") or []
-    return cell(next((one.get("name") for one in owners if one.get("kind") == "Instance"), ""))
 
 
 def _operator_of(version: JsonObject, known: Known) -> str:
@@ -151,7 +126,7 @@ _COLUMNS: Mapping[Resource, tuple[_Column, ...]] = {
         _Column("APP VERSION", _app_version, wide=True),
         _Column("OPERATOR VERSION", lambda obj, _: cell(version_key(obj)[1]), wide=True),
         _Column("REASON", lambda obj, _: cell(condition(obj).get("reason")), wide=True),
-        _Column("PARENT", lambda obj, _: parent(obj), wide=True),
+        _Column("PARENT", lambda obj, _: cell(owner_name(obj)), wide=True),
     ),
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.tree import Node, draw
-from kubectl_kudo.get.tables import version_key
+from kubectl_kudo.get.instance_fields import version_key
 from kubeio.resource import Resource
 
 _ALL = "operators including versions and instances"
