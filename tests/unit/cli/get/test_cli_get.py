@@ -1,11 +1,14 @@
 """`get` against an API server: tables, the tree of KUDO 0.19, and data."""
 
 import json
-import sys
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.unit.cli.authoring.terminal import on_terminal
 from tests.unit.cli.conftest import VERSION, Cli, running
 from tests.unit.cli.fake_api import FakeApi, status
 
@@ -14,12 +17,14 @@ TREE_OF_ALL = "List of current installed operators including versions and instan
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch, kudo: Cli) -> Cli:
-    """Return a function that runs a command line with a terminal for its output."""
+def terminal(kudo: Cli, tmp_path: Path) -> Callable[..., str]:
+    """Return a function that runs a command line on a terminal, and returns what it shows."""
+    assert os.environ["KUBECONFIG"], "`kudo` has named the server"
 
-    def run(*argv: str) -> Any:
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-        return kudo(*argv)
+    def run(*argv: str) -> str:
+        code, shown = on_terminal(tmp_path, argv, [])
+        assert code == 0, shown
+        return shown.replace("\r\n", "\n")
 
     return run
 
@@ -51,15 +56,13 @@ def rows(text: str) -> list[list[str]]:
 # Tables
 
 
-def test_a_terminal_gets_a_table_of_instances(terminal: Cli, shop: FakeApi) -> None:
+def test_a_terminal_gets_a_table_of_instances(terminal: Callable[..., str], shop: FakeApi) -> None:
     status("COMPLETE")(shop.objects["instances", "tea"])
-    ran = terminal("get", "instances")
-    assert ran.out.splitlines() == [
+    assert terminal("get", "instances").splitlines() == [
         "NAME   OPERATOR   VERSION            LAST PLAN   PLAN STATUS   READY    AGE",
         "milk   <none>     gone-1 (missing)   <none>      <none>        <none>   <unknown>",
         "tea    teapot     0.3.0              deploy      COMPLETE      <none>   <unknown>",
     ]
-    assert ran.err == ""
 
 
 def test_a_table_is_as_wide_as_asked_for(kudo: Cli, shop: FakeApi) -> None:
@@ -100,10 +103,10 @@ def test_an_instance_that_is_being_deleted_is_not_ready(kudo: Cli, installed: Fa
     assert rows(kudo("get", "instances", "-o", "table").out)[1][5] == "Deleting"
 
 
-def test_all_kinds_are_shown_as_one_table_each(terminal: Cli, shop: FakeApi) -> None:
+def test_all_kinds_are_shown_as_one_table_each(terminal: Callable[..., str], shop: FakeApi) -> None:
     # BTO-60: an OperatorVersion without Operator, and an Instance without OperatorVersion, were
     # invisible.
-    operators, versions, instances = terminal("get", "all").out.split("\n\n")
+    operators, versions, instances = terminal("get", "all").split("\n\n")
     assert [row[0] for row in rows(operators)] == ["NAME", "operator.kudo.dev/teapot"]
     assert [row[:2] for row in rows(versions)[1:]] == [
         ["operatorversion.kudo.dev/cow-1", "cow (missing)"],
@@ -285,8 +288,10 @@ def test_a_pipe_gets_the_tree_of_the_original(kudo: Cli, installed: FakeApi) -> 
     )
 
 
-def test_a_terminal_gets_the_tree_where_it_is_asked_for(terminal: Cli, installed: FakeApi) -> None:
-    assert terminal("get", "instances", "-o", "tree").out == (
+def test_a_terminal_gets_the_tree_where_it_is_asked_for(
+    terminal: Callable[..., str], installed: FakeApi
+) -> None:
+    assert terminal("get", "instances", "-o", "tree") == (
         'List of current installed instances in namespace "kitchen":\n.\n└── tea\n\n'
     )
 
