@@ -147,6 +147,18 @@ async def test_a_user_of_one_namespace_needs_no_rights_in_the_cluster(
     assert listed.stderr == ""
 
 
+async def test_a_user_is_impersonated_with_its_groups(installed: World) -> None:
+    # BTO-4: nobody could be impersonated.
+    admin = f"--kubeconfig={installed.installation.cluster.kubeconfig('admin')}"
+    denied = await installed.kudo("get", "operators", admin, "--as=nobody")
+    assert (denied.code, denied.stdout) == (255, "")
+    assert 'User "nobody" cannot list resource "operators"' in denied.stderr
+    as_master = await installed.kudo(
+        "get", "operators", admin, "--as=nobody", "--as-group=system:masters"
+    )
+    assert as_master.code == 0, as_master.output
+
+
 async def _kubeconfig_of_reader(world: World, folder: Path) -> Path:
     """Let a user read the Instances of the namespace alone, and return its kubeconfig."""
     await as_admin(

@@ -51,6 +51,21 @@ def test_the_namespace_is_that_of_the_kubeconfig_that_is_named(
     assert 'namespace "tea"' in kudo("get", "all", f"--kubeconfig={named}").out
 
 
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--as-group", "cooks"], "--as-group needs --as, the user to impersonate"),
+        (["--as", "a\nb"], "identity: 'a\\nb' cannot be the name of a user"),
+        (["--as", "a", "--as-group", " "], "identity: ' ' cannot be the name of a group"),
+    ],
+)
+def test_who_cannot_be_impersonated_is_told(
+    kudo: Cli, api: FakeApi, flags: list[str], text: str
+) -> None:
+    ran = kudo("get", "all", *flags)
+    assert (ran.code, ran.err, api.requests) == (255, f"Error: {text}\n", [])
+
+
 def test_an_unknown_context_is_an_error(kudo: Cli, api: FakeApi) -> None:
     ran = kudo("get", "all", "--context", "none")
     assert ran.code == 255
