@@ -90,6 +90,8 @@ GLOBAL_FLAGS = (
     Flag(("--namespace", "-n"), "namespace to work in (default: that of the context)", "name"),
     Flag(("--kubeconfig",), "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)", "file"),
     Flag(("--context",), "context of the kubeconfig (default: the current one)", "name"),
+    Flag(("--as",), "user to impersonate", "name"),
+    Flag(("--as-group",), "group to impersonate; may be repeated", "name", repeat=True),
     Flag(
         ("--request-timeout",),
         "timeout of each request, such as 10 or 1m (default: 30s; init: 75s)",

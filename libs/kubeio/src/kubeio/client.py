@@ -147,10 +147,12 @@ class Client:
         field_selector: str | None = None,
         limit: int = 500,
         metadata_only: bool = False,
+        transform: Transform | None = None,
     ) -> ListResult:
         """Return all objects of a namespace, or of all namespaces, as one snapshot.
 
-        Reads in pages of ``limit`` objects. If the snapshot expires, starts over once.
+        Reads in pages of ``limit`` objects. If the snapshot expires, starts over once. What
+        ``transform`` returns takes the place of each object; see ``pages``.
 
         Raises:
             Gone: the snapshot expired twice.
@@ -166,6 +168,7 @@ class Client:
                     field_selector=field_selector,
                     limit=limit,
                     metadata_only=metadata_only,
+                    transform=transform,
                 ):
                     found += page.items
                     version = page.resource_version

@@ -102,8 +102,11 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
             'expecting one of "instances, operators, operatorversions or all" and not "pods"',
         ),
         (
-            ["get", "all", "-o", "wide"],
-            "invalid output format, only support 'yaml' or 'json' or empty",
+            ["get", "all", "-o", "xml"],
+            (
+                'invalid output format "xml": use table, wide, tree, json, yaml, name, '
+                "jsonpath=<template> or custom-columns=<spec>"
+            ),
         ),
         (["version", "x"], NO_ARGUMENTS.format("version")),
         (

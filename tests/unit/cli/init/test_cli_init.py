@@ -76,6 +76,7 @@ def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: Fake
 
 
 def test_the_command_can_be_repeated(init: Cli, server: FakeApi) -> None:
+    # BTO-38: the second time was an error.
     init(BUILT_IN)
     before = set(server.objects)
 
