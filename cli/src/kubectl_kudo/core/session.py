@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.arguments import CLIENT, NONE, Args
+from kubectl_kudo.core.arguments import CLIENT, NONE, TRACED, Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
@@ -15,6 +15,7 @@ from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.writes import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
 from kubeio.connection.config import load_config
+from kubeio.connection.tracing import Tracer
 from kubeio.errors import ConfigError, Forbidden, NotFound
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 
@@ -102,12 +103,21 @@ async def connect(args: Args) -> AsyncIterator[Session]:
         context=args.context or None,
         user_agent=f"kubectl-kudo/{__version__}",
     )
-    async with Client(config, timeout=float(args.request_timeout) or _TIMEOUT) as client:
+    timeout = float(args.request_timeout) or _TIMEOUT
+    async with Client(config, timeout=timeout, tracer=_tracer(args)) as client:
         client.on_warning = _show_warning
         if args.validate_install:
             await check_served(client)
         namespace = args.namespace or config.namespace
         yield Session(client, namespace, _writes_of(client, args), report_of(args))
+
+
+def _tracer(args: Args) -> Tracer | None:
+    if args.v < TRACED:
+        return None
+    from kubectl_kudo.core.request_log import RequestLog
+
+    return RequestLog(args.v)
 
 
 def namespace_of(args: Args) -> str:
