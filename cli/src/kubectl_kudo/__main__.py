@@ -1,7 +1,7 @@
 """The entry point: finds and runs the command, and maps errors to a text and an exit code.
 
-Exit codes are those of KUDO 0.19: 0, and 255 for every error; 130 after ctrl-C. An expected error
-never shows a traceback; an unexpected one always does, since it is a bug.
+Exit codes are those of KUDO 0.19: 0, and 255 for every error; 130 after ctrl-C. Tracebacks are
+shown from `-v 9` on, and before that never.
 """
 
 import io
@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
+from kubectl_kudo.core.arguments import DEBUGGED, LOGGED, WITH_TRACEBACK
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
-from kubectl_kudo.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, describe
+from kubectl_kudo.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, bug, describe
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,11 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         return _after_broken_pipe()
-    except Exception as error:
-        text = describe(error)
-        if text is None:
-            raise
-        print(f"Error: {text}", file=sys.stderr)
+    except Exception as error:  # noqa: BLE001 - a bug, too, is told in a line; see `-v 9`
+        print(f"Error: {describe(error) or bug(error)}", file=sys.stderr)
         return EXIT_ERROR
     return EXIT_OK
 
@@ -68,17 +66,28 @@ def _run_command(command: Command, argv: list[str]) -> None:
         print(parser.format_help(), end="")
         return
     command.check(args)
-    if args.v >= 2:
+    if args.v >= LOGGED:
         _log(args.v)
-    command.run(args)
+    try:
+        command.run(args)
+    except Exception:
+        if args.v >= WITH_TRACEBACK:
+            _show_traceback()
+        raise
 
 
 def _log(level: int) -> None:
     import logging
 
-    shown = logging.DEBUG if level >= 4 else logging.INFO
+    shown = logging.DEBUG if level >= DEBUGGED else logging.INFO
     logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s")
     logging.getLogger("kubeio").setLevel(shown)
+
+
+def _show_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
 
 
 def _after_broken_pipe() -> int:

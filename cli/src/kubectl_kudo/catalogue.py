@@ -70,6 +70,11 @@ ROOT = Group(
             {"rm": "remove"},
         ),
         "search": "repositories.search",
+        "diagnostics": Group(
+            "diagnostics",
+            "Collect what a bug report needs.",
+            {"collect": "diagnostics.collect"},
+        ),
         "version": "version",
     },
 )

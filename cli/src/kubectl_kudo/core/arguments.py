@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NONE, CLIENT, SERVER = DRY_RUN_MODES = ("none", "client", "server")
 """The values of `--dry-run`, as kubectl has them."""
 
+LOGGED, DEBUGGED, TRACED, WITH_TRACEBACK = 2, 4, 6, 9
+"""Levels of `-v` from which on there is a log, all of it, requests, tracebacks of errors."""
+
 Args = argparse.Namespace
 """The parsed command line: one attribute for each flag, and `arguments`, the positional ones."""
 
@@ -109,7 +112,13 @@ GLOBAL_FLAGS = (
         "folder of repositories and cache (default: $KUDO_HOME, then ~/.kudo)",
         "folder",
     ),
-    Flag(("--v", "-v"), "log level, 0 to 10; from 2 on, log to stderr", "level", 0, convert=number),
+    Flag(
+        ("--v", "-v"),
+        "log level, 0 to 10, to stderr: 6 requests, 7 headers, 8 bodies, 9 errors with traceback",
+        "level",
+        0,
+        convert=number,
+    ),
     Flag(("--help", "-h"), "show this help", default=False),
 )
 INSTANCE = Flag(("--instance",), "name of the instance", "name")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.arguments import CLIENT, NONE, Args
+from kubectl_kudo.core.arguments import CLIENT, NONE, TRACED, Args
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
@@ -16,6 +16,7 @@ from kubectl_kudo.core.writes import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
 from kubeio.connection.identity import Identity
+from kubeio.connection.tracing import Tracer
 from kubeio.errors import ConfigError, ConnectionLost, Forbidden, NotFound, Unauthorized
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 
@@ -104,7 +105,8 @@ async def connect(args: Args) -> AsyncIterator[Session]:
         context=args.context or None,
         user_agent=f"kubectl-kudo/{__version__}",
     )
-    client = Client(config, timeout=float(args.request_timeout) or _TIMEOUT)
+    timeout = float(args.request_timeout) or _TIMEOUT
+    client = Client(config, timeout=timeout, tracer=_tracer(args))
     with _naming_the_cluster(config):
         async with client:
             client.on_warning = _show_warning
@@ -146,6 +148,14 @@ def _naming_the_cluster(config: ClusterConfig) -> Iterator[None]:
 def _without_user(server: str) -> str:
     scheme, _, rest = server.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _tracer(args: Args) -> Tracer | None:
+    if args.v < TRACED:
+        return None
+    from kubectl_kudo.core.request_log import RequestLog
+
+    return RequestLog(args.v)
 
 
 def namespace_of(args: Args) -> str:

@@ -162,9 +162,9 @@ def test_a_request_may_take_longer_than_the_api_server_gives_it(
     given: list[float] = []
 
     class Watched(Client):
-        def __init__(self, config: ClusterConfig, *, timeout: float = 30.0) -> None:
+        def __init__(self, config: ClusterConfig, *, timeout: float, **more: Any) -> None:
             given.append(timeout)
-            super().__init__(config, timeout=timeout)
+            super().__init__(config, timeout=timeout, **more)
 
     monkeypatch.setattr("kubectl_kudo.core.session.Client", Watched)
 
