@@ -1,7 +1,7 @@
 """The entry point: finds and runs the command, and maps errors to a text and an exit code.
 
-Exit codes are those of KUDO 0.19: 0, and 255 for every error; 130 after ctrl-C. An expected error
-never shows a traceback; an unexpected one always does, since it is a bug.
+`core.errors` has the exit codes. An expected error never shows a traceback; an unexpected one
+always does, since it is a bug.
 """
 
 import io
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
-from kubectl_kudo.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, describe
+from kubectl_kudo.core.errors import ExitCode, describe, exit_code
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return _after_broken_pipe()
     except Exception as error:
@@ -30,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if text is None:
             raise
         print(f"Error: {text}", file=sys.stderr)
-        return EXIT_ERROR
-    return EXIT_OK
+        return exit_code(error)
+    return ExitCode.OK
 
 
 def _write_utf8() -> None:
@@ -84,7 +84,7 @@ def _log(level: int) -> None:
 def _after_broken_pipe() -> int:
     # What is left in the buffer must not be written at exit, which would complain again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_ERROR
+    return ExitCode.ERROR
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.observe import observe
@@ -20,6 +20,8 @@ OutcomeOf = Callable[[Target, JsonObject | None], Outcome]
 
 class TimedOut(CliError):
     """The time to wait is over; the text says what was waited for."""
+
+    code = ExitCode.TIMED_OUT
 
 
 async def wait_for(
@@ -54,7 +56,7 @@ async def wait_for(
         raise TimedOut(text) from None
     if wait.outcome.state is State.FAILED:
         more = await warnings_of(session, wait.instance, wait.target.uid)
-        raise CliError(f"{wait.outcome.text}{more}")
+        raise CliError(f"{wait.outcome.text}{more}", code=ExitCode.PLAN_FAILED)
     return wait.instance
 
 

@@ -112,12 +112,12 @@ def test_other_times_are_refused(text: str) -> None:
 )
 def test_wrong_flags_are_named(run: Cli, argv: list[str], text: str) -> None:
     ran = run(*argv)
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_an_unknown_command_is_an_error_with_a_hint(run: Cli) -> None:
     ran = run("brew")
-    assert ran.code == 255
+    assert ran.code == 2
     assert ran.err == (
         'Error: unknown command "brew" for "kubectl-kudo"\nRun \'kubectl-kudo --help\' for usage.\n'
     )
@@ -125,7 +125,7 @@ def test_an_unknown_command_is_an_error_with_a_hint(run: Cli) -> None:
 
 def test_an_unknown_command_of_a_group_is_an_error_too(run: Cli) -> None:
     ran = run("plan", "statsu", "--instance", "tea")
-    assert ran.code == 255
+    assert ran.code == 2
     assert ran.err == (
         'Error: unknown command "statsu" for "kubectl-kudo plan"\n\n'
         "Did you mean this?\n\tstatus\n\n"
