@@ -71,4 +71,5 @@ ROOT = Group(
         "search": "repositories.search",
         "version": "version",
     },
+    absent={"test": "run the tests of a package with kuttl: kubectl kuttl test <folder>"},
 )

@@ -5,6 +5,7 @@ from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import triggered, triggered_plan
+from kubectl_kudo.state.unknown_names import parameters_suggested
 from kubectl_kudo.state.waiting import wait_and_show
 
 
@@ -12,7 +13,8 @@ async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     """Set the values and, if wanted, wait for the run that this triggers."""
     before = await session.existing_instance(args.instance)
     patch: JsonObject = {"spec": {"parameters": values}}
-    after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    async with parameters_suggested(session, args.instance, values):
+        after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
     session.report.done(f"Instance {args.instance} was updated.")
     session.report.foretell(triggered_plan(before, after))
     session.report.show(session.writes.objects[-1])
