@@ -77,6 +77,7 @@ class AiohttpSession:
                 headers=request.headers,
                 timeout=timeout,
                 middlewares=None if request.method == "GET" else (_sent_once,),
+                allow_redirects=False,  # it would carry the credential to wherever it points
                 **self._options,
             )
         return AiohttpResponse(response)
@@ -96,7 +97,7 @@ class AiohttpSession:
                     protocols=protocols,
                     headers=request.headers,
                     timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
-                    **{k: v for k, v in self._options.items() if k != "allow_redirects"},
+                    **self._options,
                 )
         return WebSocket(opened)
 
@@ -247,11 +248,17 @@ def _translated() -> Iterator[None]:
     except aiohttp.ConnectionTimeoutError as error:
         raise ConnectTimeout(str(error)) from error
     except aiohttp.ClientConnectorError as error:
-        raise CannotConnect(str(error)) from error
+        raise CannotConnect.to(error.host, error.port, _cause(error)) from error
     except aiohttp.SocketTimeoutError as error:
         raise ReadTimeout from error
     except aiohttp.ClientError as error:
         raise HttpError(str(error) or repr(error)) from _presentable(error)
+
+
+def _cause(error: aiohttp.ClientConnectorError) -> Exception:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return error.certificate_error
+    return error.os_error
 
 
 def _presentable(error: aiohttp.ClientError) -> Exception:
@@ -262,8 +269,7 @@ def _presentable(error: aiohttp.ClientError) -> Exception:
 
 
 def _request_options(config: ClusterConfig) -> dict[str, Any]:
-    # A redirect would carry the credential to wherever it points.
-    options: dict[str, Any] = {"allow_redirects": False}
+    options: dict[str, Any] = {}
     if config.tls_server_name:
         options["server_hostname"] = config.tls_server_name
     if config.proxy:
