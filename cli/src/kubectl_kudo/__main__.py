@@ -34,6 +34,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return ExitCode.OK
 
 
+def complete_for_kubectl() -> int:
+    """Answer kubectl, which runs `kubectl_complete-kudo` to complete `kubectl kudo`."""
+    sys.argv[1:1] = ["__complete"]
+    return main()
+
+
 def _write_utf8() -> None:
     # Trees are drawn with characters that other encodings lack.
     for stream in (sys.stdout, sys.stderr):
@@ -47,6 +53,11 @@ def _run(argv: list[str]) -> None:
         return
     if argv[:1] == ["help"]:
         argv = [*argv[1:], "--help"]
+    if argv[:1] in (["__complete"], ["__completeNoDesc"]):
+        from kubectl_kudo.shell.complete import complete
+
+        complete(ROOT, argv)
+        return
     node, rest = find(ROOT, argv)
     if isinstance(node, Group):
         _run_group(node, rest)

@@ -69,6 +69,7 @@ ROOT = Group(
             {"rm": "remove"},
         ),
         "search": "repositories.search",
+        "completion": "shell.completion",
         "version": "version",
     },
     absent={"test": "run the tests of a package with kuttl: kubectl kuttl test <folder>"},

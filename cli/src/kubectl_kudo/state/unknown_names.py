@@ -6,7 +6,7 @@ The OperatorVersion is read only then, so a command that succeeds costs no more 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.suggestions import did_you_mean
@@ -17,27 +17,19 @@ from kubeio.errors import ApiError, KubeError
 async def parameters_suggested(
     session: Session, instance: str, names: Iterable[str]
 ) -> AsyncIterator[None]:
-    """Add to an error which parameters the names could stand for.
-
-    Raises:
-        CliError: the error with the suggestions, instead of that without.
-    """
+    """Add to an error, as a note, which parameters the names could stand for."""
     try:
         yield
     except (ApiError, CliError) as error:
         spec = await _spec(session, instance)
         known = [str(parameter.get("name")) for parameter in spec.get("parameters") or ()]
-        _raise_with(error, _suggestions(names, known))
+        _add(error, _suggestions(names, known))
         raise
 
 
 @asynccontextmanager
 async def plans_suggested(session: Session, instance: str, name: str) -> AsyncIterator[None]:
-    """Add to an error which plan the name could stand for, or which plans there are.
-
-    Raises:
-        CliError: the error with the suggestion, instead of that without.
-    """
+    """Add to an error, as a note, which plan the name could stand for, or which there are."""
     try:
         yield
     except (ApiError, CliError) as error:
@@ -45,7 +37,7 @@ async def plans_suggested(session: Session, instance: str, name: str) -> AsyncIt
         more = _suggestions([name], plans)
         if plans and name not in plans and not more:
             more = [f"{name}: it can be {', '.join(sorted(plans))}"]
-        _raise_with(error, more)
+        _add(error, more)
         raise
 
 
@@ -65,6 +57,6 @@ def _suggestions(names: Iterable[str], known: list[str]) -> list[str]:
     return [f"{name}: {text}" for name, text in found if text]
 
 
-def _raise_with(error: Exception, more: list[str]) -> None:
-    if more:
-        raise CliError("\n  ".join([str(describe(error)), *more])) from error
+def _add(error: Exception, notes: list[str]) -> None:
+    for note in notes:
+        error.add_note(note)

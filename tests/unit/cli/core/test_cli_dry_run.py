@@ -191,7 +191,7 @@ def test_a_denial_has_reason_and_words_of_the_webhook(
 def test_all_that_is_wrong_is_said(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=two", "-p", "CUP=2", CLIENT)
     assert len(ran.err.splitlines()) == 3
-    assert ran.err.endswith("\n  CUP: did you mean CUPS?\n")
+    assert ran.err.endswith("\nCUP: did you mean CUPS?\n")
     assert 'parameter "CUPS" has an invalid value "two"' in ran.err
 
 
