@@ -20,7 +20,7 @@ async def installed(world: World) -> World:
 
 
 @pytest.fixture
-async def programs(world: World, tmp_path: Path) -> Path:
+async def on_path(world: World, tmp_path: Path) -> Path:
     """Return a folder with the plugin, and with what `completion kubectl` prints."""
     script = tmp_path / "kubectl_complete-kudo"
     script.write_text((await world.kudo("completion", "kubectl")).stdout)
@@ -30,13 +30,13 @@ async def programs(world: World, tmp_path: Path) -> Path:
 
 
 async def test_kubectl_offers_commands_instances_plans_and_parameters(
-    installed: World, programs: Path
+    installed: World, on_path: Path
 ) -> None:
     def offered(*words: str) -> list[str]:
         cluster = installed.installation.cluster
         environment = {
             **os.environ,
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{on_path}{os.pathsep}{os.environ['PATH']}",
             "KUBECONFIG": str(cluster.kubeconfig("user")),
         }
         command = [str(cluster.binary("kubectl")), "__complete", "kudo", *words]
