@@ -75,6 +75,8 @@ ROOT = Group(
             "Collect what a bug report needs.",
             {"collect": "diagnostics.collect"},
         ),
+        "completion": "shell.completion",
         "version": "version",
     },
+    absent={"test": "run the tests of a package with kuttl: kubectl kuttl test <folder>"},
 )

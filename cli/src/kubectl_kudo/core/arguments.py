@@ -191,6 +191,7 @@ class Parser(argparse.ArgumentParser):
             epilog=texts.get("epilog"),
         )
         self._switches: set[str] = set()
+        self._known: list[str] = []
         self._add(self.add_argument_group("flags"), flags)
         self._add(self.add_argument_group("global flags"), GLOBAL_FLAGS)
 
@@ -205,12 +206,13 @@ class Parser(argparse.ArgumentParser):
             args, rest = self.parse_known_args(typed)
         except argparse.ArgumentError as error:
             raise UsageError(_text(error, typed)) from None
-        args.arguments = list(_positional(rest))
+        args.arguments = list(_positional(rest, self._known))
         return args
 
     def _add(self, group: "Any", flags: Iterable[Flag]) -> None:
         for flag in flags:
             options: dict[str, Any] = {"dest": flag.attribute, "help": flag.help}
+            self._known += [name for name in flag.names if name.startswith("--")]
             if not flag.value:
                 self._switches.add(flag.names[0])
                 options |= {"action": _Switch, "default": flag.default}
@@ -269,7 +271,7 @@ def _text(error: argparse.ArgumentError, typed: Sequence[str]) -> str:
     return f"flag needs an argument: {shown}"
 
 
-def _positional(rest: Iterable[str]) -> Iterator[str]:
+def _positional(rest: Iterable[str], known: Iterable[str]) -> Iterator[str]:
     """Yield what argparse left over, if all of it is positional."""
     flags_ended = False
     for word in rest:
@@ -278,6 +280,14 @@ def _positional(rest: Iterable[str]) -> Iterator[str]:
         elif word == "--":
             flags_ended = True
         elif word.startswith("--"):
-            raise UsageError(f"unknown flag: {word.partition('=')[0]}")
+            raise UsageError(_unknown_flag(word.partition("=")[0], known))
         else:
             raise UsageError(f"unknown shorthand flag: '{word[1]}' in {word}")
+
+
+def _unknown_flag(name: str, known: Iterable[str]) -> str:
+    from kubectl_kudo.core.suggestions import closest
+
+    # Less alike, `--all-namespaces` would be taken for `--namespace`, which is another thing.
+    close = closest(name[2:], (other[2:] for other in known), similarity=0.8)
+    return f"unknown flag: {name}" + (f"; did you mean --{close[0]}?" if close else "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import CLIENT, NONE, TRACED, Args
-from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, warn
@@ -55,7 +55,8 @@ class Session:
         found = await self.instance(name)
         if found is None:
             raise CliError(
-                f"instance {name} in namespace {self.namespace} does not exist in the cluster"
+                f"instance {name} in namespace {self.namespace} does not exist in the cluster",
+                code=ExitCode.NOT_FOUND,
             )
         return found
 
@@ -80,7 +81,8 @@ class Session:
         if found is None:
             key = f"{self.namespace}/{instance['metadata']['name']}"
             reference = (instance["spec"].get("operatorVersion") or {}).get("name")
-            raise CliError(f"OperatorVersion {reference} from instance {key} does not exist")
+            text = f"OperatorVersion {reference} from instance {key} does not exist"
+            raise CliError(text, code=ExitCode.NOT_FOUND)
         return found
 
 
@@ -177,13 +179,13 @@ def check_names(args: Args) -> None:
     """Check the names that the command line gives, before they become part of a path.
 
     Raises:
-        CliError: no object can have such a name.
+        UsageError: no object can have such a name.
     """
     given = {"namespace": args.namespace, "instance": getattr(args, "instance", "")}
     for what, name in given.items():
         fault = name_fault(what, name) if name else ""
         if fault:
-            raise CliError(fault)
+            raise UsageError(fault)
 
 
 def _show_warning(warning: str) -> None:

@@ -120,7 +120,7 @@ def test_wrong_arguments_are_told_in_the_words_of_the_original(
     run: Cli, argv: list[str], text: str
 ) -> None:
     ran = run(*argv)
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_a_parameter_file_that_cannot_be_read_is_named(run: Cli, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_parameter_file_with_null_names_file_and_key(run: Cli, tmp_path: Path)
 
 def test_a_missing_package_names_the_path(run: Cli, tmp_path: Path) -> None:
     ran = run("install", f"{tmp_path}/none")
-    assert ran.code == 255
+    assert ran.code == 3
     assert ran.err == (
         f"Error: failed to resolve operator package for: {tmp_path}/none "
         f"stat {tmp_path}/none: no such file or directory\n"

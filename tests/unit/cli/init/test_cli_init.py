@@ -66,7 +66,7 @@ def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: Fake
 
     ran = init(BUILT_IN, "--wait", "--wait-timeout=1")
 
-    assert ran.code == 255
+    assert ran.code == 7
     assert ran.err == (
         "Error: watch timed out, readiness uncertain: after 1s, deployment.apps/kudo-webhook: "
         "0 of 2 replicas are available\n"
@@ -246,7 +246,7 @@ def test_the_old_manager_goes_on_while_ours_cannot_start(init: Cli, server: Fake
 
     ran = init(BUILT_IN, "--take-over", "--wait", "--wait-timeout=1")
 
-    assert ran.code == 255
+    assert ran.code == 7
     assert server.objects[OLD_MANAGER]["spec"]["replicas"] == 1
     assert "kudo-reconciler" not in server.names("deployments")
 
@@ -257,7 +257,7 @@ def test_the_old_webhook_stays_while_ours_is_not_asked(init: Cli, server: FakeAp
 
     ran = init(BUILT_IN, "--take-over", "--wait", "--wait-timeout=1")
 
-    assert ran.code == 255
+    assert ran.code == 7
     assert {OLD_MANAGER, OLD_CONFIGURATION} <= set(server.objects)
 
 

@@ -65,5 +65,5 @@ def test_nothing_found_is_no_error(search: Cli) -> None:
 def test_one_criterion_is_needed(run: Cli) -> None:
     for argv in ([], ["a", "b"]):
         ran = run("search", *argv)
-        assert ran.code == 255
+        assert ran.code == 2
         assert "this command must have only 1 search criterion" in ran.err
