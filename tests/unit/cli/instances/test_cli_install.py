@@ -199,10 +199,14 @@ def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait")
     assert ran.code == 255
     assert ran.err[ran.err.index("Error: ") :].splitlines() == [
-        "Error: instance kitchen/teapot-instance: plan deploy ended with FATAL_ERROR at "
-        "deploy.main.app: no such kind: Tea",
-        f"Created: operator kitchen/teapot, operatorversion kitchen/{VERSION}, instance "
-        "kitchen/teapot-instance. To remove it:",
+        (
+            "Error: instance kitchen/teapot-instance: plan deploy ended with FATAL_ERROR at "
+            "deploy.main.app: no such kind: Tea"
+        ),
+        (
+            f"Created: operator kitchen/teapot, operatorversion kitchen/{VERSION}, instance "
+            "kitchen/teapot-instance. To remove it:"
+        ),
         "  kubectl kudo uninstall --instance teapot-instance -n kitchen --wait",
         "  kubectl kudo uninstall --all-unused -n kitchen",
     ]
@@ -213,8 +217,10 @@ def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Pa
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait", "--wait-time", "1")
     assert ran.code == 255
     assert ran.err[ran.err.index("Error: ") :].splitlines()[:4] == [
-        "Error: failed to wait on instance kitchen/teapot-instance: timed out waiting for the "
-        "condition after 1s: deploy.main.app is IN_PROGRESS (1 of 2 ready)",
+        (
+            "Error: failed to wait on instance kitchen/teapot-instance: timed out waiting for the "
+            "condition after 1s: deploy.main.app is IN_PROGRESS (1 of 2 ready)"
+        ),
         "The plan goes on in the cluster.",
         "See it: kubectl kudo plan wait --instance teapot-instance -n kitchen",
         "Cancel it: kubectl kudo plan cancel --instance teapot-instance -n kitchen",
