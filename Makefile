@@ -14,7 +14,7 @@ SLOWEST := --durations=20
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit properties coverage integration lint format crds manifests golden fuzz lock images cli e2e faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit properties coverage integration lint format crds reference manifests golden fuzz lock images cli e2e faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
@@ -74,6 +74,7 @@ lint: $(STAMP) ## check style, types, layers and generated files
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tools.layout
 	@$(BIN)/python -m kudo.api.crds crds --check
+	@$(BIN)/python -m tools.package_files --check
 	@$(BIN)/python -m tools.chart.manifests --check
 	@$(BIN)/python -m tools.chart.rbac --check
 
@@ -83,6 +84,9 @@ format: $(STAMP) ## format the code
 
 crds: $(STAMP) ## write crds/ from the models
 	@$(BIN)/python -m kudo.api.crds crds
+
+reference: $(STAMP) ## write docs/package-files.md and docs/schemas/ from the models
+	@$(BIN)/python -m tools.package_files
 
 manifests: $(STAMP) ## write what is rendered from the chart: manifests of `init`, RBAC (needs Go)
 	@$(BIN)/python -m tools.chart.manifests

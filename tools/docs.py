@@ -3,8 +3,8 @@
     python -m tools.docs [--into FOLDER]
 
 The pages are copied first, together with README.md, CONTRIBUTING.md and the other pages of `PAGES`.
-Links between them lead to the copies. Links to source files stay as text, since what is built holds
-no sources. MkDocs then builds with `--strict`: a missing link,
+Links between them, and to the JSON schemas, lead to the copies. Links to source files stay as text,
+since what is built holds no sources. MkDocs then builds with `--strict`: a missing link,
 heading or page of the navigation is an error. No page may load anything from another server.
 """
 
@@ -29,6 +29,8 @@ PAGES: Final = {
     "policies/README.md": "policies.md",
 }
 """Pages outside of docs/, and their names among the pages of docs/."""
+SCHEMAS: Final = "docs/schemas"
+"""Files that editors load from beside the pages."""
 
 _LINK: Final = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>[^)#\s]*)(?P<heading>#[^)\s]*)?\)")
 _FENCE: Final = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
@@ -56,6 +58,7 @@ def copy(root: Path, copies: Path) -> None:
         target = copies / _copy_of(source)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(relinked((root / source).read_text(), source))
+    shutil.copytree(root / SCHEMAS, copies / _copy_of(SCHEMAS))
 
 
 def relinked(text: str, source: str) -> str:
@@ -71,7 +74,7 @@ def relinked(text: str, source: str) -> str:
         if "://" in path or not path:
             return match[0]
         target = _copy_of(_joined(PurePosixPath(source).parent, path))
-        if not target.endswith(".md"):
+        if not target.endswith(".md") and not target.startswith(f"{_copy_of(SCHEMAS)}/"):
             return match["text"]
         up = "../" * _copy_of(source).count("/")
         return f"[{match['text']}]({up}{target}{heading})"

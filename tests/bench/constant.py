@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CollectorRegistry
 
-from kudo_webhook.routes import MUTATE_PATH, VALIDATE_PATH
+from kudo_webhook.routes import MUTATE_PATH, TELEMETRY, VALIDATE_PATH
 from serving.probes import Probes, asgi_app
 from serving.server import serve
 
@@ -41,16 +41,7 @@ ENDPOINTS: Final[Mapping[str, Callable[..., Coroutine[Any, Any, Response]]]] = {
 
 
 def build_app(body: str) -> FastAPI:
-    app = FastAPI(
-        openapi_url=None,
-        telemetry={
-            "tracing": False,
-            "metrics": False,
-            "logs": False,
-            "operation_spans": False,
-            "auto_configure": False,
-        },
-    )
+    app = FastAPI(openapi_url=None, telemetry=TELEMETRY)
     for path in (MUTATE_PATH, VALIDATE_PATH):
         app.add_api_route(path, ENDPOINTS[body], methods=["POST"], response_model=None)
     return app

@@ -7,21 +7,14 @@ certificate. Bodies and answers keep their bytes; watches are streamed.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
 
 import aiohttp
 import orjson
 from aiohttp import web
-from yarl import URL
 
 from kubeio.connection.config import ClusterConfig
 from tests.bench.floor.recording import Exchange, Json
-
-_LIMIT: Final = 2**25
-_HOP: Final = frozenset(
-    {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
-)
-_KEPT: Final = ("Content-Type", "Retry-After", "Warning")
+from tests.support.forwarding import Upstream, connected_to, kept, listening
 
 
 @dataclass
@@ -33,8 +26,7 @@ class Recorder:
         exchanges: What was kept, in the order in which the requests arrived.
     """
 
-    upstream: ClusterConfig
-    session: aiohttp.ClientSession
+    upstream: Upstream
     namespace: str = ""
     _slots: list[Exchange | None] = field(default_factory=list)
 
@@ -56,7 +48,7 @@ class Recorder:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         place = self._place(request)
-        async with self._sent(request, body) as answer:
+        async with self.upstream.send(request, body) as answer:
             if request.query.get("watch") == "true":
                 return await _streamed(request, answer)
             content = await answer.read()
@@ -70,7 +62,7 @@ class Recorder:
                 answer.status,
                 _decoded(content),
             )
-        return web.Response(status=answer.status, headers=_kept(answer), body=content)
+        return web.Response(status=answer.status, headers=kept(answer), body=content)
 
     def _place(self, request: web.Request) -> int | None:
         """Return where the exchange goes: in the order of arrival, whenever the answer comes."""
@@ -79,70 +71,23 @@ class Recorder:
         self._slots.append(None)
         return len(self._slots) - 1
 
-    def _sent(self, request: web.Request, body: bytes) -> aiohttp.client._RequestContextManager:
-        headers = {k: v for k, v in request.headers.items() if k.lower() not in _HOP}
-        return self.session.request(
-            request.method,
-            URL(f"{self.upstream.server}{request.raw_path}", encoded=True),
-            data=body or None,
-            headers={**headers, "Accept-Encoding": "identity"},
-            allow_redirects=False,
-        )
-
 
 @asynccontextmanager
 async def recording(upstream: ClusterConfig) -> AsyncIterator[tuple[Recorder, str]]:
     """Yield a recorder and the URL at which it stands for the API server."""
-    connector = aiohttp.TCPConnector(ssl=upstream.ssl or True, limit=0)
-    async with aiohttp.ClientSession(
-        connector=connector,
-        auto_decompress=False,
-        timeout=aiohttp.ClientTimeout(total=None),
-        skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
-    ) as session:
-        recorder = Recorder(upstream, session)
-        app = web.Application(client_max_size=_LIMIT)
-        app.router.add_route("*", "/{path:.*}", recorder.handle)
-        runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
-        )
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            host, port = runner.addresses[0][:2]
-            yield recorder, f"http://{host}:{port}"
-        finally:
-            await runner.cleanup()
-
-
-def kubeconfig_of(server: str) -> dict[str, Json]:
-    """Return a kubeconfig without credentials for a recorder."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "recorder", "cluster": {"server": server}}],
-        "users": [{"name": "recorder", "user": {}}],
-        "contexts": [
-            {
-                "name": "recorder",
-                "context": {"cluster": "recorder", "user": "recorder", "namespace": "default"},
-            }
-        ],
-        "current-context": "recorder",
-    }
+    async with connected_to(upstream) as server:
+        recorder = Recorder(server)
+        async with listening(recorder.handle) as url:
+            yield recorder, url
 
 
 async def _streamed(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    response = web.StreamResponse(status=answer.status, headers=_kept(answer))
+    response = web.StreamResponse(status=answer.status, headers=kept(answer))
     await response.prepare(request)
     async for chunk in answer.content.iter_any():
         await response.write(chunk)
     await response.write_eof()
     return response
-
-
-def _kept(answer: aiohttp.ClientResponse) -> dict[str, str]:
-    return {name: answer.headers[name] for name in _KEPT if name in answer.headers}
 
 
 def _decoded(content: bytes) -> Json:

@@ -10,12 +10,13 @@ from typing import Final
 
 from kubeio.connection.config import load_config
 from kudo_cluster.installation import Service
-from tests.bench.floor.recorder import Recorder, kubeconfig_of, recording
+from tests.bench.floor.recorder import Recorder, recording
 from tests.bench.floor.recording import Exchange
 from tests.bench.workloads.follow import Done, Key, followed
 from tests.bench.workloads.installed import Installed
 from tests.support.build import Json
 from tests.support.cluster.waiting import events_written
+from tests.support.forwarding import write_kubeconfig
 
 _ATTEMPTS: Final = 5
 """A busy machine may let a request of a run time out; what is repeated then is no part of a run."""
@@ -83,7 +84,7 @@ async def _recorded_reconciler(installed: Installed) -> AsyncIterator[tuple[Reco
     upstream = load_config(installation.cluster.kubeconfig("reconciler"))
     async with recording(upstream) as (recorder, server):
         file = installation.directory / "recorded.kubeconfig"
-        file.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
+        write_kubeconfig(file, server)
         reconciler = installation.another_reconciler("recorded", f"--kubeconfig={file}")
         await asyncio.to_thread(reconciler.start)
         try:

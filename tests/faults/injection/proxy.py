@@ -7,6 +7,7 @@ answers keep their bytes, and watches are streamed line by line.
 
 import socket
 import struct
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import TracebackType
@@ -15,7 +16,6 @@ from typing import Self
 import aiohttp
 import orjson
 from aiohttp import web
-from yarl import URL
 
 from kubeio.connection.config import ClusterConfig
 from kubeio.decoding.watch import lines
@@ -24,10 +24,7 @@ from tests.faults.injection.faults import WATCH, Fault, Requests, Rule, Rules
 from tests.faults.injection.paths import Target, target_of
 from tests.faults.injection.roles import write_of
 from tests.faults.injection.strikes import Strikes, refusal
-
-_LIMIT = 2**25
-_HOP = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
-_KEPT = ("Content-Type", "Retry-After", "Warning")
+from tests.support.forwarding import Upstream, connected_to, kept, listening
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +52,15 @@ class Proxy:
     upstream: ClusterConfig
     rules: Rules
     strikes: Strikes
-    _session: aiohttp.ClientSession | None = None
-    _runners: list[web.AppRunner] = field(default_factory=list)
+    _api_server: Upstream = field(init=False)
+    _open: AsyncExitStack = field(init=False)
     _lists: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _stale: set[tuple[str, str]] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(ssl=self.upstream.ssl or True, limit=0)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            auto_decompress=False,
-            read_bufsize=2**21,
-            timeout=aiohttp.ClientTimeout(total=None),
-            skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
-        )
+        async with AsyncExitStack() as stack:
+            self._api_server = await stack.enter_async_context(connected_to(self.upstream))
+            self._open = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -77,10 +69,7 @@ class Proxy:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for runner in self._runners:
-            await runner.cleanup()
-        if self._session is not None:
-            await self._session.close()
+        await self._open.aclose()
 
     async def listen(self, reconciler: str) -> str:
         """Open a listener for a reconciler and return its URL."""
@@ -91,17 +80,7 @@ class Proxy:
             except (aiohttp.ClientError, ConnectionError):
                 return _broken(request)
 
-        app = web.Application(client_max_size=_LIMIT)
-        app.router.add_route("*", "/{path:.*}", handle)
-        runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
-        )
-        await runner.setup()
-        self._runners.append(runner)
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        return f"http://{host}:{port}"
+        return await self._open.enter_async_context(listening(handle))
 
     async def _handle(self, reconciler: str, request: web.Request) -> web.StreamResponse:
         target = target_of(request.path)
@@ -123,21 +102,8 @@ class Proxy:
         return await self._strike(reconciler, request, body, rule)
 
     async def _forward(self, request: web.Request, body: bytes) -> Answer:
-        async with self._send(request, body) as response:
+        async with self._api_server.send(request, body) as response:
             return await _answer(response)
-
-    def _send(self, request: web.Request, body: bytes) -> aiohttp.client._RequestContextManager:
-        assert self._session is not None
-        headers = {
-            name: value for name, value in request.headers.items() if name.lower() not in _HOP
-        }
-        return self._session.request(
-            request.method,
-            URL(f"{self.upstream.server}{request.raw_path}", encoded=True),
-            data=body or None,
-            headers={**headers, "Accept-Encoding": "identity"},
-            allow_redirects=False,
-        )
 
     # Writes
 
@@ -194,10 +160,10 @@ class Proxy:
     async def _watch(
         self, reconciler: str, request: web.Request, target: Target
     ) -> web.StreamResponse:
-        async with self._send(request, b"") as upstream:
+        async with self._api_server.send(request, b"") as upstream:
             if upstream.status != HTTPStatus.OK:
                 return (await _answer(upstream)).response()
-            response = web.StreamResponse(headers=_kept(upstream))
+            response = web.StreamResponse(headers=kept(upstream))
             await response.prepare(request)
             try:
                 async for line in lines(upstream.content.iter_any()):
@@ -239,11 +205,7 @@ def _asked(request: web.Request, target: Target) -> Requests:
 
 
 async def _answer(response: aiohttp.ClientResponse) -> Answer:
-    return Answer(response.status, _kept(response), await response.read())
-
-
-def _kept(response: aiohttp.ClientResponse) -> dict[str, str]:
-    return {name: response.headers[name] for name in _KEPT if name in response.headers}
+    return Answer(response.status, kept(response), await response.read())
 
 
 _GONE = (

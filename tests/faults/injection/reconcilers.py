@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.installation import Installation, Service
+from tests.support.forwarding import write_kubeconfig
 
 CALL_TIMEOUT = 1.0
 WATCH_SILENCE = 10.0
@@ -101,7 +101,7 @@ class Reconcilers:
         stock = self.installation.reconciler
         directory = self.installation.directory
         kubeconfig = directory / f"{name}.kubeconfig"
-        kubeconfig.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
+        write_kubeconfig(kubeconfig, server)
         [port] = free_ports(1)
         options = [f"--kubeconfig={kubeconfig}", f"--probe-port={port}", *self.options]
         return replace(
@@ -116,20 +116,3 @@ class Reconcilers:
 
 def _end_of(service: Service) -> str:
     return "\n".join(service.log.read_text(encoding="utf-8").splitlines()[-_LOG_LINES:])
-
-
-def kubeconfig_of(server: str) -> dict[str, object]:
-    """Return a kubeconfig for a listener of the proxy."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "proxy", "cluster": {"server": server}}],
-        "users": [{"name": "proxy", "user": {}}],
-        "contexts": [
-            {
-                "name": "proxy",
-                "context": {"cluster": "proxy", "user": "proxy", "namespace": "default"},
-            }
-        ],
-        "current-context": "proxy",
-    }

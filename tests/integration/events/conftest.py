@@ -1,7 +1,6 @@
 """A reconciler in place of the usual one, whose events the API server can be made to refuse."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,9 +13,10 @@ from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Service
 from tests.faults.injection.faults import Rules
 from tests.faults.injection.proxy import Proxy
-from tests.faults.injection.reconcilers import Reconcilers, kubeconfig_of
+from tests.faults.injection.reconcilers import Reconcilers
 from tests.faults.injection.strikes import Strikes
 from tests.support.cluster.world import World
+from tests.support.forwarding import write_kubeconfig
 
 
 @dataclass
@@ -57,7 +57,7 @@ async def throttled(world: World) -> AsyncIterator[Throttled]:
     async with _throttle(world) as throttle:
         kubeconfig = installation.directory / "throttled.kubeconfig"
         server = await throttle.listen("throttled")
-        kubeconfig.write_text(json.dumps(kubeconfig_of(server)), encoding="utf-8")
+        write_kubeconfig(kubeconfig, server)
         [port] = free_ports(1)
         stock = installation.reconciler
         options = [f"--kubeconfig={kubeconfig}", f"--probe-port={port}", "--workers=1"]

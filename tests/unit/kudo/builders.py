@@ -9,6 +9,7 @@ from typing import Any
 
 from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.api import JsonObject, OperatorVersion
+from tests.support.apiserver.writes.patches import apply_json_patch
 
 PLANS = ("deploy", "update", "upgrade", "custom", "cleanup")
 PARAMETERS: tuple[JsonObject, ...] = (
@@ -135,14 +136,8 @@ def _by_key(
 
 def patched(submitted: JsonObject, decision: Decision) -> JsonObject:
     """Return the submitted object with the patch of the decision applied."""
-    found = {**submitted, "metadata": dict(submitted["metadata"]), "spec": dict(submitted["spec"])}
-    for operation in decision.patch:
-        *parents, last = operation["path"].strip("/").split("/")
-        assert operation["op"] == "add"
-        target = found
-        for part in parents:
-            target = target[part]
-        target[last] = operation["value"]
+    assert {operation["op"] for operation in decision.patch} <= {"add"}
+    found: JsonObject = apply_json_patch(submitted, decision.patch)
     return found
 
 

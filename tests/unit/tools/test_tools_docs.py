@@ -14,6 +14,7 @@ from tools.docs import PAGES, ROOT, copy, loaded_from_elsewhere, relinked
         ("docs/plans.md", "[a](#states)", "[a](#states)"),
         ("docs/plans.md", "[a](https://kubernetes.io)", "[a](https://kubernetes.io)"),
         ("docs/plans.md", "[the rules](../libs/kudo)", "the rules"),
+        ("docs/plans.md", "[a](schemas/params.json)", "[a](schemas/params.json)"),
         ("docs/design/1.pipe.md", "[a](../plans.md)", "[a](../plans.md)"),
         ("docs/design/1.pipe.md", "[a](../../README.md)", "[a](../index.md)"),
         ("README.md", "[a](docs/plans.md)", "[a](plans.md)"),
@@ -33,6 +34,7 @@ def test_every_page_is_copied(tmp_path: Path) -> None:
     assert all((tmp_path / name).exists() for name in PAGES.values())
     pages = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     assert pages <= {path.relative_to(tmp_path) for path in tmp_path.rglob("*.md")}
+    assert (tmp_path / "schemas" / "operator.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from kubectl_kudo.core.output import JsonObject
 from kudo.api import OperatorVersion, operator_version_name
-from kudo.packages import Lookup, Requirement
+from kudo.packages import Lookup, Requirement, Stored
+from kudo.packages.resolution import KUDO_OPERATOR
 from kudo.problems import InvalidInput, Problem
 from kudo.semver import rank
 
@@ -27,6 +28,18 @@ def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
         return found
 
     return lookup
+
+
+def stored_requirements(versions: Sequence[JsonObject]) -> Stored:
+    """Return what the KudoOperator tasks of these OperatorVersions name."""
+    return {
+        (version.metadata.name, position): Requirement(
+            task.spec.package, task.spec.operator_version or "", task.spec.app_version or ""
+        )
+        for version in filter(None, map(_read, versions))
+        for position, task in enumerate(version.spec.tasks or ())
+        if task.kind == KUDO_OPERATOR and task.spec.package
+    }
 
 
 def no_cluster(requirement: Requirement) -> OperatorVersion:

@@ -1,59 +1,91 @@
-"""Finds the packages that a package depends on: at paths, installed, or in the repository.
+"""Finds the packages that a package depends on: at paths, in the repository, or installed.
 
-A plain name means a version that is installed in the namespace and fits, else the newest one in the
-repository that fits; with `--repo` the repository comes first.
+A plain name means the newest version of the repository that fits, as in KUDO 0.19. A version that
+the task names, or that it named when the package was installed, is not searched for if it is
+installed. What the repository does not have is taken from the namespace.
 """
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
+from kubectl_kudo.core.output import talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.packages.installed_versions import lookup_in
+from kubectl_kudo.packages.installed_versions import lookup_in, stored_requirements
 from kubectl_kudo.packages.sources import IndexSource, repository_of
-from kudo.api import OperatorVersion
-from kudo.packages import Located, Lookup, Requirement, Resolution, depends, resolve
+from kudo.api import OperatorVersion, operator_version_name
+from kudo.packages import Located, Lookup, Requirement, Resolution, Stored, depends, resolve
 from kudo.problems import InvalidInput, Problem
 
+if TYPE_CHECKING:
+    # Packages at a path need no network, so this is imported where it is used.
+    from kubectl_kudo.repositories.repository import RepositoryClient
 
-class _NotFetched(Exception):
-    """A package of the repository is needed that was not downloaded yet."""
+_Answer = OperatorVersion | Located | InvalidInput
+
+
+class _NotSearched(Exception):
+    """A name occurred that was not searched for yet."""
 
     def __init__(self, requirement: Requirement) -> None:
         super().__init__(requirement.package)
         self.requirement = requirement
 
 
-class _Names:
-    """Finds packages by name.
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Searches packages by name.
 
-    Args:
+    Attributes:
         installed: Finds those that are installed.
-        repository_first: Whether the repository is asked before that.
+        repository: Returns the repository; called when it is needed.
+        repository_first: Whether it is asked even for versions that are installed.
     """
 
-    def __init__(self, installed: Lookup, *, repository_first: bool) -> None:
-        self.fetched: dict[Requirement, Located | InvalidInput] = {}
-        self._installed = installed
-        self._repository_first = repository_first
+    installed: Lookup
+    repository: "Callable[[], RepositoryClient]"
+    repository_first: bool
 
-    def __call__(self, requirement: Requirement) -> OperatorVersion | Located:
-        if self._repository_first:
-            fetched = self._from_repository(requirement)
-            if isinstance(fetched, Located):
-                return fetched
+    async def find(self, requirement: Requirement) -> _Answer:
+        """Return what a name means, or the error if there is no such package."""
+        if requirement.operator_version and not self.repository_first:
+            there = self._installed(requirement)
+            if not isinstance(there, InvalidInput):
+                return there
         try:
-            return self._installed(requirement)
-        except InvalidInput as error:
-            fetched = self._from_repository(requirement)
-            if isinstance(fetched, Located):
-                return fetched
-            text = f"{error}; and the repository does not have it: {fetched}"
-            raise InvalidInput([Problem("DependencyUnresolved", text)]) from error
+            return await self._in_repository(requirement)
+        except (InvalidInput, CliError) as error:
+            return self._instead(requirement, error)
 
-    def _from_repository(self, requirement: Requirement) -> Located | InvalidInput:
-        if requirement not in self.fetched:
-            raise _NotFetched(requirement)
-        return self.fetched[requirement]
+    async def _in_repository(self, requirement: Requirement) -> OperatorVersion | Located:
+        source = IndexSource(requirement, self.repository)
+        # The content of a version never changes, so one that is installed is not downloaded.
+        chosen = await source.choose()
+        versions = chosen.operator_version, chosen.app_version
+        there = self._installed(Requirement(chosen.name, *versions))
+        name = operator_version_name(chosen.name, *versions)
+        if isinstance(there, OperatorVersion) and there.metadata.name == name:
+            return there
+        return await source.locate()
+
+    def _installed(self, requirement: Requirement) -> OperatorVersion | Located | InvalidInput:
+        try:
+            return self.installed(requirement)
+        except InvalidInput as error:
+            return error
+
+    def _instead(self, requirement: Requirement, why: InvalidInput | CliError) -> _Answer:
+        """Return the installed version that fits, where the repository has none."""
+        there = self._installed(requirement)
+        if isinstance(there, InvalidInput):
+            text = f"{there}; and the repository does not have it: {why}"
+            return InvalidInput([Problem("DependencyUnresolved", text)])
+        if isinstance(there, OperatorVersion) and isinstance(why, CliError):
+            talk(f"Warning: {why}; using {there.metadata.name}, which is installed")
+        return there
 
 
 async def with_dependencies(session: Session, args: Args, located: Located) -> Resolution:
@@ -64,30 +96,39 @@ async def with_dependencies(session: Session, args: Args, located: Located) -> R
     """
     if not depends(located.package):
         return Resolution(located.package)
-    versions = await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)
-    return await resolve_names(located, lookup_in(session.namespace, versions.items), args)
+    versions = (await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)).items
+    installed = lookup_in(session.namespace, versions)
+    return await resolve_names(located, installed, args, stored_requirements(versions))
 
 
-async def resolve_names(located: Located, installed: Lookup, args: Args) -> Resolution:
+async def resolve_names(
+    located: Located, installed: Lookup, args: Args, stored: Stored | None = None
+) -> Resolution:
     """Return the package with all that it depends on, downloading what is not installed.
 
-    The packages are walked through again after each download, so that the walk itself needs no
+    The packages are walked through again after each search, so that the walk itself needs no
     network; there are at most 50.
 
     Raises:
         InvalidInput: as of `resolve`.
     """
-    names = _Names(installed, repository_first=bool(args.repo))
-    repository = repository_of(args)
+    search = _Search(installed, repository_of(args), repository_first=bool(args.repo))
+    answers: dict[Requirement, _Answer] = {}
     while True:
         try:
-            return resolve(located, names)
-        except _NotFetched as missing:
-            source = IndexSource(missing.requirement, repository)
-        try:
-            names.fetched[source.requirement] = await source.locate()
-        except InvalidInput as error:
-            names.fetched[source.requirement] = error
-        except CliError as error:
-            problem = Problem("DependencyUnresolved", str(error))
-            names.fetched[source.requirement] = InvalidInput([problem])
+            return resolve(located, _lookup(answers), stored=stored)
+        except _NotSearched as missing:
+            requirement = missing.requirement
+        answers[requirement] = await search.find(requirement)
+
+
+def _lookup(answers: Mapping[Requirement, _Answer]) -> Lookup:
+    def lookup(requirement: Requirement) -> OperatorVersion | Located:
+        if requirement not in answers:
+            raise _NotSearched(requirement)
+        answer = answers[requirement]
+        if isinstance(answer, InvalidInput):
+            raise answer
+        return answer
+
+    return lookup

@@ -14,13 +14,14 @@ from kubectl_kudo.core.errors import CliError, listed
 from kubectl_kudo.core.output import talk
 from kudo.packages import Located, Requirement, locate
 from kudo.packages.files import DEFAULT_LIMITS
-from kudo.packages.location import is_url, locate_archive
+from kudo.packages.location import is_url, locate_in_archive
 from kudo.packages.reader import ARCHIVE_SUFFIX
 from kudo.problems import InvalidInput, Problem
 
 if TYPE_CHECKING:
     # Packages at a path need no network, so these are imported where they are used.
     from kubectl_kudo.repositories.repository import RepositoryClient
+    from kudo.repositories import Entry
 
 
 class Source(Protocol):
@@ -59,7 +60,7 @@ class UrlSource:
         shown = shown_url(self.url)
         found = await downloader_of(self.args).get(self.url, limit=DEFAULT_LIMITS.total_size)
         talk(f"{shown} is a remote {ARCHIVE_SUFFIX} package")
-        return locate_archive(found.content or b"", shown)
+        return locate_in_archive(found.content or b"", shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +75,27 @@ class IndexSource:
     requirement: Requirement
     repository: "Callable[[], RepositoryClient]"
 
-    async def locate(self) -> Located:
+    async def choose(self) -> "Entry":
+        """Return the entry of the version: of those that fit, the newest.
+
+        Raises:
+            InvalidInput: the index has none, or is not valid.
+            CliError: there is no such repository, or its index cannot be downloaded.
+        """
         from kudo.repositories import choose
 
-        client, asked = self.repository(), self.requirement
-        entry = choose(
-            await client.index(),
+        asked = self.requirement
+        return choose(
+            await self.repository().index(),
             asked.package,
             operator_version=asked.operator_version,
             app_version=asked.app_version,
         )
+
+    async def locate(self) -> Located:
+        entry, client = await self.choose(), self.repository()
         content, origin = await client.package(entry, DEFAULT_LIMITS.total_size)
-        located = locate_archive(content, origin)
+        located = locate_in_archive(content, origin)
         if entry.deprecated:
             talk(f"Warning: {entry.identity} is deprecated in repository {client.name}")
         operator = located.package.operator
@@ -127,14 +137,22 @@ def source_of(argument: str, args: Args) -> Source:
     return IndexSource(asked, repository_of(args))
 
 
-async def find(args: Args) -> Located:
+NOT_FOUND = "failed to resolve operator package for: {}"
+"""What the errors of `find` begin with, as in KUDO 0.19."""
+
+
+async def find(args: Args, headline: str = NOT_FOUND) -> Located:
     """Return the package that the argument of a command names.
+
+    Args:
+        args: The argument, and the flags of `REPOSITORY`.
+        headline: What the text of an error begins with; `{}` stands for the argument.
 
     Raises:
         CliError: there is none, or it cannot be read; the text lists all problems.
     """
     argument = args.arguments[0]
-    headline = f"failed to resolve operator package for: {_shown(argument)}"
+    headline = headline.format(_shown(argument))
     try:
         return await source_of(argument, args).locate()
     except InvalidInput as error:
@@ -144,11 +162,11 @@ async def find(args: Args) -> Located:
         raise CliError(f"{headline} {error}{_hint(argument)}") from error
 
 
-def found(args: Args) -> Located:
+def found(args: Args, headline: str = NOT_FOUND) -> Located:
     """Return the package as `find` does, in a command without an event loop."""
     import asyncio
 
-    return asyncio.run(find(args))
+    return asyncio.run(find(args, headline))
 
 
 def _shown(argument: str) -> str:

@@ -38,10 +38,10 @@ def test_the_namespace_is_created_first(kudo: Cli, api: FakeApi, package: Path) 
     assert metadata["annotations"] == {"created-by": "kudo-cli"}
 
 
-# BTO-27: the manifest had only the parameters of the command line, and not the defaults.
 def test_the_manifest_of_the_package_gives_its_labels(
     kudo: Cli, api: FakeApi, described: Path
 ) -> None:
+    # BTO-27: the manifest had only the parameters of the command line, and not the defaults.
     assert kudo("install", str(described), *ARGUMENTS, "--instance", "pot").code == 0
     created = api.objects["namespaces", "cellar"]
     labels = created["metadata"]["labels"]

@@ -75,17 +75,86 @@ def test_a_tree_of_names_comes_from_the_repository(kudo: Cli, api: FakeApi, publ
     ]
 
 
-def test_names_of_a_local_package_come_from_the_cluster_or_the_repository(
+def test_a_name_in_a_local_package_means_the_newest_of_the_repository(
     kudo: Cli, api: FakeApi, publish: Any, tmp_path: Path
 ) -> None:
+    # BTO-23: a plain name never means a folder, and an older installed version is not taken.
     publish(operator("b"), operator("b", version="0.2.0"))
     root = write(tmp_path / "a", operator("a", "b"))
+    write(root / "b", operator("b", version="9.0.0"))
     assert kudo("install", "b", "--operator-version", "0.1.0", "--skip-instance").code == 0
     assert kudo("install", str(root), "--skip-instance").code == 0
-    assert needs(api, "a-0.1.0") == [{"package": "b", "operatorVersion": "0.1.0"}]
-    api.remove("operatorversions", "a-0.1.0")
-    assert kudo("install", str(root), "--skip-instance", "--repo", "own").code == 0
     assert needs(api, "a-0.1.0") == [{"package": "b", "operatorVersion": "0.2.0"}]
+
+
+@pytest.mark.parametrize("repo", [(), ("--repo", "own")])
+def test_a_package_that_is_installed_again_keeps_its_dependencies(
+    kudo: Cli, api: FakeApi, publish: Any, repo: tuple[str, ...]
+) -> None:
+    publish(operator("a", "b"), operator("b"))
+    assert kudo("install", "a", *repo).code == 0
+    publish(operator("b", version="0.2.0"))
+    assert kudo("install", "b", "--skip-instance").code == 0
+    ran = kudo("install", "a", "--instance", "second", *repo)
+    assert (ran.code, ran.err) == (0, "")
+    assert needs(api, "a-0.1.0") == [{"package": "b", "operatorVersion": "0.1.0"}]
+    # The version of that time is installed again if it was removed.
+    api.remove("operatorversions", "b-0.1.0")
+    assert kudo("install", "a", "--instance", "third", *repo).code == 0
+    assert "b-0.1.0" in api.names("operatorversions")
+
+
+def test_versions_that_are_installed_are_not_downloaded(
+    kudo: Cli, api: FakeApi, publish: Any, secure: PackageServer, tmp_path: Path
+) -> None:
+    publish(operator("b"))
+    assert kudo("install", "b", "--skip-instance").code == 0
+    secure.requests.clear()
+    named = write(tmp_path / "a", operator("a", "b operatorVersion=0.1.0"))
+    assert kudo("install", str(named), "--skip-instance").code == 0
+    assert secure.paths() == []
+    # Without a version, the index is needed, but not the package.
+    (tmp_path / ".kudo" / "cache" / "packages").rename(tmp_path / "elsewhere")
+    newest = write(tmp_path / "c", operator("c", "b"))
+    assert kudo("install", str(newest), "--skip-instance").code == 0
+    assert secure.paths() == ["/v1/index.yaml"]
+    assert needs(api, "c-0.1.0") == [{"package": "b", "operatorVersion": "0.1.0"}]
+
+
+def test_what_the_repository_does_not_have_is_taken_from_the_namespace(
+    kudo: Cli, api: FakeApi, publish: Any, secure: PackageServer, tmp_path: Path
+) -> None:
+    publish(operator("b"))
+    own = write(tmp_path / "own", operator("own"))
+    assert kudo("install", str(own), "--skip-instance").code == 0
+    ran = kudo("install", str(write(tmp_path / "a", operator("a", "own"))), "--skip-instance")
+    assert (ran.code, ran.err) == (0, "")
+    secure.files.clear()
+    (tmp_path / ".kudo" / "cache").rename(tmp_path / "elsewhere")
+    ran = kudo("install", str(write(tmp_path / "c", operator("c", "own"))), "--skip-instance")
+    assert (ran.code, needs(api, "c-0.1.0")) == (
+        0,
+        [{"package": "own", "operatorVersion": "0.1.0"}],
+    )
+    assert ran.err == (
+        f"Warning: failed to fetch {secure.url}/v1/index.yaml : 404 Not Found; using own-0.1.0, "
+        "which is installed\n"
+    )
+
+
+@pytest.mark.parametrize("verb", ["install", "upgrade"])
+def test_a_path_that_does_not_exist_is_told(
+    kudo: Cli, publish: Any, secure: PackageServer, tmp_path: Path, verb: str
+) -> None:
+    # BTO-14: it was taken for a URL or a name, so that the cause was hidden.
+    publish(operator("t"))
+    secure.requests.clear()
+    for path in (f"{tmp_path}/none", "./none", "a/none", "none.tgz"):
+        ran = kudo(verb, path, *(["--instance", "i"] if verb == "upgrade" else []))
+        assert (ran.code, ran.out) == (255, "")
+        assert f"failed to resolve operator package for: {path}" in ran.err
+        assert ran.err.endswith(": no such file or directory\n")
+    assert secure.requests == []
 
 
 def test_a_circle_is_told_as_a_path(kudo: Cli, api: FakeApi, publish: Any) -> None:
@@ -175,6 +244,50 @@ def test_a_url_is_a_package(
         f"Error: failed to resolve operator package for: {secure.url}/none.tgz "
         f"failed to fetch {secure.url}/none.tgz : 404 Not Found\n"
     )
+
+
+@pytest.mark.parametrize("what", ["tasks", "plans", "parameters", "params"])
+def test_names_and_urls_are_listed_like_folders(
+    kudo: Cli, publish: Any, secure: PackageServer, tmp_path: Path, what: str
+) -> None:
+    publish(operator("t"), operator("t", "b", version="0.2.0"))
+    packages = {version: f"{secure.url}/v1/p{n}.tgz" for n, version in enumerate(("old", "new"))}
+    folders = {"old": tmp_path / "source0", "new": tmp_path / "source1"}
+    listed = {age: kudo("package", "list", what, str(folder)) for age, folder in folders.items()}
+    assert kudo("package", "list", what, "t") == listed["new"]
+    assert kudo("package", "list", what, "t", "--operator-version", "0.1.0") == listed["old"]
+    assert kudo("package", "list", what, "t", "--repo", "own", "-o", "json").out == (
+        kudo("package", "list", what, str(folders["new"]), "-o", "json").out
+    )
+    for age, url in packages.items():
+        assert kudo("package", "list", what, url).out == listed[age].out
+
+
+def test_a_name_that_is_a_folder_is_listed_from_the_folder(
+    kudo: Cli, publish: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # KUDO 0.19 listed the package of the repository; nothing is installed from a list.
+    publish(operator("t", "b"))
+    write(tmp_path / "t", operator("t"))
+    assert "KudoOperator" in kudo("package", "list", "tasks", "t").out
+    monkeypatch.chdir(tmp_path)
+    assert "KudoOperator" not in kudo("package", "list", "tasks", "t").out
+
+
+def test_a_package_that_cannot_be_listed_is_told(
+    kudo: Cli, publish: Any, secure: PackageServer
+) -> None:
+    publish(operator("t"))
+    headline = "Error: failed to resolve package files for operator:"
+    ran = kudo("package", "list", "tasks", "t", "--operator-version", "9.0.0")
+    assert (ran.code, ran.out) == (255, "")
+    assert ran.err.startswith(f"{headline} t: getting t in index file: no operator version found")
+    ran = kudo("package", "list", "plans", "none")
+    assert ran.err.startswith(f"{headline} none: getting none in index file: no operator found")
+    ran = kudo("package", "list", "params", f"{secure.url}/none.tgz")
+    assert ran.err.startswith(f"{headline} {secure.url}/none.tgz: failed to fetch {secure.url}/")
+    ran = kudo("package", "list", "tasks", "t", "--repo", "none")
+    assert "could not build operator repository: unable to find repository for none" in ran.err
 
 
 def test_an_unknown_repository_matters_only_where_it_is_used(kudo: Cli, package: Path) -> None:

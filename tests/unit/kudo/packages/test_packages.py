@@ -44,6 +44,7 @@ tasks:
 - name: child
   kind: KudoOperator
   spec: {package: ./c, instanceName: i, appVersion: 1.0.0, operatorVersion: 2.0.0}
+- {name: gone, kind: Delete, spec: {resources: [a.yaml], wait: false}}
 - {name: dummy, kind: Dummy, spec: {wantErr: true, fatal: false, done: yes}}
 plans:
   deploy:
@@ -120,6 +121,7 @@ def test_tasks_have_the_fields_of_their_kinds() -> None:
         Task(name="app", kind="Apply", spec=TaskSpec(resources=("a.yaml", "sub/b.yaml"))),
         Task(name="files", kind="Pipe", spec=TaskSpec(pod="a.yaml", pipe=pipe)),
         Task(name="child", kind="KudoOperator", spec=child),
+        Task(name="gone", kind="Delete", spec=TaskSpec(resources=("a.yaml",), wait=False)),
         Task(name="dummy", kind="Dummy", spec=TaskSpec(want_err=True, fatal=False, done=True)),
     )
 

@@ -6,11 +6,11 @@ missing.
 """
 
 import asyncio
-import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kudo.api import JsonObject
+from tests.support.apiserver.writes.patches import apply_json_patch
 from tests.unit.webhook.harness import MUTATE, VALIDATE, Webhook, patch_of, review
 from tests.unit.webhook.vectors.recorded import DENIALS, Outcome, Vector, items
 
@@ -64,14 +64,11 @@ async def ask(webhook: Webhook, vector: Vector) -> Answer:
 
 def patched(submitted: JsonObject, response: JsonObject) -> JsonObject:
     """Return the submitted object with the JSON Patch of the response applied."""
-    found = copy.deepcopy(submitted)
-    for operation in patch_of(response) if "patch" in response else ():
-        assert operation["op"] == "add"
-        *parents, last = operation["path"].strip("/").split("/")
-        target = found
-        for part in parents:
-            target = target[part]
-        target[last] = operation["value"]
+    if "patch" not in response:
+        return submitted
+    operations = patch_of(response)
+    assert {operation["op"] for operation in operations} == {"add"}
+    found: JsonObject = apply_json_patch(submitted, operations)
     return found
 
 

@@ -1,6 +1,6 @@
 """`kubectl kudo package list parameters`: the parameters of a package."""
 
-from kubectl_kudo.core.arguments import OUTPUT, Args, Flag
+from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -9,6 +9,7 @@ FLAGS = (
     Flag(("--required", "-r"), "only those that have to be set: no default", default=False),
     Flag(("--names",), "only names", default=False),
     OUTPUT,
+    *REPOSITORY,
 )
 
 
@@ -28,7 +29,7 @@ COMMAND = Command(
     "package list parameters",
     "List the parameters of a package.",
     run,
-    "[folder|tgz]",
+    "[folder|tgz|url|name]",
     FLAGS,
     more="Without an argument, the package is the working directory or the only folder in it that "
     "is one.",

@@ -1,6 +1,6 @@
 """`kubectl kudo package list plans`: the plans of a package."""
 
-from kubectl_kudo.core.arguments import OUTPUT, Args, Flag
+from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -19,12 +19,13 @@ COMMAND = Command(
     "package list plans",
     "List the plans of a package with their phases and steps.",
     run,
-    "<folder|tgz>",
+    "<folder|tgz|url|name>",
     (
         Flag(
             ("--with-tasks", "-t"), "show kinds and templates of the tasks as well", default=False
         ),
         OUTPUT,
+        *REPOSITORY,
     ),
     examples=(
         ("Plans, phases, steps and tasks", "package list plans ./web"),

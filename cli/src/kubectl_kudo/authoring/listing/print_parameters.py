@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_kudo.authoring.listing.source import package_of
+from kubectl_kudo.authoring.listing.source import package_at, package_of
 from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import check_format, many
@@ -21,7 +21,7 @@ def print_parameters(args: Args) -> None:
         CliError: the package cannot be found or read.
     """
     check_format(args.output)
-    package = package_of(args.arguments[0] if args.arguments else str(package_folder()))
+    package = package_of(args) if args.arguments else package_at(str(package_folder()))
     found = missing_values(package) if args.required else sorted_parameters(package)
     if args.output:
         print(many(map(parameter_data, found), args.output), end="")

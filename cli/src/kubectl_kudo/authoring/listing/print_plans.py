@@ -20,7 +20,7 @@ def print_plans(args: Args) -> None:
         CliError: the package cannot be read.
     """
     check_format(args.output)
-    operator = package_of(args.arguments[0]).operator
+    operator = package_of(args).operator
     plans = sorted((operator.plans or {}).items())
     if args.output:
         print(many((plan_data(*item) for item in plans), args.output), end="")

@@ -15,7 +15,7 @@ def print_tasks(args: Args) -> None:
         CliError: the package cannot be read.
     """
     check_format(args.output)
-    tasks = package_of(args.arguments[0]).operator.tasks
+    tasks = package_of(args).operator.tasks
     if args.output:
         print(many(map(task_data, tasks), args.output), end="")
     elif not tasks:

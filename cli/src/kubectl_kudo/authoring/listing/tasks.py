@@ -1,6 +1,6 @@
 """`kubectl kudo package list tasks`: the tasks of a package."""
 
-from kubectl_kudo.core.arguments import OUTPUT, Args
+from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -19,7 +19,7 @@ COMMAND = Command(
     "package list tasks",
     "List the tasks of a package.",
     run,
-    "<folder|tgz>",
-    (OUTPUT,),
+    "<folder|tgz|url|name>",
+    (OUTPUT, *REPOSITORY),
     examples=(("Names, kinds and templates", "package list tasks ./web"),),
 )

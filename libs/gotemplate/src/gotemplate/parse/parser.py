@@ -136,6 +136,8 @@ class Parser:
     def _text_or_action(self, token: Token) -> nodes.Node | _Mark:
         if token.kind == T.TEXT:
             return nodes.Text(token.pos, token.text)
+        # PRINTED and BRANCH_END are whole actions in one token: like each action that ends, they
+        # end the "in action started at" of the one around them.
         if token.kind == T.PRINTED:
             self._stream.action = -1
             return nodes.Action(token.pos, self._pipelines.printed(token))

@@ -182,7 +182,7 @@ class Pipelines:
         if token.kind != T.FIELD or token.spaced:
             return pos, ()
         self._stream.next()
-        self._stream.peek()
+        self._stream.peek()  # Go looks at the token behind, too: its errors name that line
         return token.pos, tuple(token.text.split(".")[1:])
 
     def _term(self, token: Token) -> nodes.Operand:

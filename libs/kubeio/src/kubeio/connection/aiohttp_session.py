@@ -77,6 +77,7 @@ class AiohttpSession:
                 headers=request.headers,
                 timeout=timeout,
                 middlewares=None if request.method == "GET" else (_sent_once,),
+                allow_redirects=False,  # it would carry the credential to wherever it points
                 **self._options,
             )
         return AiohttpResponse(response)
@@ -96,7 +97,7 @@ class AiohttpSession:
                     protocols=protocols,
                     headers=request.headers,
                     timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
-                    **{k: v for k, v in self._options.items() if k != "allow_redirects"},
+                    **self._options,
                 )
         return WebSocket(opened)
 
@@ -268,8 +269,7 @@ def _presentable(error: aiohttp.ClientError) -> Exception:
 
 
 def _request_options(config: ClusterConfig) -> dict[str, Any]:
-    # A redirect would carry the credential to wherever it points.
-    options: dict[str, Any] = {"allow_redirects": False}
+    options: dict[str, Any] = {}
     if config.tls_server_name:
         options["server_hostname"] = config.tls_server_name
     if config.proxy:

@@ -26,7 +26,7 @@ class CannotConnect(HttpError):
     @classmethod
     def to(cls, host: str, port: int | None, error: Exception) -> "CannotConnect":
         """Return the error for an error of the socket or of the TLS handshake."""
-        return cls(f"cannot connect to {host}:{port}: {_reason(error)}")
+        return cls(f"cannot connect to {host}:{port}: {reason_of(error)}")
 
 
 class ConnectTimeout(CannotConnect, TimeoutError):
@@ -51,7 +51,7 @@ class ReadTimeout(HttpError, TimeoutError):
         super().__init__("Timeout on reading data from socket")
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return the reason in the words of the operating system or of the TLS library."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate verify failed: {error.verify_message}"

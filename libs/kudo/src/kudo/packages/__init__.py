@@ -18,6 +18,7 @@ from kudo.packages.resolution import (
     Lookup,
     Requirement,
     Resolution,
+    Stored,
     depends,
     resolve,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "ParameterGroup",
     "Requirement",
     "Resolution",
+    "Stored",
     "depends",
     "locate",
     "locate_in_archive",

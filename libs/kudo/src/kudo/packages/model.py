@@ -8,7 +8,26 @@ from kudo.api import Maintainer, Plan, Task
 
 @dataclass(frozen=True, slots=True)
 class OperatorFile:
-    """`operator.yaml`. Texts that it does not give are empty."""
+    """`operator.yaml`. Texts that it does not give are empty.
+
+    docs/package-files.md shows these descriptions.
+
+    Attributes:
+        name: Name of the operator, at most 63 lower-case letters, digits, `-` and `.`: its objects
+            are named after it.
+        description: What the operator does.
+        operator_version: Version of the package, such as "1.2.0". It changes whenever a file of the
+            package does.
+        app_version: Version of the software that it runs, such as "3.11.6".
+        kudo_version: Lowest version of KUDO that it needs.
+        kubernetes_version: Lowest version of Kubernetes that it needs, such as "1.25.0".
+        url: Home page of the operator.
+        namespace_manifest: Template of the Namespace that `install --create-namespace` creates.
+        maintainers: Who maintains the package.
+        tasks: What plans can do. A step names the tasks that it runs.
+        plans: The plans by name. `deploy` is needed; `update`, `upgrade` and `cleanup` run by
+            themselves where they exist, others when a parameter or a user names them.
+    """
 
     name: str = ""
     description: str = ""
@@ -27,12 +46,23 @@ class OperatorFile:
 class PackageParameter:
     """A parameter in `params.yaml`.
 
+    docs/package-files.md shows these descriptions.
+
     Attributes:
-        default: The default as YAML value.
+        name: Name by which templates (`.Params.NAME`) and users (`-p NAME=value`) refer to it.
+        display_name: Name for people.
+        description: What the parameter is for.
+        required: Whether an Instance needs a value, its own or the default; true if absent.
+        default: The value of Instances that set none, as YAML of the type.
         has_default: Whether the parameter has a default, null for example. Arrays and maps have
             one unless the file gives none and says `required: true`.
-        type: Name of the type; empty means an untyped string.
-        enum: The allowed YAML values; None where any value goes.
+        trigger: Plan that runs when the value changes; `update`, or else `deploy`, if absent.
+        type: Type of the value; if absent, any text.
+        immutable: Whether the value cannot change once the Instance exists; false if absent.
+        enum: The only values allowed; any value if absent.
+        group: Name of the group that it belongs to.
+        advanced: Whether only few users need it, so that lists show it last; false if absent.
+        hint: What a user has to know to choose a value.
     """
 
     name: str = ""
@@ -52,7 +82,16 @@ class PackageParameter:
 
 @dataclass(frozen=True, slots=True)
 class ParameterGroup:
-    """A group in `params.yaml`: for people only, the engine does not know groups."""
+    """A group in `params.yaml`: for people only, the engine does not know groups.
+
+    docs/package-files.md shows these descriptions.
+
+    Attributes:
+        name: Name by which parameters refer to it.
+        display_name: Name for people.
+        description: What its parameters have in common.
+        priority: Place of the group among others, from the lowest number on; 0 if absent.
+    """
 
     name: str = ""
     display_name: str = ""

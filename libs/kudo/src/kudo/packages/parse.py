@@ -84,6 +84,7 @@ def _task_spec(fields: Fields) -> TaskSpec:
         app_version=fields.text("appVersion") or None,
         operator_version=fields.text("operatorVersion") or None,
         parameter_file=fields.text("parameterFile") or None,
+        wait=fields.flag("wait"),
         want_err=fields.flag("wantErr"),
         fatal=fields.flag("fatal"),
         done=fields.flag("done"),

@@ -6,7 +6,7 @@ tasks; tasks that no plan uses count as well. What is found is written into the 
 stores it: operator, operatorVersion and appVersion, from which the engine knows the version's name.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -51,6 +51,10 @@ Lookup = Callable[[Requirement], OperatorVersion | Located]
 """Finds what a name means: an installed version, or a package of a repository that is to be
 installed. Raises InvalidInput if there is neither."""
 
+Stored = Mapping[tuple[str, int], Requirement]
+"""What tasks of installed versions name, by the name of the OperatorVersion and the position of the
+task in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
@@ -84,6 +88,7 @@ def resolve(
     root: Located,
     lookup: Lookup | None,
     *,
+    stored: Stored | None = None,
     limits: DependencyLimits = DEFAULT_DEPENDENCY_LIMITS,
 ) -> Resolution:
     """Return the package with everything that it depends on.
@@ -91,6 +96,8 @@ def resolve(
     Args:
         root: The package.
         lookup: Finds what tasks name by operator; None leaves such tasks as they are.
+        stored: What tasks of installed versions name. A package that is installed again keeps the
+            versions that its tasks named before, or its OperatorVersion would not be the same.
         limits: How much it may depend on.
 
     Raises:
@@ -98,7 +105,7 @@ def resolve(
             packages depend on each other in a circle, or there are more than the limits allow. The
             field names the task.
     """
-    walk = _Walk(lookup, limits)
+    walk = _Walk(lookup, stored or {}, limits)
     rewritten = walk.package(root)
     return Resolution(rewritten, tuple(walk.found.values()))
 
@@ -110,9 +117,10 @@ class _Walk:
         found: The packages by the names of their versions, rewritten once they were walked through.
     """
 
-    def __init__(self, lookup: Lookup | None, limits: DependencyLimits) -> None:
+    def __init__(self, lookup: Lookup | None, stored: Stored, limits: DependencyLimits) -> None:
         self.found: dict[str, Package] = {}
         self._lookup = lookup
+        self._stored = stored
         self._limits = limits
         self._as_read: dict[str, Package] = {}
         self._places: dict[str, _Identity] = {}
@@ -124,14 +132,22 @@ class _Walk:
         """Return a package whose tasks name what was found."""
         package = located.package
         self._above.append(str(_identity(package)))
-        tasks = tuple(self._task(task, located.location) for task in package.operator.tasks)
+        tasks = tuple(
+            self._task(task, self._asked(task, position), located.location)
+            for position, task in enumerate(package.operator.tasks)
+        )
         self._above.pop()
         return replace(package, operator=replace(package.operator, tasks=tasks))
 
-    def _task(self, task: Task, location: Location) -> Task:
+    def _asked(self, task: Task, position: int) -> Requirement:
+        """Return what a task names; if its package is installed, with the version of that time."""
+        written = _requirement(task)
+        stored = self._stored.get((self._above[-1], position))
+        return stored if stored is not None and _fits(stored, written) else written
+
+    def _task(self, task: Task, requirement: Requirement, location: Location) -> Task:
         if not _names_another(task):
             return task
-        requirement = _requirement(task)
         if is_path(requirement.package) or is_url(requirement.package):
             identity = self._local(task, requirement, location)
         elif self._lookup is not None:
@@ -256,6 +272,14 @@ def _names_another(task: Task) -> bool:
 def _requirement(task: Task) -> Requirement:
     spec = task.spec
     return Requirement(spec.package or "", spec.operator_version or "", spec.app_version or "")
+
+
+def _fits(found: Requirement, asked: Requirement) -> bool:
+    return (
+        found.package == asked.package
+        and asked.operator_version in {"", found.operator_version}
+        and asked.app_version in {"", found.app_version}
+    )
 
 
 def _identity(package: Package) -> _Identity:

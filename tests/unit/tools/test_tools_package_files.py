@@ -1,0 +1,174 @@
+"""The reference of `operator.yaml` and `params.yaml`: true, complete, and good for the examples."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields as attributes_of
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from kudo.api import Task, TaskSpec
+from kudo.authoring.skeleton import NewPackage, skeleton
+from kudo.packages import OperatorFile
+from kudo.packages.parse import parse_operator, parse_parameters
+from kudo.problems import Problem
+from kudo.tasks import FatalTaskError, check_task
+from tests.support.build import Json
+from tests.support.json_schema import faults
+from tools.package_files.__main__ import DOCS, files, main
+from tools.package_files.fields import KINDS, Field, ParametersFile, Shape, fields, models
+
+EXAMPLES = DOCS.parent / "examples"
+FILES = {"operator": "operator.yaml", "params": "params.yaml"}
+
+
+def schema(name: str) -> Json:
+    found: Json = json.loads((DOCS / "schemas" / f"{name}.json").read_text())
+    return found
+
+
+def sample(shape: Shape, field: Field) -> Any:
+    """Return a value that differs from what the field is where it is absent."""
+    match shape.kind:
+        case "list":
+            assert shape.below is not None
+            return [sample(shape.below, field)]
+        case "map":
+            assert shape.below is not None
+            return {"one": sample(shape.below, field)}
+        case "mapping":
+            assert shape.model is not None
+            return {one.name: sample(one.shape, one) for one in fields(shape.model)}
+        case "flag":
+            return field.name != "required"
+        case "integer":
+            return 7
+    return field.choices[-1] if field.choices else f"{field.name}s"
+
+
+def document(root: type) -> Json:
+    return {field.name: sample(field.shape, field) for field in fields(root)}
+
+
+def defaults(value: object, path: str) -> list[str]:
+    """Return the attributes of models within a value that are as if nothing had been given."""
+    if isinstance(value, Mapping):
+        return [found for key, item in value.items() for found in defaults(item, f"{path}.{key}")]
+    if isinstance(value, tuple):
+        return [found for item in value for found in defaults(item, path)]
+    if isinstance(value, BaseModel):
+        plain = {name: field.default for name, field in type(value).model_fields.items()}
+    elif hasattr(value, "__dataclass_fields__"):
+        plain = {field.name: field.default for field in attributes_of(value)}  # type: ignore[arg-type]
+    else:
+        return []
+    found = [f"{path}.{name}" for name, default in plain.items() if getattr(value, name) == default]
+    for name in plain:
+        found += defaults(getattr(value, name), f"{path}.{name}")
+    return found
+
+
+def test_the_committed_files_are_those_of_the_models(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0
+    assert capsys.readouterr().out == ""
+    assert {path: (DOCS / path).read_text() for path in files()} == files()
+
+
+def test_a_stale_file_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tools.package_files.__main__.DOCS", tmp_path)
+        assert main(["--check"]) == 1
+        assert [*tmp_path.iterdir()] == []
+        assert "stale: docs/schemas/params.json\n" in capsys.readouterr().out
+        assert main([]) == 0
+        assert main(["--check"]) == 0
+
+
+def test_every_field_is_described_and_read() -> None:
+    problems: list[Problem] = []
+    operator = parse_operator(json.dumps(document(OperatorFile)).encode(), problems)
+    assert defaults(operator, "operator") == []
+    parameters, groups = parse_parameters(json.dumps(document(ParametersFile)).encode(), problems)
+    assert defaults((parameters, groups), "params") == []
+    assert problems == []
+    every = [one for root in (OperatorFile, ParametersFile) for one in models(root)]
+    assert [field.name for model in every for field in fields(model) if not field.description] == []
+
+
+def test_the_kinds_of_tasks_are_those_that_run() -> None:
+    needed = {"resources": ("a.yaml",), "parameter": "p", "pod": "a.yaml", "package": "p"}
+    pipe = ({"file": "/f", "kind": "Secret", "key": "k"},)
+    known = {one for kind in KINDS.values() for one in (*kind.required, *kind.optional)}
+    assert known == {field.name for field in fields(TaskSpec)}
+    for name, kind in KINDS.items():
+        given = {one: {**needed, "pipe": pipe}[one] for one in kind.required}
+        # What is installed has a version, whether its task names one or not.
+        found = TaskSpec.model_validate({"operatorVersion": "1.0.0", **given})
+        check_task(Task(name="t", kind=name, spec=found))
+    with pytest.raises(FatalTaskError, match="unknown task kind"):
+        check_task(Task(name="t", kind="Other"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_examples_and_new_packages_fit_the_schemas(name: str) -> None:
+    found = sorted(EXAMPLES.rglob(FILES[name]))
+    assert len(found) > 5
+    texts = {str(path): path.read_text() for path in found}
+    texts["package new"] = skeleton(NewPackage("web", app_version="2.0", url="u"))[FILES[name]]
+    wrong = {path: faults(yaml.safe_load(text), schema(name)) for path, text in texts.items()}
+    assert {path: fault for path, fault in wrong.items() if fault} == {}
+
+
+OPERATOR = """
+name: web
+operatorVersion: "1.0.0"
+kubernetesVersion: "1.25.0"
+tasks:
+- {name: app, kind: Apply, spec: {resources: [app.yaml]}}
+plans: {deploy: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("name: web", "nam: web", [".nam: additionalProperties", ".name: required"]),
+        ('"1.0.0"', "0.10", [".operatorVersion: type"]),
+        ("deploy:", "update:", [".plans.deploy: required"]),
+        ("kind: Apply", "kind: Aply", [".tasks[0].kind: enum"]),
+        ("resources: [app.yaml]", "wait: true", None),
+        ("Apply, spec: {resources: [app.yaml]}", "Toggle", [".tasks[0].spec: required"]),
+        ("Apply, spec: {resources: [app.yaml]}", "Dummy", []),
+        ("phases:", "strategy: paralel, phases:", [".plans.deploy.strategy: enum"]),
+        ("steps:", "step:", None),
+        (", tasks: [app]", "", [".plans.deploy.phases[0].steps[0].tasks: required"]),
+    ],
+)
+def test_typing_errors_are_found(old: str, new: str, fault: list[str] | None) -> None:
+    found = faults(yaml.safe_load(OPERATOR.replace(old, new, 1)), schema("operator"))
+    assert found if fault is None else found == fault
+
+
+@pytest.mark.parametrize(
+    ("parameter", "fault"),
+    [
+        ("{name: A, triger: scale}", [".parameters[0].triger: additionalProperties"]),
+        ("{name: A, type: int}", [".parameters[0].type: enum"]),
+        ("{name: A, enum: [null]}", [".parameters[0].enum[0]: not"]),
+        ("{name: A, required: 'no'}", [".parameters[0].required: type"]),
+        ("{name: A, default: {a: [1]}, type: map}", []),
+    ],
+)
+def test_typing_errors_of_parameters_are_found(parameter: str, fault: list[str]) -> None:
+    text = f"parameters: [{parameter}]"
+    assert faults(yaml.safe_load(text), schema("params")) == fault
+
+
+def test_a_pipe_file_is_one_or_the_other() -> None:
+    pipe = "{file: /f, envFile: /e, kind: Secret, key: k}"
+    kind = f"Pipe, spec: {{pod: p.yaml, pipe: [{pipe}]}}"
+    text = OPERATOR.replace("Apply, spec: {resources: [app.yaml]}", kind)
+    assert faults(yaml.safe_load(text), schema("operator")) == [".tasks[0].spec.pipe[0]: oneOf"]

@@ -1,0 +1,102 @@
+"""docs/package-files.md: the tables of all fields of `operator.yaml` and `params.yaml`."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
+from kudo.packages import OperatorFile, PackageParameter, ParameterGroup
+from tools.package_files.fields import KINDS, Field, ParametersFile, Shape, fields, models
+
+_INTRODUCTION: Final = """\
+<!-- Generated from the models by `make reference`; do not edit. -->
+# The files of a package
+
+All fields of `operator.yaml` and `params.yaml`. [authoring.md](authoring.md) shows how to write
+them, [plans.md](plans.md) what tasks do, [templates.md](templates.md) what templates see. Fields in
+bold are needed: `kubectl kudo package verify` says what is missing. A field that is not listed here
+has no effect.
+
+An editor that knows JSON schemas completes and checks both files with
+[operator.json](schemas/operator.json) and [params.json](schemas/params.json):
+[authoring.md](authoring.md#in-an-editor).
+"""
+_TITLES: Final = {
+    OperatorFile: "operator.yaml",
+    Maintainer: "maintainers[]",
+    Task: "tasks[]",
+    TaskSpec: "tasks[].spec",
+    PipeFile: "tasks[].spec.pipe[]",
+    Plan: "plans.NAME",
+    Phase: "plans.NAME.phases[]",
+    Step: "plans.NAME.phases[].steps[]",
+    ParametersFile: "params.yaml",
+    PackageParameter: "parameters[]",
+    ParameterGroup: "groups[]",
+}
+_KINDS: Final = """\
+Each kind of task has its own fields:
+
+| Kind | Needs | Can have | |
+|---|---|---|---|
+"""
+_WORDS: Final = {"text": "text", "flag": "true or false", "integer": "integer", "anything": "any"}
+
+
+def page() -> str:
+    """Return the text of the page."""
+    parts = [_INTRODUCTION]
+    for root in (OperatorFile, ParametersFile):
+        parts += ["\n".join(_section(model, top=model is root)) for model in models(root)]
+    return "\n".join(parts)
+
+
+def _section(model: type, *, top: bool) -> Iterator[str]:
+    yield f"{'##' if top else '###'} {_TITLES[model]}"
+    yield ""
+    yield "| Field | Holds | Meaning |"
+    yield "|---|---|---|"
+    yield from map(_row, fields(model))
+    yield ""
+    if model is TaskSpec:
+        yield _KINDS + "\n".join(map(_kind_row, KINDS))
+        yield ""
+
+
+def _row(field: Field) -> str:
+    name = f"**`{field.name}`**" if field.required else f"`{field.name}`"
+    return f"| {name} | {_holds(field)} | {field.description} |"
+
+
+def _holds(field: Field) -> str:
+    if field.choices:
+        return ", ".join(f"`{word}`" for word in field.choices)
+    return _shape(field.shape)
+
+
+def _shape(shape: Shape) -> str:
+    match shape.kind:
+        case "list":
+            assert shape.below is not None
+            return f"list of {_shape(shape.below)}"
+        case "map":
+            assert shape.below is not None
+            return f"{_shape(shape.below)} by name"
+        case "mapping":
+            assert shape.model is not None
+            title = _TITLES[shape.model]
+            return f"[{title}](#{_anchor(title)})"
+    return _WORDS[shape.kind]
+
+
+def _anchor(title: str) -> str:
+    """Return the anchor of a heading, as MkDocs and others make it."""
+    return "".join(one for one in title.lower() if one.isalnum() or one in "-_")
+
+
+def _kind_row(name: str) -> str:
+    kind = KINDS[name]
+    return f"| {name} | {_names(kind.required)} | {_names(kind.optional)} | {kind.does} |"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,95 @@
+"""JSON schemas of `operator.yaml` and `params.yaml`, for editors.
+
+They are stricter than KUDO, which ignores unknown keys, whatever the case of a key is, and turns
+numbers into text: an editor should show a typing error as soon as it is made.
+"""
+
+from typing import Final
+
+from kudo.api import JsonObject, PipeFile, Task, TaskSpec
+from kudo.packages import OperatorFile
+from tools.package_files.fields import KINDS, Field, ParametersFile, Shape, fields, models
+
+_DIALECT: Final = "http://json-schema.org/draft-07/schema#"
+"""The one that editors and their language servers know best."""
+_TYPES: Final = {"text": "string", "flag": "boolean", "integer": "integer"}
+
+
+def schemas() -> dict[str, JsonObject]:
+    """Return the schemas by file name."""
+    return {
+        "operator.json": _schema(OperatorFile, "operator.yaml of a KUDO package"),
+        "params.json": _schema(ParametersFile, "params.yaml of a KUDO package"),
+    }
+
+
+def _schema(root: type, title: str) -> JsonObject:
+    definitions = {model.__name__: _mapping(model) for model in models(root)[1:]}
+    return {
+        "$schema": _DIALECT,
+        "title": title,
+        **_mapping(root),
+        "definitions": dict(sorted(definitions.items())),
+    }
+
+
+def _mapping(model: type) -> JsonObject:
+    found = fields(model)
+    schema: JsonObject = {
+        "type": ["object", "null"] if model is TaskSpec else "object",
+        "additionalProperties": False,
+        "properties": {field.name: _field(model, field) for field in found},
+    }
+    required = [field.name for field in found if field.required]
+    return schema | ({"required": required} if required else {}) | _more(model)
+
+
+def _field(model: type, field: Field) -> JsonObject:
+    schema = {"description": field.description.replace("`", ""), **_value(field.shape)}
+    if field.choices:
+        schema["enum"] = list(field.choices)
+    if model is OperatorFile and field.name == "plans":
+        schema["required"] = ["deploy"]
+    if field.name == "enum":
+        schema |= {"minItems": 1, "items": {"not": {"type": "null"}}}
+    return schema
+
+
+def _value(shape: Shape) -> JsonObject:
+    match shape.kind:
+        case "anything":
+            return {}
+        case "list":
+            assert shape.below is not None
+            return {"type": "array", "items": _value(shape.below)}
+        case "map":
+            assert shape.below is not None
+            return {"type": "object", "additionalProperties": _value(shape.below)}
+        case "mapping":
+            assert shape.model is not None
+            return {"$ref": f"#/definitions/{shape.model.__name__}"}
+    return {"type": _TYPES[shape.kind]}
+
+
+def _more(model: type) -> JsonObject:
+    """Return the rules between fields."""
+    if model is Task:
+        return {"allOf": [_of_kind(kind) for kind in KINDS]}
+    if model is PipeFile:
+        return {"oneOf": [{"required": ["file"]}, {"required": ["envFile"]}]}
+    return {}
+
+
+def _of_kind(kind: str) -> JsonObject:
+    """Return the rule that the spec of a task has the fields of its kind."""
+    needed, known = KINDS[kind].required, [*KINDS[kind].required, *KINDS[kind].optional]
+    spec: JsonObject = {"propertyNames": {"enum": known}}
+    then: JsonObject = {"properties": {"spec": spec}}
+    if needed:
+        spec["required"] = list(needed)
+        spec["type"] = "object"
+        then["required"] = ["spec"]
+    return {
+        "if": {"required": ["kind"], "properties": {"kind": {"const": kind}}},
+        "then": then,
+    }
