@@ -16,8 +16,8 @@ from kubectl_kudo.instances.create_instance import (
     create_instance,
     wait_until_deployed,
 )
-from kubectl_kudo.instances.install_or_upgrade import bring_to
-from kubectl_kudo.instances.replace_versions import check_replaceable
+from kubectl_kudo.instances.upgrading.install_or_upgrade import bring_to
+from kubectl_kudo.instances.upgrading.replace_versions import check_replaceable
 from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
 from kubectl_kudo.packages.installation import Installation
 from kubectl_kudo.packages.installed import check_namespace, find_installed

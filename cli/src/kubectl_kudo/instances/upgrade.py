@@ -21,7 +21,7 @@ def run(args: Args) -> None:
         raise UsageError("please use --instance and specify instance name. It cannot be empty")
     from kubectl_kudo.core.session import in_session
     from kubectl_kudo.core.values import given_values
-    from kubectl_kudo.instances.upgrade_instance import upgrade
+    from kubectl_kudo.instances.upgrading.upgrade_instance import upgrade
     from kubectl_kudo.packages.sources import found
 
     values = given_values(args)

@@ -11,14 +11,14 @@ from uuid import uuid4
 
 from kubectl_kudo.core.errors import CliError, listed
 from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.instances.all_instances import all_instances, version_key
 from kubectl_kudo.packages.install_set import InstallSet
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.state.children import names_below
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import active
-from kubeio.errors import Forbidden
 from kudo.api import OperatorVersion
 from kudo.runs.plan_choice import plan_for_upgrade
 
@@ -126,28 +126,6 @@ async def run_again(session: Session, instance: JsonObject, version: OperatorVer
     session.report.done(f"{described(INSTANCES, after)} updated")
     session.report.foretell(choice.plan)
     return after
-
-
-async def all_instances(session: Session) -> list[JsonObject]:
-    """Return the Instances of all namespaces: they may use OperatorVersions of another one.
-
-    Without permission for that, returns those of the namespace, and says so.
-    """
-    try:
-        return (await session.client.list(INSTANCES)).items
-    except Forbidden:
-        talk(
-            "You may not list the instances of other namespaces: whether one of them uses an "
-            f"operatorversion of namespace {session.namespace} is unknown."
-        )
-        return (await session.client.list(INSTANCES, namespace=session.namespace)).items
-
-
-def version_key(instance: JsonObject) -> tuple[str, str]:
-    """Return namespace and name of the OperatorVersion of an Instance."""
-    reference = (instance.get("spec") or {}).get("operatorVersion") or {}
-    namespace = reference.get("namespace") or instance["metadata"]["namespace"]
-    return str(namespace), str(reference.get("name") or "")
 
 
 def _key(instance: JsonObject) -> str:

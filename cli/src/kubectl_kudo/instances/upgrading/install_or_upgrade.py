@@ -7,13 +7,13 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.instances.replace_versions import (
+from kubectl_kudo.instances.all_instances import version_key
+from kubectl_kudo.instances.upgrading.replace_versions import (
     check_replaceable,
     run_again,
     run_children_again,
-    version_key,
 )
-from kubectl_kudo.instances.upgrade_instance import read, upgrade_to
+from kubectl_kudo.instances.upgrading.upgrade_instance import read, upgrade_to
 from kubectl_kudo.packages.install_checks import check_instance
 from kubectl_kudo.packages.install_set import InstallSet, as_declared
 from kubectl_kudo.packages.installation import Installation, described

@@ -11,9 +11,9 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.instances.replace_versions import check_replaceable, run_children_again
 from kubectl_kudo.instances.update_parameters import update
-from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.instances.upgrading.replace_versions import check_replaceable, run_children_again
+from kubectl_kudo.instances.upgrading.upgrade_checks import Steps, check_newer, steps_of
 from kubectl_kudo.packages.install_set import InstallSet, as_declared, install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed
