@@ -72,6 +72,19 @@ def test_a_second_instance_shares_what_is_installed(kudo: Cli, api: FakeApi, pac
     )
 
 
+# BTO-29: a version that differed in appVersion alone counted as installed, and was not there.
+def test_another_app_version_is_another_version(kudo: Cli, api: FakeApi, package: Path) -> None:
+    kudo("install", str(package), "--skip-instance")
+    text = (package / "operator.yaml").read_text()
+    (package / "operator.yaml").write_text(text.replace("appVersion: 2.1.0", "appVersion: 2.2.0"))
+    ran = kudo("install", str(package), "-p", "TEA=mint")
+    other = VERSION.replace("2.1.0", "2.2.0")
+    assert f"operatorversion kitchen/{other} created\n" in ran.out
+    (instance,) = (api.objects["instances", name] for name in api.names("instances"))
+    assert instance["spec"]["operatorVersion"] == {"name": other}
+    assert api.names("operatorversions") == [VERSION, other]
+
+
 def test_other_content_under_the_same_version_is_refused(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:
@@ -84,6 +97,7 @@ def test_other_content_under_the_same_version_is_refused(
     assert api.writes() == []
 
 
+# BTO-25, BTO-26: names, values and unknown parameters were found after objects were created.
 @pytest.mark.parametrize(
     ("argv", "text"),
     [
@@ -165,6 +179,7 @@ def test_what_cannot_be_taken_back_is_said(kudo: Cli, api: FakeApi, package: Pat
     assert "could not be removed again: no deleting" in ran.err
 
 
+# BTO-28: an Operator that existed was never updated.
 def test_a_new_version_renews_the_description_of_the_operator(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:

@@ -146,6 +146,7 @@ def test_arrays_and_maps_that_say_required_need_a_value(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "value"), [("array", []), ("map", None)])
+# BTO-13: a required array or map got the default `null`, and so needed no value.
 @pytest.mark.parametrize(
     "fields", ["", ", required: false", ", default: null", ", default: null, required: true"]
 )
