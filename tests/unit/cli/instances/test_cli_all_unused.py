@@ -33,8 +33,8 @@ def left(api: FakeApi) -> tuple[list[str], list[str]]:
     return api.names("operatorversions"), api.names("operators")
 
 
-# BTO-32: nothing removed Operators and OperatorVersions.
 def test_what_no_instance_uses_is_deleted_as_it_was_seen(kudo: Cli, shelf: FakeApi) -> None:
+    # BTO-32: nothing removed Operators and OperatorVersions.
     seen = shelf.objects["operatorversions", "kettle-1"]["metadata"]
     ran = kudo(*YES)
     assert (ran.code, ran.err) == (0, "")

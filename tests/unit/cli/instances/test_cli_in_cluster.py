@@ -23,8 +23,8 @@ def reference(api: FakeApi, name: str) -> object:
     return api.objects["instances", name]["spec"]["operatorVersion"]["name"]
 
 
-# BTO-21: the OperatorVersion was named after the flags, which none is.
 def test_the_instance_names_the_version_that_was_found(kudo: Cli, stored: FakeApi) -> None:
+    # BTO-21: the OperatorVersion was named after the flags, which none is.
     complete(stored)
     ran = kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint", "--wait")
     assert ran.out.splitlines()[0] == "instance kitchen/teapot-instance created"
@@ -37,8 +37,8 @@ def test_the_instance_names_the_version_that_was_found(kudo: Cli, stored: FakeAp
     assert labels == {"kudo.dev/operator": "teapot"}
 
 
-# BTO-22: without the Operator the command crashed.
 def test_the_operator_may_be_missing(kudo: Cli, stored: FakeApi) -> None:
+    # BTO-22: without the Operator the command crashed.
     stored.remove("operators", "teapot")
     assert kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint").code == 0
 

@@ -88,8 +88,8 @@ def test_the_same_version_or_an_older_one_is_no_upgrade(
     assert str(caught.value).startswith(f"upgraded version {text}")
 
 
-# BTO-31: a package of another operator was attached to the Instance, or the command crashed.
 def test_another_operator_is_no_upgrade() -> None:
+    # BTO-31: a package of another operator was attached to the Instance, or the command crashed.
     with pytest.raises(CliError, match="runs operator 'teapot' and cannot be upgraded to operator"):
         check_newer("kitchen/tea", version(), version("9", operator="samovar"))
 
