@@ -77,6 +77,7 @@ class FakeApi:
         dry_runs: Method and path of each request with `dryRun=All`.
         refusals: By method and plural or path, status code and message to answer with; the plural
             of discovery is `discovery`, the method of a list also `LIST`.
+        only_namespaced: Plurals that may be listed in a namespace alone.
         silent: Paths; what is written there is never answered.
         plan: Plan that a write of an Instance schedules, as the mutating webhook would.
         runs: Plan and script of the next runs, one for each write of an Instance.
@@ -101,6 +102,7 @@ class FakeApi:
         self.changes: list[str] = []
         self.dry_runs: list[str] = []
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
+        self.only_namespaced: set[str] = set()
         self.silent: set[str] = set()
         self.plan: str | None = None
         self.runs: list[tuple[str, list[Edit]]] = []
@@ -221,6 +223,8 @@ class FakeApi:
             return Response(200, self.texts[call.text])
         if call.request.path.endswith("/log"):
             raise StatusError(400, "BadRequest", "the container has no log")
+        if call.plural in self.only_namespaced and "/namespaces/" not in call.request.path:
+            raise StatusError(403, "Forbidden", f"{call.plural} is forbidden at the cluster scope")
         if call.is_watch and self.lost_watches:
             self.lost_watches -= 1
             raise StatusError(503, "", "not now")

@@ -160,6 +160,9 @@ REPOSITORY = (
 WAITING = (WAIT, WAIT_TIME)
 WRITING = (DRY_RUN, WRITTEN)
 """Flags of commands that wait for a plan, and of commands that change objects."""
+ALLOW_DOWNGRADE = Flag(
+    ("--allow-downgrade",), "allow an older version than the instance has", default=False
+)
 OUTPUT = Flag(("--output", "-o"), "yaml or json: print the objects in this format", "format")
 CHANGE_HELP = (
     "With --wait the progress is shown on stderr: as a tree on a terminal, as lines otherwise. "
