@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import yaml
 
+from kudo.readable_yaml import WIDTH, ReadableDumper
 from tools.chart.helm import CHART, HelmError, Json, template
 
 FOLDER: Final = CHART.parents[1] / "cli" / "src" / "kubectl_kudo" / "manifests"
@@ -149,29 +150,14 @@ def _name(obj: Json) -> str:
     return str(obj["metadata"]["name"])
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes strings of several lines as blocks, and no anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        return True
-
-
-def _block(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _block)
-
-
 def _text(objects: Iterable[Json]) -> str:
     return _HEADER + yaml.dump_all(
         objects,
-        Dumper=_Dumper,
+        Dumper=ReadableDumper,
         explicit_start=True,
         sort_keys=False,
         allow_unicode=True,
-        width=2**20,
+        width=WIDTH,
     )
 
 

@@ -104,6 +104,7 @@ async def test_a_running_plan_is_not_interfered_with(guarded: World) -> None:
         error = await denied(guarded, change)
         assert denied_by(error) == "PlanRunning", change
         assert "wait until it has ended (kubectl kudo plan status --wait" in error.message
+        assert "or cancel it (kubectl kudo plan cancel --instance i" in error.message
 
     assert instances.scheduled(await guarded.instance("i"))["uid"] == uid
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-import yaml
-
 from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
@@ -14,6 +12,7 @@ from kubectl_kudo.packages.install_checks import check_instance
 from kudo.api import OperatorVersion
 from kudo.authoring.preview import Previewed, preview, preview_instance
 from kudo.packages import locate, resolve, to_objects
+from kudo.readable_yaml import dump
 
 
 def render_plan(args: Args) -> None:
@@ -86,21 +85,4 @@ def _lines(item: Previewed) -> Iterator[str]:
             yield "# the pod of a Pipe task; its files become ConfigMaps and Secrets"
         if item.kind == "KudoOperator":
             yield "# the child instance; its own plans are not rendered"
-        yield yaml.dump(
-            item.object, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20
-        ).rstrip("\n")
-
-
-class _Dumper(yaml.CSafeDumper):
-    """Writes keys in the order of the template, and texts of several lines as blocks."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        return True
-
-
-def _text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _text)
+        yield dump(item.object).rstrip("\n")

@@ -61,8 +61,16 @@ class OnClient:
         stored = await self._stored(kind, namespace, name)
         return await self._written(kind, patched(stored, operations), stored)
 
-    async def delete(self, kind: Resource, obj: JsonObject) -> None:
+    async def delete(
+        self,
+        kind: Resource,
+        obj: JsonObject,
+        *,
+        unchanged: bool = False,
+    ) -> JsonObject | None:
         """Do nothing: the rules of admission do not cover deletions."""
+        del kind, obj, unchanged
+        return None
 
     def remember(self, version: JsonObject) -> None:
         """Evaluate Instances as if this OperatorVersion were in the cluster."""
@@ -157,8 +165,10 @@ class OnServer:
     ) -> JsonObject:
         return await self._sent.json_patch(kind, namespace, name, operations)
 
-    async def delete(self, kind: Resource, obj: JsonObject) -> None:
-        await self._sent.delete(kind, obj)
+    async def delete(
+        self, kind: Resource, obj: JsonObject, *, unchanged: bool = False
+    ) -> JsonObject | None:
+        return await self._sent.delete(kind, obj, unchanged=unchanged)
 
 
 def _tell_of_local_check(instance: JsonObject) -> None:

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    import yaml
-
 JsonObject = dict[str, "Any"]
 
 _WRONG_FORMAT = "invalid output format, only support 'yaml' or 'json' or empty"
@@ -64,19 +62,6 @@ def _json(value: JsonObject | list[JsonObject]) -> str:
 
 
 def _yaml(obj: JsonObject) -> str:
-    import yaml
+    from kudo.readable_yaml import dump
 
-    class Dumper(yaml.SafeDumper):
-        """Writes texts of several lines as blocks, so that templates stay readable."""
-
-        def ignore_aliases(self, data: "Any") -> bool:  # noqa: ARG002
-            return True
-
-    Dumper.add_representer(str, _text)
-    text: str = yaml.dump(obj, Dumper=Dumper, sort_keys=True, allow_unicode=True, width=2**20)
-    return text
-
-
-def _text(dumper: "yaml.SafeDumper", value: str) -> "yaml.ScalarNode":
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+    return dump(obj, sort_keys=True)

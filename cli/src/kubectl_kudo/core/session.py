@@ -1,8 +1,8 @@
 """The connection of one command: client, namespace, and the check that KUDO's CRDs are served."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from kubectl_kudo import __version__
@@ -14,8 +14,8 @@ from kubectl_kudo.core.output import JsonObject, warn
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.writes import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
-from kubeio.connection.config import load_config
-from kubeio.errors import ConfigError, Forbidden, NotFound
+from kubeio.connection.config import ClusterConfig, load_config
+from kubeio.errors import ConfigError, ConnectionLost, Forbidden, NotFound, Unauthorized
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 
 _TIMEOUT = 30.0
@@ -102,12 +102,32 @@ async def connect(args: Args) -> AsyncIterator[Session]:
         context=args.context or None,
         user_agent=f"kubectl-kudo/{__version__}",
     )
-    async with Client(config, timeout=float(args.request_timeout) or _TIMEOUT) as client:
-        client.on_warning = _show_warning
-        if args.validate_install:
-            await check_served(client)
-        namespace = args.namespace or config.namespace
-        yield Session(client, namespace, _writes_of(client, args), report_of(args))
+    client = Client(config, timeout=float(args.request_timeout) or _TIMEOUT)
+    with _naming_the_cluster(config):
+        async with client:
+            client.on_warning = _show_warning
+            if args.validate_install:
+                await check_served(client)
+            namespace = args.namespace or config.namespace
+            yield Session(client, namespace, _writes_of(client, args), report_of(args))
+
+
+@contextmanager
+def _naming_the_cluster(config: ClusterConfig) -> Iterator[None]:
+    """Add to errors of the connection which cluster it was, and who chose it."""
+    try:
+        yield
+    except ConnectionLost as error:
+        error.add_note(f"the server is {_without_user(config.server)}, from {config.origin}")
+        raise
+    except Unauthorized as error:
+        error.add_note(f"the credentials are those of {config.origin}; log in again")
+        raise
+
+
+def _without_user(server: str) -> str:
+    scheme, _, rest = server.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def namespace_of(args: Args) -> str:

@@ -18,7 +18,7 @@ def given_values(args: Args) -> dict[str, str]:
     faults: list[str] = []
     for name in args.parameter_file:
         try:
-            values |= parse_parameter_file(name, _text(name))
+            values |= parse_parameter_file(name, _text(name), spelling=True)
         except (InvalidInput, OSError, UnicodeDecodeError) as error:
             faults.append(_fault(name, error))
     try:

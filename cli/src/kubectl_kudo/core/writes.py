@@ -41,12 +41,22 @@ class Writes(Protocol):
     ) -> JsonObject:
         """Apply RFC 6902 operations, and return the result."""
 
-    async def delete(self, kind: Resource, obj: JsonObject) -> None:
+    async def delete(
+        self, kind: Resource, obj: JsonObject, *, unchanged: bool = False
+    ) -> JsonObject | None:
         """Delete the object with this uid; garbage collection deletes what it owns.
+
+        Args:
+            kind: Its kind.
+            obj: The object, as it was read.
+            unchanged: Whether to delete it only if it has not changed since.
+
+        Returns:
+            The object, if finalizers keep it until they are removed.
 
         Raises:
             NotFound: it does not exist any more.
-            Conflict: another object has its name now.
+            Conflict: another object has its name now, or it has changed.
         """
 
 
@@ -98,16 +108,20 @@ class Sent:
         )
         return self._recorded(after)
 
-    async def delete(self, kind: Resource, obj: JsonObject) -> None:
+    async def delete(
+        self, kind: Resource, obj: JsonObject, *, unchanged: bool = False
+    ) -> JsonObject | None:
         metadata = obj["metadata"]
-        await self._client.delete(
+        answer = await self._client.delete(
             kind,
             metadata["name"],
             namespace=metadata["namespace"],
             uid=metadata["uid"],
+            resource_version=metadata["resourceVersion"] if unchanged else None,
             propagation="Background",
             dry_run=self._dry_run,
         )
+        return answer if (answer.get("metadata") or {}).get("deletionTimestamp") else None
 
     def _recorded(self, obj: JsonObject) -> JsonObject:
         self.objects.append(obj)

@@ -22,7 +22,7 @@ def dispatch(args: Args) -> None:
     """Do what the flags ask for: show, install, check or remove."""
     options = read_options(args)
     if args.client_only:
-        say("nothing to do: this plugin stores no files")
+        say("nothing to do: packages come from `community` until you add repositories")
         return
     if args.dry_run and not args.uninstall:
         _show(args, _objects(args, options))

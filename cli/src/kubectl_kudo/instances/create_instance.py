@@ -1,10 +1,13 @@
 """Creates an Instance, after checking that there is none of its name, and waits for its plan."""
 
+from collections.abc import Sequence
+
 from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.packages.installation import described
+from kubectl_kudo.state.next_commands import removal
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import AlreadyExists, ApiError
@@ -31,27 +34,50 @@ async def create_instance(session: Session, instance: JsonObject) -> JsonObject:
     except AlreadyExists:
         raise _already_there(instance["metadata"]["name"], session.namespace) from None
     except ApiError as error:
-        text = f"failed to create {described(INSTANCES, instance)}: {describe(error)}"
-        raise CliError(text) from error
+        raise CliError(_not_created(instance, error)) from error
     session.report.done(f"{described(INSTANCES, made)} created")
     session.report.foretell(triggered_plan(None, made))
     return made
 
 
+def _not_created(instance: JsonObject, error: ApiError) -> str:
+    text = describe(error) or str(error)
+    # A denial of the webhook begins like this already.
+    told = text.startswith("failed to create an Instance ")
+    return text if told else f"failed to create {described(INSTANCES, instance)}: {text}"
+
+
 def _already_there(name: str, namespace: str) -> CliError:
     return CliError(
         f"cannot install instance '{name}' because an instance of that name already exists in "
-        f"namespace {namespace}"
+        f"namespace {namespace}; change its parameters with `kubectl kudo update` and its version "
+        "with `kubectl kudo upgrade`, or either with `kubectl kudo install --upgrade`"
     )
 
 
-async def wait_until_deployed(session: Session, instance: JsonObject, limit: int) -> None:
+async def wait_until_deployed(
+    session: Session, instance: JsonObject, limit: int, *, operators: Sequence[str] = ()
+) -> None:
     """Wait for the plan that the creation started, at most `limit` seconds.
 
+    Args:
+        session: The connection.
+        instance: The Instance as it was created.
+        limit: Seconds to wait; 0 for no limit.
+        operators: What this call created before it, as result lines name objects.
+
     Raises:
-        CliError: the plan fails, or does not end in time.
+        CliError: the plan fails, or does not end in time; the text names what was created, and the
+            commands that remove it.
     """
     target = triggered(None, instance)
-    if target is not None:
+    if target is None:
+        return
+    try:
         await wait_and_show(session, target, instance, limit=limit)
-        say(f"instance {target.key} ready")
+    except CliError as error:
+        names = ", ".join([*operators, described(INSTANCES, instance)])
+        commands = removal(target.key, operator=bool(operators))
+        error.add_note(f"Created: {names}. To remove it:\n{commands}")
+        raise
+    say(f"instance {target.key} ready")

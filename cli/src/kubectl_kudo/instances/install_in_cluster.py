@@ -15,6 +15,7 @@ from kubectl_kudo.instances.create_instance import (
     wait_until_deployed,
 )
 from kubectl_kudo.packages.install_checks import check_instance, check_kubernetes
+from kubectl_kudo.packages.install_set import as_declared
 from kubectl_kudo.packages.installed_versions import lookup_in
 from kubeio.errors import NotFound
 from kudo.api import OperatorVersion, default_instance_name
@@ -31,9 +32,10 @@ def install_in_cluster(args: Args) -> None:
 async def install(session: Session, args: Args, values: dict[str, str]) -> None:
     """Check everything, create the Instance and, if wanted, wait for the deployment."""
     version = await _version(session, args)
-    instance = _instance(version, args.instance, session.namespace, values)
+    declared = as_declared(version, values)
+    instance = _instance(version, args.instance, session.namespace, declared)
     name = instance["metadata"]["name"]
-    check_instance(name, version, values)
+    check_instance(name, version, declared)
     await _check_kubernetes(session, version)
     await check_absent(session, name)
     made = await create_instance(session, instance)

@@ -60,4 +60,4 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     created = await installation.run(create)
     session.report.show_all(session.writes.objects)
     if created is not None and args.wait and not session.report.dry:
-        await wait_until_deployed(session, created, args.wait_time)
+        await wait_until_deployed(session, created, args.wait_time, operators=installation.created)

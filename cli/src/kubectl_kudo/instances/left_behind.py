@@ -23,7 +23,9 @@ async def left_behind(session: Session, instance: JsonObject) -> list[str]:
     metadata = instance["metadata"]
     one = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
     try:
-        kinds = await Discovery(session.client).cluster_scoped("list")
+        # What cannot be created was never applied; ComponentStatus is such a kind, and listing it
+        # makes the API server warn of it.
+        kinds = await Discovery(session.client).cluster_scoped("list", "create")
     except KubeError:
         return []
     found = await asyncio.gather(*(_of_kind(session.client, kind, one) for kind in kinds))

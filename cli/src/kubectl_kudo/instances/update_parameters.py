@@ -6,18 +6,33 @@ from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
+from kudo.parameters import with_plain_booleans
 
 
 async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     """Set the values and, if wanted, wait for the run that this triggers."""
     before = await session.existing_instance(args.instance)
-    patch: JsonObject = {"spec": {"parameters": values}}
+    declared = await _as_declared(session, before, values)
+    patch: JsonObject = {"spec": {"parameters": declared}}
     after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
     session.report.done(f"Instance {args.instance} was updated.")
     session.report.foretell(triggered_plan(before, after))
     session.report.show(session.writes.objects[-1])
     if args.wait and not session.report.dry:
         await _wait(session, args, before, after)
+
+
+async def _as_declared(
+    session: Session, instance: JsonObject, values: dict[str, str]
+) -> dict[str, str]:
+    """Return the values, with those of boolean parameters as `true` and `false`."""
+    if with_plain_booleans(values.keys(), values) == values:
+        return values  # most updates need not know the types
+    version = await session.version_of(instance) or {"spec": {}}
+    declared = version["spec"].get("parameters") or []
+    return with_plain_booleans(
+        {one["name"] for one in declared if one.get("value-type") == "boolean"}, values
+    )
 
 
 async def _wait(session: Session, args: Args, before: JsonObject, after: JsonObject) -> None:

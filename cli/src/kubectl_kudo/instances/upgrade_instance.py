@@ -14,7 +14,7 @@ from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.update_parameters import update
 from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
-from kubectl_kudo.packages.install_set import install_set_of
+from kubectl_kudo.packages.install_set import as_declared, install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed
 from kubectl_kudo.packages.resolving import with_dependencies
@@ -53,7 +53,7 @@ async def _check(
     instance = _read(Instance, before)
     installed = _read(OperatorVersion, await session.existing_version_of(before))
     check_newer(instance.key, installed, version)
-    return steps_of(instance, installed, version, values)
+    return steps_of(instance, installed, version, as_declared(version, values))
 
 
 def _read(kind: type[_Object], wire: JsonObject) -> _Object:

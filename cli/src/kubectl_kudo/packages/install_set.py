@@ -1,13 +1,15 @@
 """The objects that a package and its dependencies install."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.packages.install_checks import check_instance, check_package
 from kubeio.resource import Resource
+from kudo.api import OperatorVersion
 from kudo.packages import PackageObjects, Resolution, to_objects
+from kudo.parameters import with_plain_booleans
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,13 @@ def checked_instance(install_set: InstallSet, name: str, values: dict[str, str])
     """
     wire = install_set.root.instance.to_wire()
     wire["metadata"]["name"] = name or wire["metadata"]["name"]
-    wire["spec"]["parameters"] = values
-    check_instance(wire["metadata"]["name"], install_set.root.operator_version, values)
+    version = install_set.root.operator_version
+    wire["spec"]["parameters"] = declared = as_declared(version, values)
+    check_instance(wire["metadata"]["name"], version, declared)
     return wire
+
+
+def as_declared(version: OperatorVersion, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values as a version stores them: those of booleans as `true` and `false`."""
+    booleans = {one.name for one in version.parameters if one.value_type == "boolean"}
+    return with_plain_booleans(booleans, values)

@@ -1,5 +1,6 @@
 """Creates the objects of packages, and deletes them again if that fails half-way."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -42,6 +43,11 @@ class Installation:
         self._found = found
         self._created: list[tuple[Resource, JsonObject]] = []
 
+    @property
+    def created(self) -> list[str]:
+        """Return the objects that this call created, as result lines name them."""
+        return [described(kind, made) for kind, made in self._created]
+
     async def run(self, then: Callable[[], Awaitable[JsonObject]] | None) -> JsonObject | None:
         """Create the missing objects, then write the Instance and return it.
 
@@ -50,12 +56,16 @@ class Installation:
 
         Raises:
             CliError: a write was rejected; the text has the reason, and what was deleted again.
+            CancelledError: after ctrl-C nothing is deleted; a text says what was created.
         """
         try:
             await self._create_missing()
             instance = await then() if then else None
         except (CliError, ApiError) as error:
             raise CliError(f"{describe(error)}{await self._roll_back()}") from error
+        except asyncio.CancelledError:
+            self._tell_created()
+            raise
         for objects in self._install_set.all:
             await self._update_operator(objects)
         return instance
@@ -79,6 +89,11 @@ class Installation:
             self._created.append((kind, made))
             self._report.done(f"{described(kind, made)} created")
 
+    def _tell_created(self) -> None:
+        if self._created and not self._report.dry:
+            names = ", ".join(self.created)
+            talk(f"\nInterrupted. Created before: {names}. Repeat the command to go on.")
+
     async def _created_meanwhile(self, kind: Resource, obj: JsonObject) -> None:
         """Accept an object that another client created meanwhile, if it is the same."""
         if kind is OPERATOR_VERSIONS:
@@ -100,7 +115,7 @@ class Installation:
                 await self._delete(kind, made)
         except KubeError as error:
             return f"\nWhat was created before could not be removed again: {describe(error)}"
-        names = ", ".join(described(kind, made) for kind, made in reversed(self._created))
+        names = ", ".join(reversed(self.created))
         return f"\nRemoved again: {names}."
 
     async def _users(self) -> list[str]:

@@ -14,7 +14,7 @@ from kubectl_kudo.core.errors import CliError, listed
 from kubectl_kudo.core.output import talk
 from kudo.packages import Located, Requirement, locate
 from kudo.packages.files import DEFAULT_LIMITS
-from kudo.packages.location import is_url, locate_archive
+from kudo.packages.location import is_url, locate_in_archive
 from kudo.packages.reader import ARCHIVE_SUFFIX
 from kudo.problems import InvalidInput, Problem
 
@@ -60,7 +60,7 @@ class UrlSource:
         shown = shown_url(self.url)
         found = await downloader_of(self.args).get(self.url, limit=DEFAULT_LIMITS.total_size)
         talk(f"{shown} is a remote {ARCHIVE_SUFFIX} package")
-        return locate_archive(found.content or b"", shown)
+        return locate_in_archive(found.content or b"", shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class IndexSource:
     async def locate(self) -> Located:
         entry, client = await self.choose(), self.repository()
         content, origin = await client.package(entry, DEFAULT_LIMITS.total_size)
-        located = locate_archive(content, origin)
+        located = locate_in_archive(content, origin)
         if entry.deprecated:
             talk(f"Warning: {entry.identity} is deprecated in repository {client.name}")
         operator = located.package.operator

@@ -20,6 +20,7 @@ from kubectl_kudo import __version__
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.repositories.credentials import PASSWORD, TOKEN, USERNAME, Credentials, basic
 from kubectl_kudo.repositories.urls import fault_of, is_private, is_remote, origin, shown_url
+from kubeio.http1.errors import reason_of
 
 _NONE = Credentials()
 _CHUNK = 64 * 1024
@@ -248,11 +249,11 @@ def _reason(error: BaseException) -> str:
         case aiohttp.ClientConnectorDNSError():
             return "the name of the host cannot be resolved"
         case aiohttp.ClientConnectorError():
-            return error.os_error.strerror or "no connection"
+            return reason_of(error.os_error)
         case aiohttp.ServerDisconnectedError():
             return "the server closed the connection"
         case OSError():
-            return error.strerror or "no connection"
+            return reason_of(error)
     return "the answer is not valid HTTP"
 
 

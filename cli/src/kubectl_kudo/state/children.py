@@ -12,14 +12,15 @@ from kubeio.errors import Forbidden
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """An Instance and those that it owns, by name."""
+    """An Instance and those that it owns, by name and uid."""
 
     name: str
     children: tuple["Names", ...] = ()
+    uid: str = ""
 
-    def all(self) -> Iterator[str]:
-        """Yield this name and all below it, parents first."""
-        yield self.name
+    def all(self) -> Iterator["Names"]:
+        """Yield this Instance and all below it, parents first."""
+        yield self
         for child in self.children:
             yield from child.all()
 
@@ -59,7 +60,7 @@ def _below(
     # Owner references that are written by hand can form a cycle.
     children = [one for one in owned.get(uid, []) if one["uid"] not in above]
     return tuple(
-        Names(one["name"], _below(one["uid"], owned, above | {one["uid"]}))
+        Names(one["name"], _below(one["uid"], owned, above | {one["uid"]}), one["uid"])
         for one in sorted(children, key=lambda one: str(one["name"]))
     )
 

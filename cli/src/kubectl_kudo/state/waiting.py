@@ -7,10 +7,18 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.state.next_commands import after_waiting
 from kubectl_kudo.state.observe import observe
-from kubectl_kudo.state.outcome import Outcome, State, Target, advance, outcome_of
+from kubectl_kudo.state.outcome import (
+    Outcome,
+    State,
+    Target,
+    advance,
+    outcome_of,
+    outcome_of_removal,
+)
 from kubectl_kudo.state.progress import Lines, Picture, Progress
 from kubectl_kudo.state.run_events import warnings_of
 
@@ -32,6 +40,8 @@ async def wait_for(
 ) -> JsonObject | None:
     """Return the Instance at the end of the run, None if there is none.
 
+    After ctrl-C, as after a timeout, the run goes on: a text says so, and how to see or cancel it.
+
     Args:
         session: The connection.
         target: What to wait for.
@@ -44,6 +54,7 @@ async def wait_for(
         TimedOut: it did not end in time.
     """
     wait = _Wait(target, outcome_of, progress)
+    more = after_waiting(target.key, deleting=outcome_of is outcome_of_removal)
     try:
         async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
             ticker = tasks.create_task(_tick(progress), name="ticker")
@@ -51,7 +62,10 @@ async def wait_for(
             ticker.cancel()
     except TimeoutError:
         text = f"timed out waiting for the condition after {limit}s: {wait.outcome.text}"
-        raise TimedOut(text) from None
+        raise TimedOut(f"{text}\n{more}") from None
+    except asyncio.CancelledError:
+        talk(f"\nStopped waiting for instance {target.key}. {more}")
+        raise
     if wait.outcome.state is State.FAILED:
         more = await warnings_of(session, wait.instance, wait.target.uid)
         raise CliError(f"{wait.outcome.text}{more}")

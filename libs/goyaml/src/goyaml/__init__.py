@@ -10,7 +10,7 @@ event loop can afford. A `Budget` bounds several calls together.
 
 from goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, Limits
 from goyaml.loader import YamlError, load, load_all
-from goyaml.numbers import format_float, parse_float
+from goyaml.numbers import SpelledFloat, format_float, parse_float
 from goyaml.writer import DumpError, dump
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Budget",
     "DumpError",
     "Limits",
+    "SpelledFloat",
     "YamlError",
     "dump",
     "format_float",

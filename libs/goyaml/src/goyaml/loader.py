@@ -19,7 +19,7 @@ import yaml
 from yaml import events as ev
 
 from goyaml.limits import CALL_NODES, DEFAULT_LIMITS, Budget, Limits
-from goyaml.numbers import format_float
+from goyaml.numbers import format_float, spelled
 from goyaml.scalars import Scalar, is_timestamp, resolve
 
 _TAG: Final = "tag:yaml.org,2002:"
@@ -49,7 +49,11 @@ class YamlError(ValueError):
 
 
 def load(
-    text: str | bytes, *, limits: Limits = DEFAULT_LIMITS, budget: Budget | None = None
+    text: str | bytes,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    budget: Budget | None = None,
+    spelling: bool = False,
 ) -> object:
     """Return the value of the first document of `text`; None where there is none.
 
@@ -60,15 +64,16 @@ def load(
         text: The YAML.
         limits: What this call may cost.
         budget: What this call may cost together with others; then `limits` does not count.
+        spelling: Whether floats remember how they are spelled: `0.10` is written as `0.10` again.
 
     Raises:
         YamlError: the text is not YAML, has a null or composite key, an infinity or NaN, or
             exceeds the limits.
     """
     if budget is None:
-        return next(_documents(text, Budget(limits)), None)
+        return next(_documents(text, Budget(limits), spelling=spelling), None)
     budget.nodes += CALL_NODES
-    return next(_documents(text, budget), None)
+    return next(_documents(text, budget, spelling=spelling), None)
 
 
 def load_all(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[object]:
@@ -80,10 +85,10 @@ def load_all(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[obje
     return list(_documents(text, Budget(limits)))
 
 
-def _documents(text: str | bytes, budget: Budget) -> Iterator[object]:
+def _documents(text: str | bytes, budget: Budget, *, spelling: bool = False) -> Iterator[object]:
     _measure(text, budget)
     try:
-        yield from _Reader(yaml.CBaseLoader(text), budget).documents()
+        yield from _Reader(yaml.CBaseLoader(text), budget, spelling).documents()
     except yaml.MarkedYAMLError as error:
         raise _located(error) from error
     except yaml.reader.ReaderError as error:
@@ -162,6 +167,8 @@ class _Reader:
 
     parser: _Events
     budget: Budget
+    spelling: bool = False
+    """Whether floats remember how they are spelled."""
     stack: list[_Frame] = field(default_factory=list)
     anchors: dict[str, _Anchored | None] = field(default_factory=dict)
     """By name; None while the anchored value is still being read."""
@@ -191,6 +198,8 @@ class _Reader:
     def _scalar(self, event: ev.ScalarEvent) -> None:
         self._count(1, len(event.value), event)
         value = _value(event, key=self._expects_key())
+        if self.spelling and isinstance(value, float) and not self._expects_key():
+            value = spelled(value, event.value)
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(value, size=len(event.value))
         if event.value == _MERGE and self._expects_key() and _is_merge(event):

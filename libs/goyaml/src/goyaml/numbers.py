@@ -18,10 +18,34 @@ _DECIMAL: Final = re.compile(
     rf"[-+]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:e[-+]?{_DIGITS})?",
     re.IGNORECASE | re.ASCII,
 )
+_WITHOUT_UNDERSCORES: Final = re.compile(
+    r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII
+)
 _HEX: Final = re.compile(
     rf"[-+]?0x(?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})p[-+]?{_DIGITS}",
     re.IGNORECASE | re.ASCII,
 )
+
+
+class SpelledFloat(float):
+    """A float that is written as it was spelled, such as `0.10` or `1e3`.
+
+    Attributes:
+        text: The spelling: a decimal number.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, value: float, text: str) -> "SpelledFloat":
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
+
+
+def spelled(value: float, text: str) -> float:
+    """Return a float with its spelling; without one that only YAML reads (`1_000.5`, `+.5`)."""
+    return SpelledFloat(value, text) if _WITHOUT_UNDERSCORES.fullmatch(text) else value
 
 
 def parse_float(text: str) -> float | None:
@@ -44,8 +68,10 @@ def format_float(value: float, *, bits: int = 64) -> str:
 
     Exponents appear from a magnitude of 1e6 on and below 1e-4, with at least two digits; there is
     no point without a fraction; infinities and NaN are `+Inf`, `-Inf` and `NaN`. With `bits=32` the
-    value is rounded to single precision first.
+    value is rounded to single precision first. A `SpelledFloat` is returned as it was spelled.
     """
+    if isinstance(value, SpelledFloat):
+        return value.text
     if bits == 32:
         value = _single(value)
     size = abs(value)

@@ -59,6 +59,12 @@ def test_what_is_forbidden_is_told_in_the_words_of_the_api_server(kudo: Cli, api
     assert ran.err == 'Error: instances.kudo.dev is forbidden: User "tea"\n'
 
 
+def test_credentials_that_are_not_accepted_are_named(kudo: Cli, api: FakeApi) -> None:
+    api.refusals["GET", "instances"] = (401, "Unauthorized")
+    ran = kudo("get", "instances")
+    assert ran.err.startswith("Error: Unauthorized; the credentials are those of context test of ")
+
+
 def test_warnings_of_the_api_server_go_to_stderr_once(kudo: Cli, api: FakeApi) -> None:
     api.warning = "tea is deprecated"
     ran = kudo("get", "all", "-o", "json")

@@ -8,7 +8,8 @@ import pytest
 from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
-DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
+REASON = "the tea is not allowed"
+DENIED = f'admission webhook "i.kudo.dev" denied the request: {REASON}'
 
 
 def test_install_creates_three_objects_in_the_namespace_of_the_context(
@@ -55,7 +56,9 @@ def test_install_again_says_what_is_there_and_creates_nothing(
     assert ran.out == f"operatorversion kitchen/{VERSION} already installed\n"
     assert ran.err == (
         "Error: cannot install instance 'teapot-instance' because an instance of that name "
-        "already exists in namespace kitchen\n"
+        "already exists in namespace kitchen; change its parameters with `kubectl kudo update` "
+        "and its version with `kubectl kudo upgrade`, or either with `kubectl kudo install "
+        "--upgrade`\n"
     )
     assert api.writes() == []
 
@@ -119,12 +122,21 @@ def test_a_denied_instance_takes_back_what_this_call_created(
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert ran.code == 255
     assert ran.err == (
-        f"Error: failed to create instance kitchen/teapot-instance: {DENIED}\n"
+        f"Error: failed to create instance kitchen/teapot-instance: {REASON}\n"
         f"Removed again: operatorversion kitchen/{VERSION}, operator kitchen/teapot.\n"
     )
     assert api.objects == {}
     deletions = [body for method, _, body in api.requests if method == "DELETE"]
     assert all(body and body["preconditions"]["uid"] for body in deletions)
+
+
+def test_a_denial_that_names_the_instance_is_told_once(
+    kudo: Cli, api: FakeApi, package: Path
+) -> None:
+    text = "failed to create an Instance kitchen/teapot-instance: no tea"
+    api.refusals["POST", "instances"] = (403, DENIED.replace(REASON, text))
+    ran = kudo("install", str(package), "-p", "TEA=mint")
+    assert ran.err.splitlines()[0] == f"Error: {text}"
 
 
 def test_what_was_there_before_is_not_taken_back(kudo: Cli, api: FakeApi, package: Path) -> None:
@@ -179,23 +191,37 @@ def test_install_waits_for_the_deployment(kudo: Cli, api: FakeApi, package: Path
     ]
 
 
+# BTO-33: FATAL_ERROR did not end the waiting.
 def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     api.plan, api.script = "deploy", [status("FATAL_ERROR", message="no such kind: Tea")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait")
     assert ran.code == 255
-    assert ran.err.splitlines()[-1] == (
-        "Error: instance kitchen/teapot-instance: plan deploy ended with FATAL_ERROR at "
-        "deploy.main.app: no such kind: Tea"
-    )
+    assert ran.err[ran.err.index("Error: ") :].splitlines() == [
+        (
+            "Error: instance kitchen/teapot-instance: plan deploy ended with FATAL_ERROR at "
+            "deploy.main.app: no such kind: Tea"
+        ),
+        (
+            f"Created: operator kitchen/teapot, operatorversion kitchen/{VERSION}, instance "
+            "kitchen/teapot-instance. To remove it:"
+        ),
+        "  kubectl kudo uninstall --instance teapot-instance -n kitchen --wait",
+        "  kubectl kudo uninstall --all-unused -n kitchen",
+    ]
 
 
 def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.plan, api.script = "deploy", [status("IN_PROGRESS", message="1 of 2 ready")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait", "--wait-time", "1")
     assert ran.code == 255
-    assert ran.err.splitlines()[-1] == (
-        "Error: failed to wait on instance kitchen/teapot-instance: timed out waiting for the "
-        "condition after 1s: deploy.main.app is IN_PROGRESS (1 of 2 ready)"
-    )
+    assert ran.err[ran.err.index("Error: ") :].splitlines()[:4] == [
+        (
+            "Error: failed to wait on instance kitchen/teapot-instance: timed out waiting for the "
+            "condition after 1s: deploy.main.app is IN_PROGRESS (1 of 2 ready)"
+        ),
+        "The plan goes on in the cluster.",
+        "See it: kubectl kudo plan wait --instance teapot-instance -n kitchen",
+        "Cancel it: kubectl kudo plan cancel --instance teapot-instance -n kitchen",
+    ]

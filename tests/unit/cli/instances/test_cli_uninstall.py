@@ -28,5 +28,26 @@ def test_uninstall_waits_until_the_instance_is_gone(kudo: Cli, installed: FakeAp
     tea["metadata"]["finalizers"] = ["kudo.dev.instance.cleanup"]
     installed.script = [status("IN_PROGRESS", plan="cleanup"), lambda _: None]
     ran = kudo("uninstall", "--instance", "tea", "--wait")
-    assert ran.code == 0
+    assert (ran.code, ran.out) == (0, "instance.kudo.dev/v1beta1/tea deleted\n\n")
     assert "cleanup.main.app IN_PROGRESS" in ran.err
+
+
+def test_uninstall_says_deleted_only_when_it_is(kudo: Cli, installed: FakeApi) -> None:
+    tea = installed.objects["instances", "tea"]
+    tea["metadata"]["finalizers"] = ["kudo.dev.instance.cleanup"]
+    ran = kudo("uninstall", "--instance", "tea")
+    assert (ran.code, ran.out) == (
+        0,
+        "instance.kudo.dev/v1beta1/tea is being deleted; plan cleanup runs first\n\n",
+    )
+    assert "kubectl kudo uninstall --instance tea -n kitchen --wait" in ran.err
+    assert "deletionTimestamp" in installed.objects["instances", "tea"]["metadata"]
+
+
+def test_a_deletion_that_takes_too_long_goes_on(kudo: Cli, installed: FakeApi) -> None:
+    tea = installed.objects["instances", "tea"]
+    tea["metadata"]["finalizers"] = ["example.org/held"]
+    ran = kudo("uninstall", "--instance", "tea", "--wait", "--wait-time", "1")
+    assert (ran.code, ran.out) == (255, "")
+    assert "finalizers that hold it: example.org/held" in ran.err
+    assert "The deletion goes on in the cluster." in ran.err

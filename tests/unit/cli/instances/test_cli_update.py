@@ -1,9 +1,12 @@
 """`update` against an API server: what it sends, prints and returns."""
 
-from tests.unit.cli.conftest import Cli, complete
+from pathlib import Path
+
+from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi
 
-DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
+REASON = "the tea is not allowed"
+DENIED = f'admission webhook "i.kudo.dev" denied the request: {REASON}'
 
 
 def test_update_sends_the_parameters_alone(kudo: Cli, installed: FakeApi) -> None:
@@ -16,6 +19,23 @@ def test_update_sends_the_parameters_alone(kudo: Cli, installed: FakeApi) -> Non
     )
 
 
+def test_update_sets_an_empty_text_and_writes_booleans_alike(
+    kudo: Cli, installed: FakeApi, tmp_path: Path
+) -> None:
+    spec = installed.objects["operatorversions", VERSION]["spec"]
+    spec["parameters"] = [{"name": "HOT", "value-type": "boolean"}, {"name": "TEA"}]
+    (tmp_path / "values.yaml").write_text("HOT: yes\n")
+
+    def sent(*argv: str) -> object:
+        assert kudo("update", "--instance", "tea", *argv).code == 0
+        body = installed.requests[-1][2]
+        return body and body["spec"]["parameters"]
+
+    assert sent("-p", "TEA=", "-p", "HOT=Yes") == {"TEA": "", "HOT": "true"}
+    assert sent("-P", f"{tmp_path}/values.yaml") == {"HOT": "true"}
+    assert sent("-p", "TEA=yes") == {"TEA": "yes"}
+
+
 def test_update_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
     assert ran.err == ("Error: instance tea in namespace kitchen does not exist in the cluster\n")
@@ -24,7 +44,7 @@ def test_update_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
 def test_a_denial_is_shown_in_the_words_of_the_api_server(kudo: Cli, installed: FakeApi) -> None:
     installed.refusals["PATCH", "instances"] = (403, DENIED)
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3")
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {DENIED}\n")
+    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {REASON}\n")
 
 
 def test_update_waits_for_the_run_that_it_caused(kudo: Cli, installed: FakeApi) -> None:

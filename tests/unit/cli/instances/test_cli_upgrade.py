@@ -10,7 +10,8 @@ from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
 OLD, NEW = "teapot-2.1.0-0.3.0", "teapot-2.1.0-0.4.0"
-DENIED = 'admission webhook "i.kudo.dev" denied the request: the tea is not allowed'
+REASON = "the tea is not allowed"
+DENIED = f'admission webhook "i.kudo.dev" denied the request: {REASON}'
 INSTALLED = ("--instance", "tea")
 
 
@@ -133,7 +134,7 @@ def test_a_denied_upgrade_takes_back_the_version(kudo: Cli, tea: FakeApi, packag
     tea.refusals["PATCH", "instances"] = (403, DENIED)
     ran = kudo("upgrade", str(package), *INSTALLED)
     assert ran.code == 255
-    assert ran.err == f"Error: {DENIED}\nRemoved again: operatorversion kitchen/{NEW}.\n"
+    assert ran.err == f"Error: {REASON}\nRemoved again: operatorversion kitchen/{NEW}.\n"
     assert tea.names("operatorversions") == [OLD]
 
 

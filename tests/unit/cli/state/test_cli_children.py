@@ -139,6 +139,17 @@ def test_uninstall_of_an_instance_without_children_names_none(kudo: Cli, shop: F
     assert kudo("uninstall", "--instance", "disk").err == ""
 
 
+def test_uninstall_waits_until_the_children_are_gone(kudo: Cli, shop: FakeApi) -> None:
+    done = kudo("uninstall", "--instance", "shop", "--wait")
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "instance.kudo.dev/v1beta1/shop deleted",
+        "",
+        *(f"instance.kudo.dev/v1beta1/{name} deleted" for name in ("cache", "shop-db", "disk")),
+    ]
+    assert shop.names("instances") == ["stranger"]
+
+
 # The family
 
 
@@ -148,9 +159,9 @@ def metadata(uid: str, *owners: str) -> JsonObject:
 
 def test_a_family_is_sorted_and_leaves_strangers_out() -> None:
     instances = [metadata("c", "a"), metadata("b", "a", "x"), metadata("d"), metadata("e", "b")]
-    assert family("a", instances) == (Names("b", (Names("e"),)), Names("c"))
+    assert family("a", instances) == (Names("b", (Names("e", (), "e"),), "b"), Names("c", (), "c"))
 
 
 def test_a_circle_of_owners_has_an_end() -> None:
     instances = [metadata("a", "b"), metadata("b", "a")]
-    assert family("a", instances) == (Names("b"),)
+    assert family("a", instances) == (Names("b", (), "b"),)

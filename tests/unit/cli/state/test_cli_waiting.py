@@ -46,7 +46,9 @@ def test_who_may_not_watch_is_told_at_once(kudo: Cli, installed: FakeApi) -> Non
     assert ran.err == "Error: instances.kudo.dev is forbidden\n"
 
 
-def test_an_interrupt_while_waiting_ends_quietly_with_130(kudo: Cli, installed: FakeApi) -> None:
+def test_an_interrupt_while_waiting_ends_with_130_and_how_to_go_on(
+    kudo: Cli, installed: FakeApi
+) -> None:
     installed.objects["instances", "tea"]["spec"]["planExecution"] = {
         "planName": "deploy",
         "uid": "1",
@@ -61,3 +63,5 @@ def test_an_interrupt_while_waiting_ends_quietly_with_130(kudo: Cli, installed: 
     assert b"deploy IN_PROGRESS" in first
     assert process.returncode == 130
     assert (out, b"Traceback" in err) == (b"", False)
+    assert b"Stopped waiting for instance kitchen/tea. The plan goes on in the cluster." in err
+    assert b"kubectl kudo plan cancel --instance tea -n kitchen" in err

@@ -262,7 +262,9 @@ async def test_where_nobody_listens_nothing_is_sent() -> None:
         pass
     async with session(server) as opened:
         request = put()
-        with pytest.raises(CannotConnect, match=r"Cannot connect to host 127\.0\.0\.1:\d+ ssl:def"):
+        with pytest.raises(
+            CannotConnect, match=r"cannot connect to 127\.0\.0\.1:\d+: Connection refused"
+        ):
             await opened.send(request)
     assert not request.sent
 
@@ -270,7 +272,7 @@ async def test_where_nobody_listens_nothing_is_sent() -> None:
 @pytest.mark.parametrize("host", ["nowhere.invalid", "a..b", "x" * 70])
 async def test_a_host_without_an_address_is_a_failed_connection(host: str) -> None:
     async with session(f"https://{host}") as opened:
-        with pytest.raises(CannotConnect, match=f"Cannot connect to host {host}:443"):
+        with pytest.raises(CannotConnect, match=f"cannot connect to {host}:443: "):
             await opened.send(get())
 
 

@@ -37,7 +37,7 @@ async def test_the_configured_name_takes_the_place_of_the_host() -> None:
         async with session(server, tls_server_name="localhost") as opened:
             assert await asked(opened, get()) == b"{}"
         async with session(server, tls_server_name="elsewhere") as opened:
-            with pytest.raises(CannotConnect, match=r"CERTIFICATE_VERIFY_FAILED.*elsewhere"):
+            with pytest.raises(CannotConnect, match=r"certificate verify failed: .*elsewhere"):
                 await opened.send(get())
     assert server.names == ["localhost", "elsewhere"]
     assert b"\r\nHost: 127.0.0.1:" in server.requests[0]
@@ -51,7 +51,9 @@ async def test_an_ipv6_address_is_reached() -> None:
         async with session(url, tls_server_name="localhost") as opened:
             assert await asked(opened, get()) == b"{}"
         async with session(url) as opened:
-            with pytest.raises(CannotConnect, match=r"CERTIFICATE_VERIFY_FAILED.*::ffff:127.0.0.1"):
+            with pytest.raises(
+                CannotConnect, match=r"certificate verify failed: .*::ffff:127.0.0.1"
+            ):
                 await opened.send(get())
     assert f"\r\nHost: {mapped}:".encode() in server.requests[0]
 
@@ -59,7 +61,7 @@ async def test_an_ipv6_address_is_reached() -> None:
 async def test_an_unknown_authority_is_not_trusted() -> None:
     async with serving(answers) as server, session(server, tls=client_context(ca=Pem())) as opened:
         request = put()
-        with pytest.raises(CannotConnect, match=r"SSLCertVerificationError.*VERIFY_FAILED"):
+        with pytest.raises(CannotConnect, match=r"certificate verify failed: "):
             await opened.send(request)
         assert not request.sent
         assert server.requests == []
@@ -70,7 +72,7 @@ async def test_a_server_without_tls_is_not_spoken_to() -> None:
         await peer.say(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     async with serving(plain, tls=False) as server, session(secure(server)) as opened:
-        with pytest.raises(CannotConnect, match="Cannot connect to host"):
+        with pytest.raises(CannotConnect, match="cannot connect to"):
             await opened.send(put())
 
 

@@ -171,6 +171,9 @@ def test_nothing_else_may_be_asked_for_while_a_plan_runs(new: JsonObject, text: 
     assert decision.reason == "PlanRunning"
     assert text in decision.problems[0].message
     assert "plan status --wait --instance i -n ns" in decision.problems[0].message
+    assert "or cancel it (kubectl kudo plan cancel --instance i -n ns)" in (
+        decision.problems[0].message
+    )
 
 
 def test_a_scheduled_plan_counts_as_running_before_its_first_status() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.parameters import parse_assignments, parse_parameter_file
+from kudo.parameters import parse_assignments, parse_parameter_file, with_plain_booleans
 from kudo.problems import InvalidInput
 
 _NULL = (
@@ -18,6 +18,7 @@ _NULL = (
     [
         ([], {}),
         (["a=b=c"], {"a": "b=c"}),
+        (["a=1", "a="], {"a": ""}),
         (["a=1", "b=x y", "a=2"], {"a": "2", "b": "x y"}),
         (
             ["PORTS=[80, 443]", "L={a: b}", "B=yes"],
@@ -33,11 +34,8 @@ def test_assignments_are_split_at_the_first_equals_sign(
 
 def test_all_bad_assignments_are_named_in_one_message() -> None:
     with pytest.raises(InvalidInput) as caught:
-        parse_assignments(["x", "a=1", "=1", "y="])
-    assert str(caught.value) == (
-        "parameter not set: x, parameter name can not be empty: =1, "
-        "parameter value can not be empty: y="
-    )
+        parse_assignments(["x", "a=1", "=1"])
+    assert str(caught.value) == ("parameter not set: x, parameter name can not be empty: =1")
 
 
 @pytest.mark.parametrize(
@@ -57,6 +55,44 @@ def test_all_bad_assignments_are_named_in_one_message() -> None:
 )
 def test_parameter_files_give_the_text_of_each_value(text: str, values: dict[str, str]) -> None:
     assert parse_parameter_file("f.yaml", text) == values
+
+
+# BTO-12: KUDO 0.19 wrote large numbers with an exponent, and no number as it was given.
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.10", "0.10"),
+        ("1e3", "1e3"),
+        ("-1.5E-7", "-1.5E-7"),
+        (".50", ".50"),
+        ("12345678901234567890123", "12345678901234567890123"),
+        ("[0.10, 1e3]", "- 0.10\n- 1e3\n"),
+        ("{a: 2.0}", "a: 2.0\n"),
+        ("!!float 1", "1"),
+        ("1_000.5", "1000.5"),
+        ("0755", "493"),
+    ],
+)
+def test_fractions_in_files_of_users_keep_their_spelling(text: str, value: str) -> None:
+    assert parse_parameter_file("f.yaml", f"A: {text}", spelling=True) == {"A": value}
+
+
+def test_fractions_in_files_of_children_are_as_before() -> None:
+    text = "A: 0.10\nB: 1e3\nC: [2.0]"
+    assert parse_parameter_file("f.yaml", text) == {"A": "0.1", "B": "1000", "C": "- 2\n"}
+
+
+def test_booleans_are_stored_alike_however_they_are_spelled() -> None:
+    given = {"A": "yes", "B": "True", "C": "off", "D": "1", "E": "maybe", "F": "", "TEXT": "yes"}
+    assert with_plain_booleans({"A", "B", "C", "D", "E", "F"}, given) == {
+        "A": "true",
+        "B": "true",
+        "C": "false",
+        "D": "1",
+        "E": "maybe",
+        "F": "",
+        "TEXT": "yes",
+    }
 
 
 def test_null_values_in_parameter_files_are_all_named() -> None:

@@ -248,11 +248,17 @@ def _translated() -> Iterator[None]:
     except aiohttp.ConnectionTimeoutError as error:
         raise ConnectTimeout(str(error)) from error
     except aiohttp.ClientConnectorError as error:
-        raise CannotConnect(str(error)) from error
+        raise CannotConnect.to(error.host, error.port, _cause(error)) from error
     except aiohttp.SocketTimeoutError as error:
         raise ReadTimeout from error
     except aiohttp.ClientError as error:
         raise HttpError(str(error) or repr(error)) from _presentable(error)
+
+
+def _cause(error: aiohttp.ClientConnectorError) -> Exception:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return error.certificate_error
+    return error.os_error
 
 
 def _presentable(error: aiohttp.ClientError) -> Exception:

@@ -40,6 +40,7 @@ class ClusterConfig:
         user_agent: sent with every request; the audit log shows it.
         tls_server_name: name to verify instead of the host of the URL.
         headers: sent with every request (impersonation, which ``Client.acting`` replaces).
+        origin: where it comes from, for messages: context and kubeconfig, or the pod.
         compression: accept gzip; off inside the cluster, where CPU costs more than bandwidth.
     """
 
@@ -51,6 +52,7 @@ class ClusterConfig:
     user_agent: str = "kubeio"
     tls_server_name: str | None = None
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    origin: str = ""
     compression: bool = True
 
 
@@ -114,6 +116,7 @@ def in_cluster_config(
         namespace=namespace.read_text().strip() if namespace.is_file() else "default",
         proxy=proxy_from_environment(server, env),
         user_agent=user_agent,
+        origin="the service account of the pod",
         compression=False,
     )
 
@@ -153,6 +156,7 @@ def _from_kubeconfig(
         user_agent=user_agent,
         tls_server_name=cluster.text("tls-server-name") or None,
         headers=_impersonation(user),
+        origin=f"context {name} of {config.source}",
         compression=not cluster.flag("disable-compression"),
     )
 

@@ -11,6 +11,10 @@ Errors of the socket itself (`OSError`) pass through as they are. No text quotes
 answer, which may be one of a Secret.
 """
 
+import os
+import socket
+import ssl
+
 
 class HttpError(Exception):
     """Root of the errors of this package."""
@@ -18,6 +22,11 @@ class HttpError(Exception):
 
 class CannotConnect(HttpError):
     """No connection could be made, so the request was not sent."""
+
+    @classmethod
+    def to(cls, host: str, port: int | None, error: Exception) -> "CannotConnect":
+        """Return the error for an error of the socket or of the TLS handshake."""
+        return cls(f"cannot connect to {host}:{port}: {reason_of(error)}")
 
 
 class ConnectTimeout(CannotConnect, TimeoutError):
@@ -40,3 +49,16 @@ class ReadTimeout(HttpError, TimeoutError):
 
     def __init__(self) -> None:
         super().__init__("Timeout on reading data from socket")
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason in the words of the operating system or of the TLS library."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"certificate verify failed: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        reason = (error.reason or str(error)).replace("_", " ").lower()
+        return f"the TLS handshake failed: {reason}"
+    if isinstance(error, OSError) and error.errno and not isinstance(error, socket.gaierror):
+        # Its own text has the address a second time.
+        return os.strerror(error.errno)
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

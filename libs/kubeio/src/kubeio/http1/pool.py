@@ -170,17 +170,15 @@ class Pool:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
                 connection = await self._dial()
-        except ssl.SSLCertVerificationError as error:
-            raise self._cannot(f"SSLCertVerificationError: {error.args}") from error
         except OSError as error:
             if isinstance(error, TimeoutError) and error.errno is None:
                 scheme = "https" if self._address.tls else "http"
                 text = f"Connection timeout to host {scheme}://{self._address.authority}"
                 raise ConnectTimeout(text) from error
-            raise self._cannot(error.strerror or str(error)) from error
+            raise self._cannot(error) from error
         except UnicodeError as error:
             # Raised by the codec idna: a label of the host's name is empty or too long.
-            raise self._cannot(str(error)) from error
+            raise self._cannot(error) from error
         self._open.add(connection)
         connection.closed.add_done_callback(lambda _: self._open.discard(connection))
         if self._closed:
@@ -203,9 +201,8 @@ class Pool:
         notice_vanished_peers(transport.get_extra_info("socket"))
         return connection
 
-    def _cannot(self, reason: str) -> CannotConnect:
-        where = f"{self._address.host}:{self._address.port}"
-        return CannotConnect(f"Cannot connect to host {where} ssl:default [{reason}]")
+    def _cannot(self, error: Exception) -> CannotConnect:
+        return CannotConnect.to(self._address.host, self._address.port, error)
 
     def _raise_closed(self) -> None:
         if self._closed:

@@ -193,8 +193,7 @@ def a_running_plan_stays_scheduled(change: Change) -> Iterator[Problem]:
     yield Problem(
         "PlanRunning",
         f"cancelling currently scheduled (or running) plan '{change.active.plan_name}' by removing "
-        f"planExecution is not supported; {_wait_hint(change)}, or cancel it "
-        "(planExecution.status: FATAL_ERROR)",
+        f"planExecution is not supported; {_wait_hint(change)}",
         "spec.planExecution",
     )
 
@@ -305,7 +304,8 @@ def evaluate(change: Change, *, submitted: bool) -> tuple[Problem, ...]:
 
 def _wait_hint(change: Change) -> str:
     old = change.old.metadata
+    flags = f"--instance {old.name} -n {old.namespace}"
     return (
-        "wait until it has ended (kubectl kudo plan status --wait "
-        f"--instance {old.name} -n {old.namespace})"
+        f"wait until it has ended (kubectl kudo plan status --wait {flags}), or cancel it (kubectl "
+        f"kudo plan cancel {flags})"
     )

@@ -7,14 +7,12 @@ refused, and never damaged.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 import yaml
 
 from goyaml import YamlError, load
 from kudo.problems import InvalidInput, Problem
-
-_WIDTH: Final = 2**20
+from kudo.readable_yaml import WIDTH, ReadableDumper
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,22 +227,11 @@ def _indented(block: str, column: int) -> str:
     return "".join(f"{blanks}{line}" if line.strip() else line for line in block.splitlines(True))
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes lists with more indentation than their key, and texts of several lines as blocks."""
+class _Dumper(ReadableDumper):
+    """Writes lists with more indentation than their key."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
         super().increase_indent(flow, indentless=False)
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _text)
 
 
 def _block(value: object) -> str:
@@ -262,6 +249,6 @@ def _dumped(value: object, *, flow: bool) -> str:
         default_flow_style=flow,
         sort_keys=False,
         allow_unicode=True,
-        width=_WIDTH,
+        width=WIDTH,
     )
     return text

@@ -77,21 +77,6 @@ def _in_archive(files: PackageFiles, limits: PackageLimits) -> Located:
     return Located(parse_package(files), ArchiveLocation(files, (), limits))
 
 
-def locate_archive(data: bytes, origin: str, *, limits: PackageLimits = DEFAULT_LIMITS) -> Located:
-    """Return the package in the bytes of a `.tgz` archive.
-
-    Args:
-        data: The archive.
-        origin: Where it comes from, for messages.
-        limits: How much it may hold.
-
-    Raises:
-        InvalidInput: as of `read_package`.
-    """
-    files = read_archive(data, origin, limits)
-    return Located(parse_package(files), ArchiveLocation(files, (), limits))
-
-
 def is_path(name: str) -> bool:
     """Return whether a task's `package` names a place, and not an operator."""
     return "/" in name or name in {".", ".."} or name.endswith(ARCHIVE_SUFFIX)

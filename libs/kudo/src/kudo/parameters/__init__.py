@@ -6,7 +6,11 @@ a package or a parameter file becomes a string (`text`, `sources`).
 """
 
 from kudo.parameters.check import check_value, missing_required
-from kudo.parameters.sources import parse_assignments, parse_parameter_file
+from kudo.parameters.sources import (
+    parse_assignments,
+    parse_parameter_file,
+    with_plain_booleans,
+)
 from kudo.parameters.template import (
     RawParameter,
     TooLarge,
@@ -27,4 +31,5 @@ __all__ = [
     "read_values",
     "template_values",
     "to_text",
+    "with_plain_booleans",
 ]

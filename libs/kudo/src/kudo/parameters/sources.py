@@ -3,13 +3,15 @@
 Parameter files are also what KudoOperator tasks render for their children.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from goyaml import Budget, DumpError, YamlError, load
 from kudo.parameters.template import TooLarge
 from kudo.parameters.text import to_text
 from kudo.problems import InvalidInput, Problem
 
+_LONGEST_BOOLEAN: Final = len("false")
 _REASON = "ParameterInvalid"
 _NULL = (
     "has a null value (https://yaml.org/spec/1.2/spec.html#id2803362) "
@@ -20,16 +22,17 @@ _NULL = (
 def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
     """Return the values of `name=value` texts; of names given twice the last one counts.
 
-    The value is everything after the first `=` and stays a string, whatever the parameter's type.
+    The value is everything after the first `=` and stays a string, whatever the parameter's type;
+    `name=` sets the empty string.
 
     Raises:
-        InvalidInput: texts lack the `=`, the name or the value; one message names them all.
+        InvalidInput: texts lack the `=` or the name; one message names them all.
     """
     values: dict[str, str] = {}
     errors: list[str] = []
     for assignment in assignments:
         name, separator, value = assignment.partition("=")
-        fault = _fault(name, separator, value)
+        fault = _fault(name, separator)
         if fault:
             errors.append(f"{fault}: {assignment}")
         else:
@@ -39,7 +42,9 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def parse_parameter_file(name: str, text: str, budget: Budget | None = None) -> dict[str, str]:
+def parse_parameter_file(
+    name: str, text: str, budget: Budget | None = None, *, spelling: bool = False
+) -> dict[str, str]:
     """Return the values in a parameter file, a YAML mapping by parameter name.
 
     Lists and mappings become YAML text, other values what Go prints for them. An empty file sets
@@ -49,6 +54,8 @@ def parse_parameter_file(name: str, text: str, budget: Budget | None = None) -> 
         name: Of the file, for messages.
         text: Its content.
         budget: What reading it may cost; by default the limits of `goyaml` hold.
+        spelling: Whether decimal fractions keep their spelling (`0.10`, `1e3`). Not for children:
+            the values that KUDO 0.19 gave them would change, and plans would run.
 
     Raises:
         TooLarge: the text exceeds a limit; `name` is in the message.
@@ -56,7 +63,7 @@ def parse_parameter_file(name: str, text: str, budget: Budget | None = None) -> 
     """
     values: dict[str, str] = {}
     errors: list[str] = []
-    for key, value in _mapping(name, text, budget).items():
+    for key, value in _mapping(name, text, budget, spelling=spelling).items():
         try:
             wrapped = to_text(value, _type_of(value))
         except DumpError as error:
@@ -72,18 +79,38 @@ def parse_parameter_file(name: str, text: str, budget: Budget | None = None) -> 
     return values
 
 
-def _fault(name: str, separator: str, value: str) -> str:
+def with_plain_booleans(booleans: Collection[str], values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values, with those of parameters of type boolean as `true` and `false`.
+
+    `-p` keeps texts as they are, and YAML reads `yes`, `On` and `True` as true: so that a value
+    means the same wherever it is given, every word that is a boolean in YAML is stored like that.
+
+    Args:
+        booleans: Names of the parameters of that type.
+        values: Values by name.
+    """
+    return {
+        name: _plain_boolean(value) if name in booleans else value for name, value in values.items()
+    }
+
+
+def _plain_boolean(value: str) -> str:
+    if not (value.isalpha() and len(value) <= _LONGEST_BOOLEAN):
+        return value
+    read = load(value)
+    return to_text(read, "boolean") or "" if isinstance(read, bool) else value
+
+
+def _fault(name: str, separator: str) -> str:
     if not separator:
         return "parameter not set"
-    if not name:
-        return "parameter name can not be empty"
-    return "" if value else "parameter value can not be empty"
+    return "" if name else "parameter name can not be empty"
 
 
-def _mapping(name: str, text: str, budget: Budget | None) -> dict[str, object]:
+def _mapping(name: str, text: str, budget: Budget | None, *, spelling: bool) -> dict[str, object]:
     prefix = f"error unmarshalling content of parameter file {name}: "
     try:
-        content = load(text, budget=budget)
+        content = load(text, budget=budget, spelling=spelling)
     except YamlError as error:
         if error.limit:
             text = f"{prefix}{error}; make the file smaller"

@@ -3,7 +3,7 @@
 Integers keep all their digits; the original wrote those from a million on with an exponent.
 """
 
-from goyaml import dump, format_float
+from goyaml import SpelledFloat, dump, format_float
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 
@@ -41,6 +41,8 @@ def go_text(value: object) -> str:
 def _plain_numbers(value: object) -> object:
     """Return `value` with whole floats as integers, as a round trip through JSON leaves them."""
     match value:
+        case SpelledFloat():
+            return value
         case float() if value.is_integer() and int(value) in _WHOLE_NUMBERS:
             return int(value)
         case list():

@@ -1,0 +1,41 @@
+"""The commands that a message about an Instance names: how to go on, and how to remove it."""
+
+
+def after_waiting(key: str, *, deleting: bool = False) -> str:
+    """Return what becomes of the run that a command stopped waiting for.
+
+    Args:
+        key: `namespace/name` of the Instance.
+        deleting: Whether the command waited for its deletion.
+    """
+    flags = flags_of(key)
+    if deleting:
+        return (
+            "The deletion goes on in the cluster.\n"
+            f"See what it waits for: kubectl kudo plan status {flags}"
+        )
+    return (
+        "The plan goes on in the cluster.\n"
+        f"See it: kubectl kudo plan wait {flags}\n"
+        f"Cancel it: kubectl kudo plan cancel {flags}"
+    )
+
+
+def removal(key: str, *, operator: bool) -> str:
+    """Return the commands that remove an Instance.
+
+    Args:
+        key: `namespace/name` of the Instance.
+        operator: Whether to remove its operator as well, if nobody uses it.
+    """
+    namespace = key.partition("/")[0]
+    lines = [f"kubectl kudo uninstall {flags_of(key)} --wait"]
+    if operator:
+        lines.append(f"kubectl kudo uninstall --all-unused -n {namespace}")
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def flags_of(key: str) -> str:
+    """Return the flags that name an Instance."""
+    namespace, _, name = key.partition("/")
+    return f"--instance {name} -n {namespace}"
