@@ -21,6 +21,7 @@ from kudo.packages.resolution import (
     Stored,
     check_installed,
     depends,
+    depends_by_name,
     resolve,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "Stored",
     "check_installed",
     "depends",
+    "depends_by_name",
     "locate",
     "locate_in_archive",
     "open_package",

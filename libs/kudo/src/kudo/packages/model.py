@@ -1,9 +1,10 @@
 """The content of the files of a package, before conversion to API objects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kudo.api import Maintainer, Plan, Task
+from kudo.packages.files import PackageFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Package:
     Attributes:
         templates: Template texts by name.
         origin: Where it was read from, for messages.
+        files: The files that it was read from, for positions in them.
     """
 
     operator: OperatorFile
@@ -113,3 +115,4 @@ class Package:
     groups: tuple[ParameterGroup, ...]
     templates: Mapping[str, str]
     origin: str
+    files: PackageFiles = field(default=PackageFiles("", {}), compare=False, repr=False)

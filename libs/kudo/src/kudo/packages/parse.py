@@ -18,7 +18,8 @@ def parse_operator(content: bytes, problems: list[Problem]) -> OperatorFile:
     document = _document(content, OPERATOR_FILE, problems)
     fields = Fields.of(document, "", OPERATOR_FILE, problems)
     if document is None and len(problems) == before:
-        fields.note(f"failed to parse yaml into valid operator {OPERATOR_FILE}")
+        why = "has no content" if content.strip() else "is empty"
+        fields.note(f"failed to parse yaml into valid operator {OPERATOR_FILE}: the file {why}")
     _check_api_version(fields)
     plans = fields.named("plans")
     return OperatorFile(

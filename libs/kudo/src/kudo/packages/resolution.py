@@ -84,6 +84,14 @@ def depends(package: Package) -> bool:
     return any(_names_another(task) for task in package.operator.tasks)
 
 
+def depends_by_name(package: Package) -> bool:
+    """Return whether a package has dependencies that are not at a path."""
+    return any(
+        _names_another(task) and not is_path(task.spec.package or "")
+        for task in package.operator.tasks
+    )
+
+
 def resolve(
     root: Located,
     lookup: Lookup | None,

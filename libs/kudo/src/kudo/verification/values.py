@@ -47,6 +47,16 @@ def stored(parameter: PackageParameter, value: object) -> str | None:
         return None
 
 
+def declared(parameter: PackageParameter) -> Parameter:
+    """Return the parameter as installing declares it."""
+    enum = parameter.enum
+    return Parameter(
+        name=parameter.name,
+        value_type=parameter.type,
+        enum=None if enum is None else tuple(stored(parameter, one) or "" for one in enum),
+    )
+
+
 def _string(value: object) -> str | None:
     if isinstance(value, str) or _integral(value):
         return None
