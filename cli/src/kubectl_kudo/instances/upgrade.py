@@ -36,9 +36,9 @@ COMMAND = Command(
     run,
     "<name|folder|tgz|url>",
     (INSTANCE, *PARAMETERS, *REPOSITORY, SKIP_VERIFY, ALLOW_DOWNGRADE, *WAITING, *WRITING),
-    more="The package must be of the same operator and newer, by operatorVersion or appVersion; an "
-    "older\none needs --allow-downgrade. It is verified, and everything is checked, before anything "
-    "is changed.\nParameters keep their values.\n\n"
+    more="The package must be of the same operator and newer, by operatorVersion or appVersion; "
+    "an older\none needs --allow-downgrade. It is verified, and everything is checked, before "
+    "anything is changed.\nParameters keep their values.\n\n"
     "Parameters that run a plan of their own can be set only after the upgrade: with --wait the "
     "command\nsets them then, without it the command prints how.\n\n" + CHANGE_HELP,
     examples=(
