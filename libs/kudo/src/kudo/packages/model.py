@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kudo.api import Maintainer, Plan, Task
 from kudo.packages.files import PackageFiles
+from kudo.packages.plans import PackageMaintainer, PackagePlan, PackageTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class OperatorFile:
     kubernetes_version: str = ""
     url: str = ""
     namespace_manifest: str = ""
-    maintainers: tuple[Maintainer, ...] = ()
-    tasks: tuple[Task, ...] = ()
-    plans: Mapping[str, Plan] | None = None
+    maintainers: tuple[PackageMaintainer, ...] = ()
+    tasks: tuple[PackageTask, ...] = ()
+    plans: Mapping[str, PackagePlan] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from kudo.api import Plan, Step, Task
 from kudo.packages import Package
+from kudo.packages.plans import PackagePlan, PackageStep, PackageTask
 from kudo.packages.source import Path
 from kudo.tasks import FatalTaskError, check_task
 from kudo.verification.finding import Finding, at_plan, at_task, did_you_mean, error, warning
@@ -20,13 +21,11 @@ def tasks_can_be_built(package: Package) -> Iterator[Finding]:
             yield error(fault.reason, str(fault), at_task(task.name))
 
 
-def _with_version(task: Task) -> Task:
+def _with_version(task: PackageTask) -> PackageTask:
     """Give a KudoOperator task a version: it need not name one, installing the package adds it."""
     if task.kind != "KudoOperator" or task.spec.operator_version:
         return task
-    return task.model_copy(
-        update={"spec": task.spec.model_copy(update={"operator_version": "any"})}
-    )
+    return replace(task, spec=replace(task.spec, operator_version="any"))
 
 
 def task_names_are_unique(package: Package) -> Iterator[Finding]:
@@ -83,7 +82,7 @@ def _used(package: Package) -> Iterator[tuple[str, str, Path]]:
                     yield name, task, ("phases", number, "steps", n, "tasks", position)
 
 
-def steps_of(plan: Plan) -> Iterator[Step]:
+def steps_of(plan: PackagePlan) -> Iterator[PackageStep]:
     for phase in plan.phases or ():
         yield from phase.steps
 

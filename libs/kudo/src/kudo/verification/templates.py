@@ -7,9 +7,9 @@ from typing import Final
 import yaml
 
 from gotemplate import Environment, TemplateError, nodes, parse_tree
-from kudo.api import Task
 from kudo.packages import Package, PackageParameter
 from kudo.packages.files import PARAMETERS_FILE
+from kudo.packages.plans import PackageTask
 from kudo.packages.source import Path, source_of
 from kudo.problems import shown
 from kudo.values.checks import read_fully
@@ -178,12 +178,12 @@ def templates_are_used(package: Package) -> Iterator[Finding]:
             yield warning("TemplateUnused", message, at_template(file), "name it in a task")
 
 
-def templates_of(task: Task) -> Iterator[str]:
+def templates_of(task: PackageTask) -> Iterator[str]:
     """Yield the templates that a task of its kind needs."""
     return (file for file, _ in _named_templates(task))
 
 
-def _named_templates(task: Task) -> Iterator[tuple[str, Path]]:
+def _named_templates(task: PackageTask) -> Iterator[tuple[str, Path]]:
     """Yield the templates that a task of its kind needs, with the path of the field."""
     spec = task.spec
     match task.kind:
@@ -196,7 +196,7 @@ def _named_templates(task: Task) -> Iterator[tuple[str, Path]]:
             yield spec.parameter_file, ("parameterFile",)
 
 
-def _toggles(package: Package) -> Iterator[Task]:
+def _toggles(package: Package) -> Iterator[PackageTask]:
     return (task for task in package.operator.tasks if task.kind == "Toggle")
 
 

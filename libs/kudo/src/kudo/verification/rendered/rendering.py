@@ -12,9 +12,10 @@ from typing import Final
 
 from gotemplate import TemplateError
 from goyaml import YamlError
-from kudo.api import JsonObject, Parameter, PipeFile
+from kudo.api import JsonObject
 from kudo.dns1123 import is_subdomain
 from kudo.packages import Package, PackageParameter
+from kudo.packages.plans import PackagePipeFile
 from kudo.packages.source import Path, Source
 from kudo.parameters import template_values
 from kudo.problems import InvalidInput
@@ -23,7 +24,7 @@ from kudo.tasks import FatalTaskError
 from kudo.template_lines import template_line
 from kudo.verification.finding import Finding, Place, at_template, error
 from kudo.verification.pipes import pod_fault, pods_of
-from kudo.verification.values import stored
+from kudo.verification.values import Declared, stored
 
 Values = dict[str, object]
 
@@ -215,12 +216,12 @@ def _value(parameter: PackageParameter, *, fill: bool) -> object:
     text = stored(parameter, parameter.default) if parameter.has_default else None
     if text is None and (parameter.required or fill):
         text = _stand_in(parameter)
-    declared = Parameter(name=parameter.name, value_type=parameter.type, default=text)
     try:
-        return template_values([declared], {})[parameter.name]
+        value = Declared(parameter.name, parameter.type, text)
+        return template_values([value], {})[parameter.name]
     except InvalidInput:  # a wrong default, which another check reports
-        nothing = declared.model_copy(update={"default": None})
-        return template_values([nothing], {})[parameter.name]
+        value = Declared(parameter.name, parameter.type)
+        return template_values([value], {})[parameter.name]
 
 
 def _stand_in(parameter: PackageParameter) -> str | None:
@@ -241,7 +242,11 @@ def _pipe_keys_by_task(package: Package) -> Iterator[tuple[str, list[str]]]:
 
 
 def _fault(
-    file: str, rendering: Rendering, copied: Sequence[Sequence[PipeFile]] | None, *, fill: bool
+    file: str,
+    rendering: Rendering,
+    copied: Sequence[Sequence[PackagePipeFile]] | None,
+    *,
+    fill: bool,
 ) -> FatalTaskError | None:
     try:
         if copied is not None:
