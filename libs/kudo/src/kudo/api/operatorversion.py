@@ -192,12 +192,3 @@ class OperatorVersion(ApiObject):
     def task(self, name: str) -> Task | None:
         """Return the first task of that name, as the original resolves duplicates."""
         return next((t for t in self.spec.tasks or () if t.name == name), None)
-
-
-def operator_version_name(operator: str, version: str, app_version: str = "") -> str:
-    """Return the object name that the CLI gives an OperatorVersion."""
-    return "-".join(part for part in (operator, app_version, version) if part)
-
-
-def default_instance_name(operator: str) -> str:
-    return f"{operator}-instance"
