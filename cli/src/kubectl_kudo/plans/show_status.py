@@ -18,7 +18,6 @@ from kubectl_kudo.state.outcome import outcome_of_present, present_run
 from kubectl_kudo.state.plan_view import (
     Below,
     headline,
-    is_pending,
     original_node,
     plan_node,
     shown_plan,
@@ -96,7 +95,7 @@ async def _picture(session: Session, instance: JsonObject, args: Args) -> str:
 async def _explained(session: Session, instance: JsonObject, *, children: bool = True) -> Below:
     """Return what is known of the objects that the steps of the shown plan wait for."""
     plan = shown_plan(instance)
-    if plan is None or is_pending(instance, entries(instance).get(plan) or {}):
+    if plan is None:
         return {}
     steps = waiting_steps(instance, plan)
     found = await explanations(session, steps, children=children)

@@ -104,6 +104,29 @@ def test_a_child_is_explained_by_its_own_step_and_the_events_below(
     assert "Warning event of Pod db-0" in out
 
 
+def test_a_child_that_failed_is_explained_by_the_events_of_its_objects(
+    kudo: Cli, installed: FakeApi
+) -> None:
+    spec = {"operatorVersion": {"name": VERSION}}
+    installed.add("instances", {"metadata": {"name": "milk"}, "spec": spec})
+    installed.add("events", event("Job", "init", "BackoffLimitExceeded", "backoff limit"))
+    milk = installed.objects["instances", "milk"]
+    status("FATAL_ERROR", message='job "init" has failed terminally: limit')(milk)
+    wait_with(installed, "instance kitchen/milk plan deploy ended", "FATAL_ERROR")
+    out = shown(kudo)
+    assert "Instance milk:" not in out
+    assert "Warning event of Job init: BackoffLimitExceeded: backoff limit (0s ago)\n" in out
+
+
+def test_a_run_that_has_not_begun_is_not_explained_by_the_one_before(
+    kudo: Cli, installed: FakeApi
+) -> None:
+    installed.add("events", event())
+    wait_with(installed, "pod kitchen/db-0 is not running yet", "FATAL_ERROR")
+    installed.objects["instances", "tea"]["spec"]["planExecution"]["uid"] = "2"
+    assert "event of" not in shown(kudo)
+
+
 def test_instances_that_wait_for_each_other_have_an_end(kudo: Cli, installed: FakeApi) -> None:
     wait_with(installed, "instance kitchen/tea active plan is in state IN_PROGRESS (plan deploy)")
     assert 0 < shown(kudo).count("Instance tea: deploy.main.app is IN_PROGRESS") <= 3
