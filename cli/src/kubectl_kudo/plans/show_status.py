@@ -111,4 +111,5 @@ def check_plan(instance: JsonObject, version: JsonObject | None, plan: str) -> N
     if plan not in known:
         metadata = instance["metadata"]
         text = f"instance {metadata['namespace']}/{metadata['name']} has no plan {plan}"
-        raise CliError(f"{text}; its plans: {', '.join(sorted(known)) or 'none'}")
+        text = f"{text}; its plans: {', '.join(sorted(known)) or 'none'}"
+        raise CliError(text, code=ExitCode.NOT_FOUND)
