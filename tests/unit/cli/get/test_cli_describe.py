@@ -9,6 +9,10 @@ from tests.unit.cli.conftest import VERSION, Cli, running
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
+_BAD_NAME = (
+    'the instance name "x/y" is not valid: use lower-case letters, digits, "-" and ".", with a '
+    "letter or digit at both ends"
+)
 STEP = {
     "kudo.dev/plan": "deploy",
     "kudo.dev/phase": "main",
@@ -246,6 +250,7 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
     shop.remove("operatorversions", VERSION)
     shop.objects["instances", "tea"]["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
     out = kudo("describe", "instance", "tea").out
+    assert kudo("describe", "--instance", "tea").out == out
     assert f"Operator version:   {VERSION} (missing)\n" in out
     assert "no?pod), being deleted\n" in out
     assert [line.split()[-1] for line in section(out, "Parameters")[1:]] == ["set"] * 3
@@ -261,6 +266,14 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
                 "instance kafka"
             ),
         ),
+        (
+            "instance x --instance x",
+            (
+                "expecting exactly two arguments - instance and its name, such as: describe "
+                "instance kafka"
+            ),
+        ),
+        ("--instance x/y", _BAD_NAME),
         ("operator x", 'only an instance can be described, and not "operator": use get'),
         ("instance x -o xml", "invalid output format, only support 'yaml' or 'json' or empty"),
     ],
