@@ -70,6 +70,13 @@ ROOT = Group(
             {"rm": "remove"},
         ),
         "search": "repositories.search",
+        "diagnostics": Group(
+            "diagnostics",
+            "Collect what a bug report needs.",
+            {"collect": "diagnostics.collect"},
+        ),
+        "completion": "shell.completion",
         "version": "version",
     },
+    absent={"test": "run the tests of a package with kuttl: kubectl kuttl test <folder>"},
 )

@@ -29,7 +29,7 @@ def test_help_and_version_import_nothing_heavy(argv: list[str]) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        *("get.list_objects", "get.describe_instance", "instances.delete_instance"),
+        *("get.list_objects", "get.describe_instance", "instances.removing.delete_instance"),
         *("plans.trigger_plan", "plans.show_status", "plans.show_history"),
         *("plans.wait_for_plan", "plans.cancel_plan"),
     ],

@@ -7,7 +7,7 @@ from typing import Final
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import check_format
 
@@ -172,4 +172,4 @@ def _check_names(options: Options) -> None:
     for what, name in named.items():
         fault = name_fault(what, name)
         if fault:
-            raise CliError(fault)
+            raise UsageError(fault)

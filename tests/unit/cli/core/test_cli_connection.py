@@ -15,7 +15,7 @@ from tests.unit.cli.fake_api import FakeApi
 @pytest.mark.parametrize("name", ["..", "a/b", "Tea", "tea-"])
 def test_names_that_no_object_can_have_are_not_sent(kudo: Cli, api: FakeApi, name: str) -> None:
     ran = kudo("uninstall", "--instance", name)
-    assert ran.code == 255
+    assert ran.code == 2
     assert f'the instance name "{name}" is not valid' in ran.err
     assert api.requests == []
 

@@ -88,7 +88,7 @@ def test_flags_that_do_not_fit_together_are_refused_in_the_words_of_the_original
     run: Cli, line: str, text: str
 ) -> None:
     ran = run("init", *line.split())
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_client_only_has_nothing_to_do(run: Cli) -> None:

@@ -39,7 +39,7 @@ def test_what_is_as_it_should_be_is_said_to_be(init: Cli, server: FakeApi) -> No
 def test_everything_that_is_missing_is_named(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN, "--verify")
     headline, *problems = ran.err.splitlines()
-    assert (ran.code, headline) == (255, "Error: KUDO installation is not valid:")
+    assert (ran.code, headline) == (5, "Error: KUDO installation is not valid:")
     assert problems[0] == "  CRD instances.kudo.dev is not installed"
     assert "  deployment.apps/kudo-reconciler is not installed" in problems
 
