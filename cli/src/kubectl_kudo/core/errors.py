@@ -23,7 +23,7 @@ _OWN_WEBHOOK = re.compile(r'admission webhook "[^"]*kudo\.dev" denied the reques
 
 
 class ExitCode(enum.IntEnum):
-    """The exit codes of commands; 1 is left to Python, as where it cannot start.
+    """The exit codes of commands.
 
     KUDO 0.19 ended with 255 after every error. Scripts test for non-zero.
     """
