@@ -1,7 +1,6 @@
 """The entry point: finds and runs the command, and maps errors to a text and an exit code.
 
-`core.errors` has the exit codes. An expected error never shows a traceback; an unexpected one
-always does, since it is a bug.
+`core.errors` has the exit codes. Tracebacks are shown from `-v 9` on, and before that never.
 """
 
 import io
@@ -11,8 +10,9 @@ from collections.abc import Sequence
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
+from kubectl_kudo.core.arguments import DEBUGGED, LOGGED, WITH_TRACEBACK
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
-from kubectl_kudo.core.errors import ExitCode, describe, exit_code
+from kubectl_kudo.core.errors import ExitCode, bug, describe, exit_code
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,12 +25,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return _after_broken_pipe()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a bug, too, is told in a line; see `-v 9`
         text = describe(error)
-        if text is None:
-            raise
-        print(f"Error: {text}", file=sys.stderr)
-        return exit_code(error)
+        print(f"Error: {text or bug(error)}", file=sys.stderr)
+        return exit_code(error) if text else ExitCode.ERROR
     return ExitCode.OK
 
 
@@ -79,17 +77,28 @@ def _run_command(command: Command, argv: list[str]) -> None:
         print(parser.format_help(), end="")
         return
     command.check(args)
-    if args.v >= 2:
+    if args.v >= LOGGED:
         _log(args.v)
-    command.run(args)
+    try:
+        command.run(args)
+    except Exception:
+        if args.v >= WITH_TRACEBACK:
+            _show_traceback()
+        raise
 
 
 def _log(level: int) -> None:
     import logging
 
-    shown = logging.DEBUG if level >= 4 else logging.INFO
+    shown = logging.DEBUG if level >= DEBUGGED else logging.INFO
     logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s")
     logging.getLogger("kubeio").setLevel(shown)
+
+
+def _show_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
 
 
 def _after_broken_pipe() -> int:

@@ -46,6 +46,8 @@ class OnClient:
         return await self._written(kind, obj, None)
 
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        if kind is OPERATOR_VERSIONS:
+            self.remember(obj)
         stored = await self._stored(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
         return await self._written(kind, obj, stored)
 

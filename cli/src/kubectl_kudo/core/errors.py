@@ -4,7 +4,7 @@ CliError          an expected failure; its text is for the user
 └── UsageError    the command line itself is wrong
 
 `describe` is the one place that turns an error of any layer into that text, and `exit_code` the one
-that chooses its exit code. An error that `describe` does not know is a bug and keeps its traceback.
+that chooses its exit code. An error that `describe` does not know is a bug; `-v 9` shows where.
 """
 
 import enum
@@ -97,6 +97,12 @@ def describe(error: BaseException) -> str | None:
     if isinstance(error, BaseExceptionGroup):
         return describe(error.exceptions[0]) if len(error.exceptions) == 1 else None
     return _of_the_domain(error) or _of_the_cluster(error)
+
+
+def bug(error: BaseException) -> str:
+    """Return what to tell the user about an error that `describe` does not know."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"internal error, please report it with the output of `-v 9`: {text}"
 
 
 def exit_code(error: BaseException) -> ExitCode:

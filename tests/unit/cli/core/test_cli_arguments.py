@@ -82,9 +82,9 @@ def test_other_times_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "text"),
     [
-        (["get", "--all-namespaces"], "unknown flag: --all-namespaces"),
+        (["get", "--every-namespace"], "unknown flag: --every-namespace"),
         (["get", "--sort=name"], "unknown flag: --sort"),
-        (["get", "-A"], "unknown shorthand flag: 'A' in -A"),
+        (["get", "-B"], "unknown shorthand flag: 'B' in -B"),
         (["--instance", "x", "get", "all"], "unknown flag: --instance"),
         (["-v"], "flag needs an argument: 'v' in -v"),
         (["get", "-n"], "flag needs an argument: 'n' in -n"),

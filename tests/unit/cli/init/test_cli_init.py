@@ -76,6 +76,7 @@ def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: Fake
 
 
 def test_the_command_can_be_repeated(init: Cli, server: FakeApi) -> None:
+    # BTO-38: the second time was an error.
     init(BUILT_IN)
     before = set(server.objects)
 
@@ -161,9 +162,9 @@ def test_a_request_may_take_longer_than_the_api_server_gives_it(
     given: list[float] = []
 
     class Watched(Client):
-        def __init__(self, config: ClusterConfig, *, timeout: float = 30.0) -> None:
+        def __init__(self, config: ClusterConfig, *, timeout: float, **more: Any) -> None:
             given.append(timeout)
-            super().__init__(config, timeout=timeout)
+            super().__init__(config, timeout=timeout, **more)
 
     monkeypatch.setattr("kubectl_kudo.core.session.Client", Watched)
 

@@ -55,6 +55,7 @@ def test_update_waits_for_the_run_that_it_caused(kudo: Cli, installed: FakeApi) 
 
 
 def test_an_update_that_triggers_nothing_is_not_waited_for(kudo: Cli, installed: FakeApi) -> None:
+    # BTO-34: waiting for a change that runs no plan, or for a deleted Instance, hung or crashed.
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=2", "--wait")
     assert ran.code == 0
     assert ran.out == "Instance tea was updated.\n"
@@ -62,6 +63,7 @@ def test_an_update_that_triggers_nothing_is_not_waited_for(kudo: Cli, installed:
 
 
 def test_an_instance_deleted_while_waiting_is_an_error(kudo: Cli, installed: FakeApi) -> None:
+    # BTO-34: see above.
     installed.plan, installed.script = "deploy", [lambda _: None]
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
     assert ran.code == 6

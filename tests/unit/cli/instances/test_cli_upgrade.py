@@ -71,6 +71,7 @@ def test_upgrade_waits_for_its_plan(kudo: Cli, tea: FakeApi, package: Path) -> N
 
 
 def test_a_new_app_version_alone_is_an_upgrade(kudo: Cli, tea: FakeApi, package: Path) -> None:
+    # BTO-30: an upgrade of the appVersion alone was refused.
     edit(package, "operator.yaml", "0.4.0", "0.3.0")
     edit(package, "operator.yaml", "2.1.0", "2.2.0")
     ran = kudo("upgrade", str(package), *INSTALLED)

@@ -71,6 +71,7 @@ def instance(execution: JsonObject | None = None, **entries: JsonObject) -> Json
     ],
 )
 def test_the_history_tells_how_each_plan_ended(entry: JsonObject, text: str) -> None:
+    """KUDO 0.19 said of running plans that they have finished (BTO-63)."""
     assert [node.text for node in last_runs(instance(deploy=entry))] == [f"deploy ({text})"]
 
 
@@ -282,6 +283,6 @@ def test_events_are_told_in_the_order_of_time() -> None:
     early, late = event("B", "first"), event("A", "second")
     early["lastTimestamp"] = "2030-05-06T07:08:08Z"
     assert lines([late, early], "tea.1.") == (
-        "\nWarning events of this run:\n  B: first\n  A: second"
+        "Warning events of this run:\n  B: first\n  A: second"
     )
     assert lines([late, early], "tea.2.") == ""

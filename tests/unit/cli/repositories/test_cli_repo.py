@@ -47,6 +47,8 @@ def test_repositories_are_added_chosen_and_removed(
     url = f"{server.url}/v1/"
     added = run("repo", "add", "own", url)
     assert (added.code, added.out) == (0, '"own" has been added to your repositories\n')
+    by_default = "To use it by default: kubectl kudo repo context own; else add --repo own\n"
+    assert added.err == by_default
     assert server.paths() == ["/v1/index.yaml"]
     assert settings(tmp_path).startswith("context: community\nrepoVersion: v1\nrepositories:\n")
     assert run("repo", "context", "own").out == ""

@@ -137,8 +137,8 @@ def test_what_the_repository_does_not_have_is_taken_from_the_namespace(
         [{"package": "own", "operatorVersion": "0.1.0"}],
     )
     assert ran.err == (
-        f"Warning: failed to fetch {secure.url}/v1/index.yaml : 404 Not Found; using own-0.1.0, "
-        "which is installed\n"
+        f"Warning: failed to fetch {secure.url}/v1/index.yaml : 404 Not Found (repository own; "
+        "--repo names another, such as community); using own-0.1.0, which is installed\n"
     )
 
 
