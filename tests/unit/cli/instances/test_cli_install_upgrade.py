@@ -134,9 +134,7 @@ def test_other_content_is_refused_without_the_flag(
     assert edited.writes() == []
 
 
-def test_the_content_is_replaced_and_the_plan_of_an_upgrade_runs(
-    kudo: Cli, edited: FakeApi, package: Path
-) -> None:
+def test_the_content_is_replaced_and_deploy_runs(kudo: Cli, edited: FakeApi, package: Path) -> None:
     before = edited.objects["operatorversions", VERSION]["metadata"]["resourceVersion"]
     ran = kudo("install", str(package), *REPLACE)
     assert (ran.code, ran.out) == (
@@ -159,7 +157,13 @@ def test_values_are_set_with_the_new_content_and_run_their_plan(
     ran = kudo("install", str(package), *REPLACE)
     assert "missing required parameters during installation: MILK" in ran.err
     assert edited.writes() == []
-    assert kudo("install", str(package), *REPLACE, "-p", "MILK=oat").code == 0
+    edited.plan = "brew"
+    ran = kudo("install", str(package), *REPLACE, "-p", "MILK=oat")
+    assert ran.code == 0
+    assert ran.err == (
+        "The changed values run plan brew. What only plan deploy applies stays as it is until that "
+        "runs: kubectl kudo plan trigger --instance tea -n kitchen --name deploy\n",
+    )
     assert patches(edited) == [{"parameters": {"MILK": "oat"}}]
 
 
