@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject, talk, warn
 from kubectl_kudo.core.writes import Sent
@@ -185,7 +185,8 @@ def _tell_of_local_check(instance: JsonObject) -> None:
 def denied(problems: Sequence[Problem]) -> CliError:
     """Return the error of a denied request: the reason and the webhook's messages."""
     text = "\n".join(problem.message for problem in problems)
-    return CliError(f"the request would be denied ({problems[0].reason}): {text}")
+    shown = f"the request would be denied ({problems[0].reason}): {text}"
+    return CliError(shown, code=ExitCode.DENIED)
 
 
 def merged(target: JsonObject, patch: JsonObject) -> JsonObject:

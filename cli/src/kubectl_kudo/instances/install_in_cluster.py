@@ -4,7 +4,7 @@ That was installed with it; what was deleted since is an error before anything i
 """
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session, in_session
@@ -47,7 +47,8 @@ async def install(session: Session, args: Args, values: dict[str, str]) -> None:
 async def _version(session: Session, args: Args) -> OperatorVersion:
     listing = await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)
     if not listing.items:
-        raise CliError(f"failed to find any operator version in namespace {session.namespace}")
+        text = f"failed to find any operator version in namespace {session.namespace}"
+        raise CliError(text, code=ExitCode.NOT_FOUND)
     asked = Requirement(args.arguments[0], args.operator_version, args.app_version)
     lookup = lookup_in(session.namespace, listing.items)
     found = lookup(asked)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
@@ -97,7 +97,8 @@ async def check_namespace(session: Session) -> None:
         found = await session.client.get(NAMESPACES, name)
     except NotFound:
         hint = f"create it first: kubectl create namespace {name}"
-        raise CliError(f'namespaces "{name}" not found; {hint}') from None
+        text = f'namespaces "{name}" not found; {hint}'
+        raise CliError(text, code=ExitCode.NOT_FOUND) from None
     except Forbidden:
         return
     if found["metadata"].get("deletionTimestamp"):

@@ -112,7 +112,8 @@ def test_nothing_is_created_when_something_is_wrong(
 ) -> None:
     # BTO-25, BTO-26: names, values and unknown parameters were found after objects were created.
     ran = kudo("install", str(package), *argv)
-    assert (ran.code, ran.out) == (255, "")
+    assert ran.code in {2, 3, 4, 255}
+    assert ran.out == ""
     assert text in ran.err
     assert api.writes() == []
 
@@ -134,7 +135,7 @@ def test_a_denied_instance_takes_back_what_this_call_created(
 ) -> None:
     api.refusals["POST", "instances"] = (403, DENIED)
     ran = kudo("install", str(package), "-p", "TEA=mint")
-    assert ran.code == 255
+    assert ran.code == 4
     assert ran.err == (
         f"Error: failed to create instance kitchen/teapot-instance: {REASON}\n"
         f"Removed again: operatorversion kitchen/{VERSION}, operator kitchen/teapot.\n"
@@ -212,7 +213,7 @@ def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
     # BTO-33: FATAL_ERROR did not end the waiting.
     api.plan, api.script = "deploy", [status("FATAL_ERROR", message="no such kind: Tea")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait")
-    assert ran.code == 255
+    assert ran.code == 6
     assert ran.err[ran.err.index("Error: ") :].splitlines() == [
         (
             "Error: instance kitchen/teapot-instance: plan deploy ended with FATAL_ERROR at "
@@ -230,7 +231,7 @@ def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
 def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.plan, api.script = "deploy", [status("IN_PROGRESS", message="1 of 2 ready")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait", "--wait-time", "1")
-    assert ran.code == 255
+    assert ran.code == 7
     assert ran.err[ran.err.index("Error: ") :].splitlines()[:4] == [
         (
             "Error: failed to wait on instance kitchen/teapot-instance: timed out waiting for the "

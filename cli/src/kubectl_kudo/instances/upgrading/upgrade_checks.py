@@ -7,7 +7,7 @@ OperatorVersion is created for an update that the webhook then denies.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.core.errors import CliError, listed
+from kubectl_kudo.core.errors import CliError, ExitCode, listed
 from kudo.admission.change import Change
 from kudo.admission.rules import evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
@@ -139,4 +139,6 @@ def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:
 
 
 def _denied(instance: Instance, problems: tuple[Problem, ...]) -> CliError:
-    return CliError(listed(f"instance {instance.key} cannot be upgraded:", problems))
+    return CliError(
+        listed(f"instance {instance.key} cannot be upgraded:", problems), code=ExitCode.DENIED
+    )

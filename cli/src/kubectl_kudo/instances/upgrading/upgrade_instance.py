@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
@@ -34,7 +34,8 @@ async def upgrade(session: Session, args: Args, located: Located, values: dict[s
     before = await session.instance(args.instance)
     if before is None:
         raise CliError(
-            f"instance {session.namespace}/{args.instance} does not exist in the cluster"
+            f"instance {session.namespace}/{args.instance} does not exist in the cluster",
+            code=ExitCode.NOT_FOUND,
         )
     await upgrade_to(session, args, install_set, before, values)
 
