@@ -162,7 +162,7 @@ def test_values_are_set_with_the_new_content_and_run_their_plan(
     assert ran.code == 0
     assert ran.err == (
         "The changed values run plan brew. What only plan deploy applies stays as it is until that "
-        "runs: kubectl kudo plan trigger --instance tea -n kitchen --name deploy\n",
+        "runs: kubectl kudo plan trigger --instance tea -n kitchen --name deploy\n"
     )
     assert patches(edited) == [{"parameters": {"MILK": "oat"}}]
 
