@@ -60,6 +60,13 @@ def test_an_instance_of_another_namespace_uses_a_version_too(kudo: Cli, shelf: F
     assert kudo(*YES).out == "operatorversion kitchen/teapot-old deleted\n"
 
 
+def test_who_may_not_list_other_namespaces_is_told_once(kudo: Cli, shelf: FakeApi) -> None:
+    shelf.only_namespaced.add("instances")
+    ran = kudo(*YES)
+    assert (ran.code, left(shelf)[0]) == (0, [VERSION])
+    assert ran.err.count("You may not list the instances of other namespaces") == 1
+
+
 def test_what_changed_meanwhile_stays(kudo: Cli, shelf: FakeApi) -> None:
     def change(call: str) -> None:
         if call == "DELETE operatorversions/kettle-1":
