@@ -19,6 +19,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.mark.usefixtures("without_crds")
 def test_everything_gets_there(site: Site) -> None:
+    # BTO-37: the webhook configuration was of a version that no API server serves any more.
     done = init(site, BUILT_IN)
 
     assert (done.code, done.stderr) == (0, ""), done.output
@@ -31,6 +32,7 @@ def test_everything_gets_there(site: Site) -> None:
 
 
 def test_the_second_time_nothing_changes(site: Site) -> None:
+    # BTO-38: the second time was an error.
     init(site, BUILT_IN)
     before = versions(site)
 
@@ -167,6 +169,7 @@ def test_one_line_names_the_rights_that_are_missing(site: Site) -> None:
 
 
 def test_another_namespace_has_to_exist_and_there_is_one_kudo(site: Site) -> None:
+    # BTO-41: the binding kept naming the account in the other namespace.
     assert "Namespace kitchen does not exist" in init(site, BUILT_IN, "-n", "kitchen").stderr
     site.kubectl("create", "namespace", "kitchen")
     try:

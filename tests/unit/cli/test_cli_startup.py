@@ -29,7 +29,7 @@ def test_help_and_version_import_nothing_heavy(argv: list[str]) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        *("instances.list_objects", "instances.delete_instance"),
+        *("get.list_objects", "get.describe_instance", "instances.removing.delete_instance"),
         *("plans.trigger_plan", "plans.show_status", "plans.show_history"),
         *("plans.wait_for_plan", "plans.cancel_plan"),
     ],
@@ -57,3 +57,8 @@ def test_the_version_is_printed_as_text_or_data(run: Cli) -> None:
         __version__
     )
     assert run("version", "-o", "yaml").out.startswith("clientVersion:\n  compiler: cpython\n")
+
+
+def test_get_loads_templates_only_for_those_who_have_one() -> None:
+    loaded = imported("import kubectl_kudo.get.list_objects")
+    assert not {module for module in loaded if module.startswith("kubectl_kudo.jsonpath")}

@@ -23,7 +23,7 @@ def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
         found = max(_fitting(requirement, versions), key=_rank, default=None)
         if found is None:
             raise InvalidInput(
-                [Problem("DependencyUnresolved", _not_there(requirement, namespace))]
+                [Problem("OperatorVersionNotFound", _not_there(requirement, namespace))]
             )
         return found
 

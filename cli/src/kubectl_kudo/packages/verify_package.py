@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import check_format, one, say
 from kubectl_kudo.packages.sources import found, is_local
 from kudo.packages import Located, locate
@@ -31,7 +31,7 @@ def report(located: Located, output: str) -> None:
     else:
         _print(errors, warnings)
     if errors:
-        raise CliError(f"found {len(errors)} package verification errors")
+        raise CliError(f"found {len(errors)} package verification errors", code=ExitCode.INVALID)
 
 
 def _located(args: Args) -> Located:

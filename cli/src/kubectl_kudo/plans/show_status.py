@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, one
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.tree import Node, draw
@@ -31,7 +31,9 @@ async def status(session: Session, args: Args) -> None:
     """Print the status; with `--wait` when the plan has ended, and fail if the plan did."""
     instance = await session.instance(args.instance)
     if instance is None:
-        raise CliError(f"instance {session.namespace}/{args.instance} does not exist")
+        raise CliError(
+            f"instance {session.namespace}/{args.instance} does not exist", code=ExitCode.NOT_FOUND
+        )
     failed: CliError | None = None
     if args.wait:
         instance, failed = await _wait(session, instance)

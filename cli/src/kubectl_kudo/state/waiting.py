@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.explanations import Waiting, explanations, waiting_steps
@@ -34,6 +34,8 @@ OutcomeOf = Callable[[Target, JsonObject | None], Outcome]
 
 class TimedOut(CliError):
     """The time to wait is over; the text says what was waited for."""
+
+    code = ExitCode.TIMED_OUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ async def wait_for(
         raise
     if wait.outcome.state is State.FAILED:
         warnings = await warnings_of(session, wait.instance, wait.target.uid)
-        raise CliError(_joined(wait.outcome.text, warnings, await wait.explanation(session)))
+        text = _joined(wait.outcome.text, warnings, await wait.explanation(session))
+        raise CliError(text, code=ExitCode.PLAN_FAILED)
     return End(wait.instance, wait.target.uid)
 
 

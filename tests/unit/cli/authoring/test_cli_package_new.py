@@ -118,7 +118,8 @@ def test_what_is_not_valid_is_refused_before_anything_is_written(
     run: Cli, work: Path, argv: list[str], text: str
 ) -> None:
     ran = run("package", "new", *argv)
-    assert (ran.code, ran.out) == (255, "")
+    assert ran.code in {2, 255}
+    assert ran.out == ""
     assert text in ran.err
     assert files(work) == []
 

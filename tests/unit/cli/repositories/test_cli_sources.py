@@ -151,7 +151,7 @@ def test_a_path_that_does_not_exist_is_told(
     secure.requests.clear()
     for path in (f"{tmp_path}/none", "./none", "a/none", "none.tgz"):
         ran = kudo(verb, path, *(["--instance", "i"] if verb == "upgrade" else []))
-        assert (ran.code, ran.out) == (255, "")
+        assert (ran.code, ran.out) == (3, "")
         assert f"failed to resolve operator package for: {path}" in ran.err
         assert ran.err.endswith(": no such file or directory\n")
     assert secure.requests == []
@@ -280,7 +280,7 @@ def test_a_package_that_cannot_be_listed_is_told(
     publish(operator("t"))
     headline = "Error: failed to resolve package files for operator:"
     ran = kudo("package", "list", "tasks", "t", "--operator-version", "9.0.0")
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith(f"{headline} t: getting t in index file: no operator version found")
     ran = kudo("package", "list", "plans", "none")
     assert ran.err.startswith(f"{headline} none: getting none in index file: no operator found")

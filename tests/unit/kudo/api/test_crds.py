@@ -305,7 +305,7 @@ def test_only_instances_have_a_status_subresource() -> None:
         ("operatorversions", ["Operator", "Version", "App Version", "Age"]),
         (
             "instances",
-            ["Operator Version", "Last Plan", "Plan Status", "Ready", "Age", "Reason"],
+            ["Operator Version", "Last Plan", "Plan Status", "Scheduled", "Ready", "Age", "Reason"],
         ),
     ],
 )

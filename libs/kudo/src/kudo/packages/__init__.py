@@ -19,6 +19,7 @@ from kudo.packages.resolution import (
     Requirement,
     Resolution,
     Stored,
+    check_installed,
     depends,
     resolve,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "Requirement",
     "Resolution",
     "Stored",
+    "check_installed",
     "depends",
     "locate",
     "locate_in_archive",

@@ -43,7 +43,7 @@ def open_package(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) ->
     if place.is_dir():
         return read_folder(place, limits)
     if not place.exists():
-        raise unreadable(f"stat {place}", "no such file or directory")
+        raise InvalidInput([Problem("PackageNotFound", f"stat {place}: no such file or directory")])
     if not (place.is_file() and place.name.endswith(ARCHIVE_SUFFIX)):
         raise unreadable(str(place), f"not a package directory or {ARCHIVE_SUFFIX} file")
     try:

@@ -110,6 +110,25 @@ def resolve(
     return Resolution(rewritten, tuple(walk.found.values()))
 
 
+def check_installed(
+    version: OperatorVersion,
+    lookup: Lookup,
+    *,
+    limits: DependencyLimits = DEFAULT_DEPENDENCY_LIMITS,
+) -> None:
+    """Check that all that an installed version depends on is installed, over all levels.
+
+    Args:
+        version: The OperatorVersion.
+        lookup: Finds installed versions.
+        limits: How much it may depend on.
+
+    Raises:
+        InvalidInput: as of `resolve`.
+    """
+    _Walk(lookup, {}, limits).installed(version, lookup)
+
+
 class _Walk:
     """One walk through the packages.
 
@@ -138,6 +157,13 @@ class _Walk:
         )
         self._above.pop()
         return replace(package, operator=replace(package.operator, tasks=tasks))
+
+    def installed(self, version: OperatorVersion, lookup: Lookup) -> None:
+        """Walk through an OperatorVersion; it is stored with what its tasks name."""
+        self._above.append(str(_stored_identity(version)))
+        for needed in filter(_names_another, version.spec.tasks or ()):
+            self._named(needed, _requirement(needed), lookup)
+        self._above.pop()
 
     def _asked(self, task: Task, position: int) -> Requirement:
         """Return what a task names; if its package is installed, with the version of that time."""
@@ -201,18 +227,14 @@ class _Walk:
         return identity
 
     def _in_cluster(self, task: Task, version: OperatorVersion, lookup: Lookup) -> _Identity:
-        spec = version.spec
-        identity = _Identity(version.operator_name, spec.version or "", spec.app_version or "")
+        identity = _stored_identity(version)
         self._refuse_cycle(task, str(identity))
         if str(identity) not in self._installed:
             self._installed.add(str(identity))
             self._limit(
                 task, str(identity), "are nested too deeply", len(self._above), self._limits.depth
             )
-            self._above.append(str(identity))
-            for needed in filter(_names_another, spec.tasks or ()):
-                self._named(needed, _requirement(needed), lookup)
-            self._above.pop()
+            self.installed(version, lookup)
         return identity
 
     def _refuse_cycle(self, task: Task, name: str) -> None:
@@ -285,6 +307,11 @@ def _fits(found: Requirement, asked: Requirement) -> bool:
 def _identity(package: Package) -> _Identity:
     file = package.operator
     return _Identity(file.name, file.operator_version, file.app_version)
+
+
+def _stored_identity(version: OperatorVersion) -> _Identity:
+    spec = version.spec
+    return _Identity(version.operator_name, spec.version or "", spec.app_version or "")
 
 
 def _place(path: str, location: Location) -> str:

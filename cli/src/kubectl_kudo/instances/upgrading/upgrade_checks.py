@@ -7,12 +7,12 @@ OperatorVersion is created for an update that the webhook then denies.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.core.errors import CliError, listed
+from kubectl_kudo.core.errors import CliError, ExitCode, listed
 from kudo.admission.change import Change
 from kudo.admission.rules import evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
 from kudo.problems import Problem
-from kudo.semver import precedence
+from kudo.runs.upgrades import goes_up
 
 _COMES_LATER = "PlanBesideChange"
 
@@ -34,10 +34,23 @@ class Steps:
     later_plan: str
 
 
-def check_newer(key: str, installed: OperatorVersion, desired: OperatorVersion) -> None:
+def check_newer(
+    key: str,
+    installed: OperatorVersion,
+    desired: OperatorVersion,
+    *,
+    allow_downgrade: bool = False,
+) -> None:
     """Check that the package holds a newer version of the operator that the Instance runs.
 
-    The same operatorVersion with a newer appVersion is newer, too.
+    The same operatorVersion with a newer appVersion is newer, too. Through the API an older version
+    is admitted with a warning; here it has to be asked for.
+
+    Args:
+        key: `namespace/name` of the Instance.
+        installed: The version that it runs.
+        desired: The version of the package.
+        allow_downgrade: Whether it may be older.
 
     Raises:
         CliError: it is another operator, or no newer version.
@@ -48,29 +61,15 @@ def check_newer(key: str, installed: OperatorVersion, desired: OperatorVersion) 
             f"instance {key} runs operator '{before}' and cannot be upgraded to operator "
             f"'{after}'; install that as a new instance"
         )
-    if not _newer(installed, desired):
-        old, new = _shown(installed, desired), _shown(desired, installed)
-        raise CliError(
-            f"upgraded version {new} is the same or smaller as current version {old} -> "
-            "not upgrading"
-        )
-
-
-def _newer(installed: OperatorVersion, desired: OperatorVersion) -> bool:
-    order = _order(installed.spec.version, desired.spec.version)
-    if order is None:
-        order = _order(installed.spec.app_version, desired.spec.app_version)
-    return bool(order)
-
-
-def _order(before: str | None, after: str | None) -> bool | None:
-    """Return whether a version goes up; None if it stays. What cannot be compared goes up."""
-    if (before or "") == (after or ""):
-        return None
-    old, new = precedence(before or ""), precedence(after or "")
-    if old is None or new is None:
-        return True
-    return None if old == new else old < new
+    newer = goes_up(installed, desired)
+    if newer or (newer is False and allow_downgrade):
+        return
+    old, new = _shown(installed, desired), _shown(desired, installed)
+    hint = "; go back to it with --allow-downgrade" if newer is False else ""
+    raise CliError(
+        f"upgraded version {new} is the same or smaller as current version {old} -> "
+        f"not upgrading{hint}"
+    )
 
 
 def _shown(version: OperatorVersion, other: OperatorVersion) -> str:
@@ -140,4 +139,6 @@ def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:
 
 
 def _denied(instance: Instance, problems: tuple[Problem, ...]) -> CliError:
-    return CliError(listed(f"instance {instance.key} cannot be upgraded:", problems))
+    return CliError(
+        listed(f"instance {instance.key} cannot be upgraded:", problems), code=ExitCode.DENIED
+    )

@@ -7,7 +7,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk, warn
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.instances.left_behind import left_behind
+from kubectl_kudo.instances.removing.left_behind import left_behind
 from kubectl_kudo.state.children import Names, names_below
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.outcome import Target, outcome_of_removal

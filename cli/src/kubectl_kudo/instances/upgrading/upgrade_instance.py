@@ -2,22 +2,23 @@
 
 import shlex
 from collections.abc import Mapping
-from functools import partial
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.update_parameters import update
-from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
-from kubectl_kudo.packages.install_set import as_declared, install_set_of
+from kubectl_kudo.instances.upgrading.replace_versions import check_replaceable, run_children_again
+from kubectl_kudo.instances.upgrading.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.packages.install_set import InstallSet, as_declared, install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed
 from kubectl_kudo.packages.resolving import with_dependencies
+from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.outcome import triggered, triggered_plan
 from kubectl_kudo.state.waiting import wait_and_show
 from kudo.api import Instance, OperatorVersion
@@ -30,33 +31,65 @@ _Object = TypeVar("_Object", bound=ApiObject)
 async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, install the version after its dependencies, and set it on the Instance."""
     install_set = install_set_of(await with_dependencies(session, args, located), session.namespace)
-    version = install_set.root.operator_version
     before = await session.instance(args.instance)
     if before is None:
         raise CliError(
-            f"instance {session.namespace}/{args.instance} does not exist in the cluster"
+            f"instance {session.namespace}/{args.instance} does not exist in the cluster",
+            code=ExitCode.NOT_FOUND,
         )
-    steps = await _check(session, before, version, values)
-    found = await find_installed(session, install_set)
-    send = partial(_send, session, before, version, steps.values)
-    after = await Installation(session, install_set, found).run(send)
+    await upgrade_to(session, args, install_set, before, values)
+
+
+async def upgrade_to(
+    session: Session,
+    args: Args,
+    install_set: InstallSet,
+    before: JsonObject,
+    values: dict[str, str],
+) -> None:
+    """Upgrade an Instance to the version of the set.
+
+    Raises:
+        CliError: it would be denied, or is no upgrade.
+    """
+    version = install_set.root.operator_version
+    steps = await _check(session, args, before, version, values)
+    # `install` has this flag, too.
+    replace = getattr(args, "replace_version", False)
+    found = await find_installed(session, install_set, replace=replace)
+    users = await check_replaceable(session, found.replaced, before)
+
+    async def write() -> JsonObject:
+        await run_children_again(session, install_set, before, users)
+        return await _send(session, before, version, steps.values)
+
+    after = await Installation(session, install_set, found).run(write)
     session.report.show_all(session.writes.objects)
     if args.wait and after is not None and not session.report.dry:
         await _wait(session, args, before, after, steps)
     elif steps.later:
-        talk(_still_to_do(session, args, steps))
+        talk(_still_to_do(session, before["metadata"]["name"], steps))
 
 
 async def _check(
-    session: Session, before: JsonObject, version: OperatorVersion, values: dict[str, str]
+    session: Session,
+    args: Args,
+    before: JsonObject,
+    version: OperatorVersion,
+    values: dict[str, str],
 ) -> Steps:
-    instance = _read(Instance, before)
-    installed = _read(OperatorVersion, await session.existing_version_of(before))
-    check_newer(instance.key, installed, version)
+    instance = read(Instance, before)
+    installed = read(OperatorVersion, await session.existing_version_of(before))
+    check_newer(instance.key, installed, version, allow_downgrade=args.allow_downgrade)
     return steps_of(instance, installed, version, as_declared(version, values))
 
 
-def _read(kind: type[_Object], wire: JsonObject) -> _Object:
+def read(kind: type[_Object], wire: JsonObject) -> _Object:
+    """Return an object as a model.
+
+    Raises:
+        CliError: it does not match the schema.
+    """
     try:
         return kind.from_wire(wire)
     except ValidationError as error:
@@ -94,14 +127,20 @@ async def _wait(
         raise CliError(f"{error}{more}") from error
     say(f"instance {target.key} ready")
     if steps.later:
-        await update(session, args, dict(steps.later))
+        await update(session, _for_instance(args, before), dict(steps.later))
 
 
-def _still_to_do(session: Session, args: Args, steps: Steps) -> str:
+def _for_instance(args: Args, instance: JsonObject) -> Args:
+    """Return the arguments with the name of the Instance, which `install` may have left out."""
+    return Args(**{**vars(args), "instance": instance["metadata"]["name"]})
+
+
+def _still_to_do(session: Session, name: str, steps: Steps) -> str:
+    flags = flags_of(f"{session.namespace}/{name}")
     given = " ".join(f"-p {shlex.quote(f'{name}={value}')}" for name, value in steps.later.items())
     return (
         f"Not set yet: {', '.join(steps.later)}. Their change runs plan {steps.later_plan}, which "
         f"cannot run together with the upgrade. Once its plan {steps.plan} is COMPLETE, set them:\n"
-        f"  kubectl kudo plan wait --instance {args.instance} -n {session.namespace}\n"
-        f"  kubectl kudo update --instance {args.instance} -n {session.namespace} {given}"
+        f"  kubectl kudo plan wait {flags}\n"
+        f"  kubectl kudo update {flags} {given}"
     )

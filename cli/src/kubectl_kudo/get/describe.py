@@ -1,0 +1,43 @@
+"""`kubectl kudo describe`: shows one instance with all that belongs to it."""
+
+from kubectl_kudo.core.arguments import OUTPUT, Args
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError
+
+_WORDS = ("instance", "instances", "instances.kudo.dev", "ki")
+_TWO = "expecting exactly two arguments - instance and its name, such as: describe instance kafka"
+
+
+def run(args: Args) -> None:
+    if len(args.arguments) != 2:
+        raise UsageError(_TWO)
+    kind, name = args.arguments
+    if kind not in _WORDS:
+        raise UsageError(f'only an instance can be described, and not "{kind}": use get')
+    from kubectl_kudo.core.errors import CliError
+    from kubectl_kudo.core.naming import name_fault
+    from kubectl_kudo.core.output import check_format
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.get.describe_instance import describe_instance
+
+    check_format(args.output)
+    fault = name_fault("instance", name)
+    if fault:
+        raise CliError(fault)
+    in_session(args, lambda session: describe_instance(session, name, args.output))
+
+
+COMMAND = Command(
+    "describe",
+    "Show one instance: parameters, plans, children, objects and recent events.",
+    run,
+    "instance <name>",
+    (OUTPUT,),
+    more="Of each parameter it tells whether the value is set or the default. A value whose name\n"
+    "sounds like a secret is hidden; -o json and -o yaml print it. Objects are found by their "
+    "labels and\nowners; kinds that could not be listed are named at the end.",
+    examples=(
+        ("Everything about an instance", "describe instance my-kafka"),
+        ("As data", "describe instance my-kafka -o json"),
+    ),
+)
