@@ -103,6 +103,8 @@ def bug(error: BaseException) -> str:
     """Return what to tell the user about an error that `describe` does not know."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"internal error, please report it with the output of `-v 9`: {text}"
+
+
 def exit_code(error: BaseException) -> ExitCode:
     """Return the exit code of an expected error."""
     if isinstance(error, BaseExceptionGroup):
