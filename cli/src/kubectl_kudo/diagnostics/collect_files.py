@@ -16,7 +16,7 @@ from typing import Final
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session, connect
@@ -42,12 +42,12 @@ def collect(args: Args) -> None:
     """Collect as the flags say, and print what looks wrong.
 
     Raises:
-        CliError: the target exists or cannot be written, or the Instance cannot be read; what was
+        CliError: a name is wrong, the target exists or cannot be written, or the Instance cannot be read; what was
             collected is there in the last case.
     """
     fault = name_fault("namespace", args.kudo_namespace) if args.kudo_namespace else ""
     if fault:
-        raise CliError(fault)
+        raise UsageError(fault)
     target = Path(args.output_directory)
     with new_bundle(target) as bundle:
         text, problem = asyncio.run(_collect(args, bundle))

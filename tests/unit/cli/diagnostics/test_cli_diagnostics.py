@@ -200,7 +200,7 @@ def test_a_place_that_cannot_be_written(kudo: Cli, busy: FakeApi, tmp_path: Path
 )
 def test_what_the_command_line_must_have(run: Cli, argv: list[str], text: str) -> None:
     ran = run("diagnostics", "collect", *argv)
-    assert ran.code == 255
+    assert ran.code == 2
     assert text in ran.err
 
 

@@ -267,10 +267,10 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
 )
 def test_wrong_arguments_are_told_without_a_cluster(run: Cli, line: str, text: str) -> None:
     ran = run("describe", *line.split())
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_an_instance_that_does_not_exist_is_told(kudo: Cli, api: FakeApi) -> None:
     ran = kudo("describe", "instance", "none")
-    assert ran.code == 255
+    assert ran.code == 3
     assert "instance none in namespace kitchen does not exist in the cluster" in ran.err

@@ -102,7 +102,7 @@ def test_plan_status_of_one_plan_goes_with_nothing_that_is_about_others(
     kudo: Cli, brewed: FakeApi, other: str
 ) -> None:
     ran = kudo("plan", "status", "--instance", "tea", "--plan", "brew", other)
-    assert ran.code == 255
+    assert ran.code == 2
     assert f"--plan and {other} cannot be combined" in ran.err
 
 

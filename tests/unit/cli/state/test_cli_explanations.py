@@ -120,7 +120,7 @@ def test_a_failed_plan_ends_the_wait_with_the_events_of_the_object(
     wait_with(installed, "")
     installed.script = [status("FATAL_ERROR", message='job "init" has failed terminally: limit')]
     ran = kudo("plan", "wait", "--instance", "tea")
-    assert ran.code == 255
+    assert ran.code == 6
     assert ran.err.endswith(
         'FATAL_ERROR at deploy.main.app: job "init" has failed terminally: limit\n'
         "  Warning event of Job init: BackoffLimitExceeded: backoff limit (0s ago)\n"
@@ -132,7 +132,7 @@ def test_a_wait_that_takes_too_long_says_what_it_waited_for(kudo: Cli, installed
     wait_with(installed, "")
     installed.script = [status("IN_PROGRESS", message="pod kitchen/db-0 is not running yet")]
     ran = kudo("plan", "wait", "--instance", "tea", "--wait-time", "1")
-    assert ran.code == 255
+    assert ran.code == 7
     assert (
         "deploy.main.app is IN_PROGRESS (pod kitchen/db-0 is not running yet)\n"
         "  Warning event of Pod db-0: Failed: no image (0s ago)\n"
