@@ -75,6 +75,7 @@ lint: $(STAMP) ## check style, types, layers and generated files
 	@$(BIN)/python -m tools.layout
 	@$(BIN)/python -m kudo.api.crds crds --check
 	@$(BIN)/python -m tools.package_files --check
+	@$(BIN)/python -m tools.command_pages --check
 	@$(BIN)/python -m tools.chart.manifests --check
 	@$(BIN)/python -m tools.chart.rbac --check
 
@@ -85,8 +86,9 @@ format: $(STAMP) ## format the code
 crds: $(STAMP) ## write crds/ from the models
 	@$(BIN)/python -m kudo.api.crds crds
 
-reference: $(STAMP) ## write docs/package-files.md and docs/schemas/ from the models
+reference: $(STAMP) ## write docs/cli/, docs/package-files.md and docs/schemas/ from the code
 	@$(BIN)/python -m tools.package_files
+	@$(BIN)/python -m tools.command_pages
 
 manifests: $(STAMP) ## write what is rendered from the chart: manifests of `init`, RBAC (needs Go)
 	@$(BIN)/python -m tools.chart.manifests

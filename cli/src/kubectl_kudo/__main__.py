@@ -1,7 +1,6 @@
 """The entry point: finds and runs the command, and maps errors to a text and an exit code.
 
-Exit codes are those of KUDO 0.19: 0, and 255 for every error; 130 after ctrl-C. An expected error
-never shows a traceback; an unexpected one always does, since it is a bug.
+`core.errors` has the exit codes. Tracebacks are shown from `-v 9` on, and before that never.
 """
 
 import io
@@ -11,8 +10,9 @@ from collections.abc import Sequence
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
+from kubectl_kudo.core.arguments import DEBUGGED, LOGGED, WITH_TRACEBACK
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
-from kubectl_kudo.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, describe
+from kubectl_kudo.core.errors import ExitCode, bug, describe, exit_code
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,16 +22,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return _after_broken_pipe()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a bug, too, is told in a line; see `-v 9`
         text = describe(error)
-        if text is None:
-            raise
-        print(f"Error: {text}", file=sys.stderr)
-        return EXIT_ERROR
-    return EXIT_OK
+        print(f"Error: {text or bug(error)}", file=sys.stderr)
+        return exit_code(error) if text else ExitCode.ERROR
+    return ExitCode.OK
+
+
+def complete_for_kubectl() -> int:
+    """Answer kubectl, which runs `kubectl_complete-kudo` to complete `kubectl kudo`."""
+    sys.argv[1:1] = ["__complete"]
+    return main()
 
 
 def _write_utf8() -> None:
@@ -47,6 +51,11 @@ def _run(argv: list[str]) -> None:
         return
     if argv[:1] == ["help"]:
         argv = [*argv[1:], "--help"]
+    if argv[:1] in (["__complete"], ["__completeNoDesc"]):
+        from kubectl_kudo.shell.complete import complete
+
+        complete(ROOT, argv)
+        return
     node, rest = find(ROOT, argv)
     if isinstance(node, Group):
         _run_group(node, rest)
@@ -68,23 +77,34 @@ def _run_command(command: Command, argv: list[str]) -> None:
         print(parser.format_help(), end="")
         return
     command.check(args)
-    if args.v >= 2:
+    if args.v >= LOGGED:
         _log(args.v)
-    command.run(args)
+    try:
+        command.run(args)
+    except Exception:
+        if args.v >= WITH_TRACEBACK:
+            _show_traceback()
+        raise
 
 
 def _log(level: int) -> None:
     import logging
 
-    shown = logging.DEBUG if level >= 4 else logging.INFO
+    shown = logging.DEBUG if level >= DEBUGGED else logging.INFO
     logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s")
     logging.getLogger("kubeio").setLevel(shown)
+
+
+def _show_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
 
 
 def _after_broken_pipe() -> int:
     # What is left in the buffer must not be written at exit, which would complain again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_ERROR
+    return ExitCode.ERROR
 
 
 if __name__ == "__main__":

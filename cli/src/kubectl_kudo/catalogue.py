@@ -11,7 +11,8 @@ ROOT = Group(
         "update": "instances.update",
         "upgrade": "instances.upgrade",
         "uninstall": "instances.uninstall",
-        "get": "instances.get",
+        "get": "get.get",
+        "describe": "get.describe",
         "plan": Group(
             "plan",
             "Show, run and cancel the plans of an instance.",
@@ -69,6 +70,13 @@ ROOT = Group(
             {"rm": "remove"},
         ),
         "search": "repositories.search",
+        "diagnostics": Group(
+            "diagnostics",
+            "Collect what a bug report needs.",
+            {"collect": "diagnostics.collect"},
+        ),
+        "completion": "shell.completion",
         "version": "version",
     },
+    absent={"test": "run the tests of a package with kuttl: kubectl kuttl test <folder>"},
 )

@@ -153,7 +153,7 @@ async def test_an_upgrade_that_cannot_be_leaves_no_trace(
 
     done = await upgrade(installed, shop(tmp_path, version, *added, **operator), *arguments)
 
-    assert done.code == 255
+    assert done.code in {4, 255}
     assert words in done.stderr
     assert await names(installed) == ["shop-0.1.0"]
     assert (await installed.instance("web"))["spec"] == before
@@ -188,7 +188,7 @@ async def test_wait_on_a_failing_plan_tells_step_reason_and_events(installed: Wo
 
     [event] = [e for e in await installed.events() if "Not A Name" in e["message"]]
     for done in (waited, again):
-        assert done.code == 255
+        assert done.code == 6
         assert "plan broken ended with FATAL_ERROR at broken.phase1.app" in done.stderr
         assert "failed to apply ConfigMap Not A Name of template broken.yaml" in done.stderr
         _, _, events = done.stderr.partition("Warning events of this run:\n")
@@ -243,7 +243,7 @@ async def test_waiting_for_a_run_that_is_cancelled_ends_with_an_error(installed:
 
     waited = await installed.kudo("plan", "wait", "--instance", "web", "--wait-time", "60")
 
-    assert waited.code == 255
+    assert waited.code == 6
     assert "plan stuck ended with FATAL_ERROR" in waited.stderr
     assert "cancelled by" in waited.stderr
 

@@ -183,7 +183,7 @@ async def test_values_that_the_guestbook_does_not_take_are_denied(
     for value, words in denied.items():
         done = await update(world, value)
 
-        assert done.code == 255
+        assert done.code == 4
         assert "denied" in done.stderr
         assert words in done.stderr
 
@@ -262,14 +262,14 @@ async def test_what_is_not_allowed_fails_until_it_is_set_back_and_deployed(world
     await install(world, V1)
 
     refused = await update(world, "storageSize=128Mi")
-    assert refused.code == 255
+    assert refused.code == 6
     assert "not-allowed" in refused.stderr
     instance = await world.until_failed("book", "not-allowed")
     assert "dummy error" in instances.messages(instance, "not-allowed")
     assert instances.ready(instance)["reason"] == "PlanInFatalError"
 
     back = await update(world, "storageSize=64Mi")
-    assert back.code == 255
+    assert back.code == 6
     await world.until_failed("book", "not-allowed")
     await trigger(world, "deploy")
 

@@ -116,7 +116,7 @@ async def test_a_job_is_done_with_its_last_completion(world: World) -> None:
     many["spec"]["template"]["metadata"]["annotations"]["kwok.kudo.dev/run-for"] = "1s"
     await objects.install(world, many, AFTER)
 
-    text = 'job "many" still running or failed'
+    text = 'job "many" still running'
     await world.until(
         "i", lambda i: text in instances.messages(i, "deploy"), "the Job to be waited for"
     )
@@ -138,6 +138,61 @@ async def test_a_job_that_passes_its_deadline_ends_the_plan_in_its_own_words(wor
     assert await world.find(CONFIG_MAPS, "after") is None
 
 
+async def test_a_stateful_set_names_its_broken_pod_and_goes_on_once_that_is_deleted(
+    world: World, admin: Client
+) -> None:
+    db = objects.workload("StatefulSet", "db", replicas=2, serviceName="db")
+    await objects.install(world, db, IMAGE="never-pulls")
+    pod = f"pod {world.namespace}/db-0: container main: ImagePullBackOff: image"
+    text = f'statefulset "db" is not healthy: Waiting for 2 pods to be ready...; {pod}'
+    waits = await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the pod to be named"
+    )
+    command = f"kubectl delete pod db-0 -n {world.namespace}"
+    advice = "a corrected StatefulSet replaces this pod only once it is deleted: "
+    assert f"{advice}{command}" in instances.messages(waits, "deploy")
+
+    cancel = {"planExecution": {"status": "FATAL_ERROR"}}
+    await world.patch("i", cancel)
+    await world.until_failed("i")
+    await world.patch("i", {"parameters": {"IMAGE": "busybox"}})
+    text = f"the pod is of an older revision and is not replaced by itself: {command}"
+    await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the older revision to be named"
+    )
+    await admin.delete(objects.PODS, "db-0", namespace=world.namespace)
+
+    await world.until_complete("i")
+    assert await images(admin, world) == {"db-0": "busybox", "db-1": "busybox"}
+
+
+async def test_a_deployment_names_a_broken_pod_of_its_replica_set(world: World) -> None:
+    await objects.install(world, objects.workload("Deployment", "web"), IMAGE="never-pulls")
+
+    text = f"updated replicas are available...; pod {world.namespace}/web-"
+    waits = await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the pod to be named"
+    )
+
+    assert ": container main: ImagePullBackOff: image" in instances.messages(waits, "deploy")
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_failed("i")
+    await world.patch("i", {"parameters": {"IMAGE": "busybox"}})
+    await world.until_complete("i")
+
+
+async def test_a_job_that_fails_names_its_pod_and_the_exit_code(world: World) -> None:
+    await objects.install(world, build.job("bad", exit_code=3), AFTER)
+
+    failed = await world.until_failed("i")
+
+    text = 'job "bad" has failed terminally: Job has reached the specified backoff limit'
+    assert f"{text}; pod {world.namespace}/bad-" in instances.messages(failed, "deploy")
+    assert "container main: Error: exit code 3; see its log: " in instances.messages(
+        failed, "deploy"
+    )
+
+
 async def test_a_failed_pod_ends_the_plan_and_says_why(world: World, admin: Client) -> None:
     containers = [{"name": "main", "image": "never-pulls"}]
     await objects.install(world, objects.made("v1", "Pod", "one", spec={"containers": containers}))
@@ -150,7 +205,7 @@ async def test_a_failed_pod_ends_the_plan_and_says_why(world: World, admin: Clie
     await objects.set_status(admin, objects.PODS, "one", world.namespace, **evicted)
 
     failed = await world.until_failed("i")
-    text = f"pod {world.namespace}/one is not running yet: Failed (Evicted: no memory)"
+    text = f"pod {world.namespace}/one is not running yet: Failed (Evicted: no memory); free"
     assert text in instances.messages(failed, "deploy")
 
 

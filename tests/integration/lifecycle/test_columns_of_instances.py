@@ -44,12 +44,13 @@ async def columns(world: World) -> dict[str, str]:
     return found
 
 
-def row(plan: str, state: str, ready: str, reason: str) -> dict[str, str]:
+def row(plan: str, state: str, ready: str, reason: str, *, scheduled: str = "") -> dict[str, str]:
     return {
         "NAME": "i",
         "OPERATOR VERSION": "shown-1",
         "LAST PLAN": plan,
         "PLAN STATUS": state,
+        "SCHEDULED": scheduled,
         "READY": ready,
         "REASON": reason,
     }
@@ -74,33 +75,61 @@ async def install(world: World, version: Json) -> None:
 async def test_the_columns_are_true_before_during_and_after_a_run(world: World) -> None:
     world.installation.reconciler.stop()
     await world.apply(shown(), build.instance("i", "shown-1"))
-    assert await columns(world) == row("", "", "", "")
+    assert await columns(world) == row("", "", "", "", scheduled="deploy")
 
     world.installation.reconciler.start()
     await world.until_complete("i")
-    assert await columns(world) == row("deploy", "COMPLETE", "True", "ResourcesReady")
+    await until_shown(world, row("deploy", "COMPLETE", "True", "ResourcesReady"))
 
     await world.patch("i", {"parameters": {"A": "2"}})
     await world.until("i", lambda i: bool(instances.messages(i, "wait")), "the plan to wait")
-    assert await columns(world) == row("wait", "IN_PROGRESS", "True", "ResourcesReady")
+    assert await columns(world) == row(
+        "wait", "IN_PROGRESS", "True", "ResourcesReady", scheduled="wait"
+    )
 
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await world.until_failed("i", "wait")
-    assert await columns(world) == row("wait", "FATAL_ERROR", "Unknown", "PlanInFatalError")
+    await until_shown(world, row("wait", "FATAL_ERROR", "Unknown", "PlanInFatalError"))
+
+
+async def test_the_columns_tell_a_run_that_nobody_begins(world: World) -> None:
+    await install(world, shown())
+    await until_shown(world, row("deploy", "COMPLETE", "True", "ResourcesReady"))
+    world.installation.reconciler.stop()
+    try:
+        await world.patch("i", {"parameters": {"A": "2"}})
+        # The last run is told as it was; what has to happen now is in a column of its own.
+        assert await columns(world) == row(
+            "deploy", "COMPLETE", "True", "ResourcesReady", scheduled="wait"
+        )
+        listed = await world.kudo("get", "instance", "i")
+        assert listed.stdout.splitlines()[1].split()[:6] == [
+            *("i", "op", "0.1.0", "wait", "PENDING", "True")
+        ]
+    finally:
+        world.installation.reconciler.start()
+
+
+async def test_what_is_explained_names_a_flag_that_exists(world: World) -> None:
+    done = await world.kubectl("explain", "operators.kudo.dev.spec.namespaceManifest")
+    assert "`install --create-namespace`" in " ".join(done.stdout.split())
+    assert "--create-namespace" in (await world.kudo("install", "--help")).stdout
 
 
 async def test_the_columns_are_true_while_deploy_runs_and_after_a_failure(world: World) -> None:
     version = shown(deploy=build.plan({"wait": ["wait"]}))
     await world.apply(version, build.instance("i", "shown-1"))
     await world.until("i", lambda i: bool(instances.messages(i, "deploy")), "the plan to wait")
-    assert await columns(world) == row("deploy", "IN_PROGRESS", "Unknown", "PlanInProgress")
+    assert await columns(world) == row(
+        "deploy", "IN_PROGRESS", "Unknown", "PlanInProgress", scheduled="deploy"
+    )
 
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await world.until_failed("i", "deploy")
     await world.patch("i", {"planExecution": {"planName": "fatal"}})
     await world.until_failed("i", "fatal")
 
-    assert await columns(world) == row("fatal", "FATAL_ERROR", "Unknown", "PlanInFatalError")
+    await until_shown(world, row("fatal", "FATAL_ERROR", "Unknown", "PlanInFatalError"))
 
 
 async def test_the_columns_are_true_in_cleanup_and_after_it(world: World) -> None:
@@ -110,10 +139,13 @@ async def test_the_columns_are_true_in_cleanup_and_after_it(world: World) -> Non
     await world.until(
         "i", lambda i: "wait.wait" in instances.tasks_of(i, "cleanup"), "cleanup to wait"
     )
-    assert await columns(world) == row("cleanup", "IN_PROGRESS", "Unknown", "PlanInProgress")
+    assert await columns(world) == row(
+        "cleanup", "IN_PROGRESS", "Unknown", "PlanInProgress", scheduled="cleanup"
+    )
 
     await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
-    failed = row("cleanup", "FATAL_ERROR", "Unknown", "PlanInFatalError")
+    # The run of a deleted Instance is not cleared: its finalizer goes instead.
+    failed = row("cleanup", "FATAL_ERROR", "Unknown", "PlanInFatalError", scheduled="cleanup")
     await until_shown(world, failed)
 
     await edit(world, "i", {"metadata": {"finalizers": []}})

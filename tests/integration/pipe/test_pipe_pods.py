@@ -100,7 +100,7 @@ async def test_the_step_says_why_the_pod_is_waited_for(pipes: Pipes) -> None:
         },
     }
     await set_status(pipes, pod, initContainerStatuses=[crashed])
-    text = "init container gen ended with exit code 3 (Error), restarts: 4"
+    text = "init container gen ended with exit code 3 (Error); see its log: "
     await pipes.world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
     await make_ready(pipes, pod)
     await pipes.world.until_complete("i")

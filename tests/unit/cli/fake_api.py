@@ -76,7 +76,8 @@ class FakeApi:
         changes: Method and path of each write that was no dry run.
         dry_runs: Method and path of each request with `dryRun=All`.
         refusals: By method and plural or path, status code and message to answer with; the plural
-            of discovery is `discovery`.
+            of discovery is `discovery`, the method of a list also `LIST`.
+        only_namespaced: Plurals that may be listed in a namespace alone.
         silent: Paths; what is written there is never answered.
         plan: Plan that a write of an Instance schedules, as the mutating webhook would.
         runs: Plan and script of the next runs, one for each write of an Instance.
@@ -90,6 +91,8 @@ class FakeApi:
         denied: Plurals that access reviews say no to.
         named_rights: Whether they say yes where the right is asked for by name.
         warning: Text of a Warning header on every answer.
+        texts: What GET of a path answers that is no object, such as a log; a log is found under
+            `pods/POD/log?CONTAINER`, with `?previous` behind it for that before the last restart.
     """
 
     def __init__(self) -> None:
@@ -99,6 +102,7 @@ class FakeApi:
         self.changes: list[str] = []
         self.dry_runs: list[str] = []
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
+        self.only_namespaced: set[str] = set()
         self.silent: set[str] = set()
         self.plan: str | None = None
         self.runs: list[tuple[str, list[Edit]]] = []
@@ -110,6 +114,7 @@ class FakeApi:
         self.denied: set[str] = set()
         self.named_rights = False
         self.warning = ""
+        self.texts: dict[str, bytes] = {}
         self._http = HttpServer(self._handle)
         self._objects: Objects
         self._number = 0
@@ -210,10 +215,16 @@ class FakeApi:
     def _answer(self, call: "_Call") -> Response:
         if call.plural == _REVIEWS:
             return self._reviewed(call)
-        for subject in (call.plural, call.path):
-            if (call.method, subject) in self.refusals:
-                code, message = self.refusals[call.method, subject]
+        for key in call.subjects:
+            if key in self.refusals:
+                code, message = self.refusals[key]
                 raise StatusError(code, _REASONS.get(code, ""), message)
+        if call.text in self.texts:
+            return Response(200, self.texts[call.text])
+        if call.request.path.endswith("/log"):
+            raise StatusError(400, "BadRequest", "the container has no log")
+        if call.plural in self.only_namespaced and "/namespaces/" not in call.request.path:
+            raise StatusError(403, "Forbidden", f"{call.plural} is forbidden at the cluster scope")
         if call.is_watch and self.lost_watches:
             self.lost_watches -= 1
             raise StatusError(503, "", "not now")
@@ -280,6 +291,21 @@ class _Call:
     @property
     def method(self) -> str:
         return self.request.method
+
+    @property
+    def subjects(self) -> list[tuple[str, str]]:
+        """Return the keys under which a test may refuse this request."""
+        is_list = self.method == "GET" and self.path == self.plural
+        listed = [("LIST", self.plural)] if is_list else []
+        return [*listed, (self.method, self.plural), (self.method, self.path)]
+
+    @property
+    def text(self) -> str:
+        """Return the path behind the namespace, and which of several texts is asked for."""
+        path = self.request.path.partition("/namespaces/")[2].partition("/")[2]
+        query = self.request.query
+        container = f"?{query['container']}" if "container" in query else ""
+        return f"{path}{container}{'?previous' if 'previous' in query else ''}"
 
     @property
     def is_write(self) -> bool:

@@ -207,6 +207,15 @@ async def test_pages_are_shrunk_as_they_are_read(api: FakeApi, client: Client) -
     assert [page.items async for page in pages] == [[{"n": "a"}], [{"n": "b"}]]
 
 
+async def test_a_list_can_be_shrunk_as_it_is_read(api: FakeApi, client: Client) -> None:
+    for name in "ab":
+        api.put(name)
+    listed = await client.list(
+        WIDGET, limit=1, transform=lambda obj: {"n": obj["metadata"]["name"]}
+    )
+    assert listed.items == [{"n": "a"}, {"n": "b"}]
+
+
 async def test_selectors_and_no_limit_are_passed_on(api: FakeApi, client: Client) -> None:
     await client.list(WIDGET, label_selector="a in (b,c)", field_selector="x=y", limit=0)
     assert api.seen[0].query == {"labelSelector": "a in (b,c)", "fieldSelector": "x=y"}

@@ -31,13 +31,16 @@ def version(
     parameters: Iterable[JsonObject] = PARAMETERS,
     operator: str = "first",
     upgradable_from: Iterable[str] = (),
+    number: str = "1.0.0",
+    app: str | None = None,
 ) -> OperatorVersion:
     return OperatorVersion.from_wire(
         {
             "metadata": {"name": name, "namespace": "ns"},
             "spec": {
                 "operator": {"name": operator},
-                "version": "1.0.0",
+                "version": number,
+                "appVersion": app,
                 "plans": {plan: {} for plan in plans},
                 "parameters": list(parameters),
                 "upgradableFrom": [{"name": other} for other in upgradable_from],

@@ -1,12 +1,12 @@
 """Prints the objects of a plan, rendered with given values."""
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject, check_format, many
+from kubectl_kudo.core.suggestions import did_you_mean
 from kubectl_kudo.core.values import given_values
 from kubectl_kudo.packages.install_checks import check_instance
 from kudo.api import OperatorVersion
@@ -50,8 +50,7 @@ def _check_plan(version: OperatorVersion, plan: str, step: str) -> None:
 
 def _hint(name: str, known: Iterable[str]) -> str:
     names = [*known]
-    close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"it can be {', '.join(names) or 'none'}"
+    return did_you_mean(name, names) or f"it can be {', '.join(names) or 'none'}"
 
 
 def _data(item: Previewed) -> JsonObject:

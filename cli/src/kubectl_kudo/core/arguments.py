@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NONE, CLIENT, SERVER = DRY_RUN_MODES = ("none", "client", "server")
 """The values of `--dry-run`, as kubectl has them."""
 
+LOGGED, DEBUGGED, TRACED, WITH_TRACEBACK = 2, 4, 6, 9
+"""Levels of `-v` from which on there is a log, all of it, requests, tracebacks of errors."""
+
 Args = argparse.Namespace
 """The parsed command line: one attribute for each flag, and `arguments`, the positional ones."""
 
@@ -90,6 +93,8 @@ GLOBAL_FLAGS = (
     Flag(("--namespace", "-n"), "namespace to work in (default: that of the context)", "name"),
     Flag(("--kubeconfig",), "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)", "file"),
     Flag(("--context",), "context of the kubeconfig (default: the current one)", "name"),
+    Flag(("--as",), "user to impersonate", "name"),
+    Flag(("--as-group",), "group to impersonate; may be repeated", "name", repeat=True),
     Flag(
         ("--request-timeout",),
         "timeout of each request, such as 10 or 1m (default: 30s; init: 75s)",
@@ -107,7 +112,13 @@ GLOBAL_FLAGS = (
         "folder of repositories and cache (default: $KUDO_HOME, then ~/.kudo)",
         "folder",
     ),
-    Flag(("--v", "-v"), "log level, 0 to 10; from 2 on, log to stderr", "level", 0, convert=number),
+    Flag(
+        ("--v", "-v"),
+        "log level, 0 to 10, to stderr: 6 requests, 7 headers, 8 bodies, 9 errors with traceback",
+        "level",
+        0,
+        convert=number,
+    ),
     Flag(("--help", "-h"), "show this help", default=False),
 )
 INSTANCE = Flag(("--instance",), "name of the instance", "name")
@@ -146,9 +157,13 @@ REPOSITORY = (
     Flag(("--app-version",), "appVersion of a package by name (default: newest)", "text"),
 )
 """Flags of commands that take packages from repositories."""
+SKIP_VERIFY = Flag(("--skip-verify",), "do not verify the package", default=False)
 WAITING = (WAIT, WAIT_TIME)
 WRITING = (DRY_RUN, WRITTEN)
 """Flags of commands that wait for a plan, and of commands that change objects."""
+ALLOW_DOWNGRADE = Flag(
+    ("--allow-downgrade",), "allow an older version than the instance has", default=False
+)
 OUTPUT = Flag(("--output", "-o"), "yaml or json: print the objects in this format", "format")
 CHANGE_HELP = (
     "With --wait the progress is shown on stderr: as a tree on a terminal, as lines otherwise. "
@@ -180,6 +195,7 @@ class Parser(argparse.ArgumentParser):
             epilog=texts.get("epilog"),
         )
         self._switches: set[str] = set()
+        self._known: list[str] = []
         self._add(self.add_argument_group("flags"), flags)
         self._add(self.add_argument_group("global flags"), GLOBAL_FLAGS)
 
@@ -194,12 +210,13 @@ class Parser(argparse.ArgumentParser):
             args, rest = self.parse_known_args(typed)
         except argparse.ArgumentError as error:
             raise UsageError(_text(error, typed)) from None
-        args.arguments = list(_positional(rest))
+        args.arguments = list(_positional(rest, self._known))
         return args
 
     def _add(self, group: "Any", flags: Iterable[Flag]) -> None:
         for flag in flags:
             options: dict[str, Any] = {"dest": flag.attribute, "help": flag.help}
+            self._known += [name for name in flag.names if name.startswith("--")]
             if not flag.value:
                 self._switches.add(flag.names[0])
                 options |= {"action": _Switch, "default": flag.default}
@@ -258,7 +275,7 @@ def _text(error: argparse.ArgumentError, typed: Sequence[str]) -> str:
     return f"flag needs an argument: {shown}"
 
 
-def _positional(rest: Iterable[str]) -> Iterator[str]:
+def _positional(rest: Iterable[str], known: Iterable[str]) -> Iterator[str]:
     """Yield what argparse left over, if all of it is positional."""
     flags_ended = False
     for word in rest:
@@ -267,6 +284,14 @@ def _positional(rest: Iterable[str]) -> Iterator[str]:
         elif word == "--":
             flags_ended = True
         elif word.startswith("--"):
-            raise UsageError(f"unknown flag: {word.partition('=')[0]}")
+            raise UsageError(_unknown_flag(word.partition("=")[0], known))
         else:
             raise UsageError(f"unknown shorthand flag: '{word[1]}' in {word}")
+
+
+def _unknown_flag(name: str, known: Iterable[str]) -> str:
+    from kubectl_kudo.core.suggestions import closest
+
+    # Less alike, `--all-namespaces` would be taken for `--namespace`, which is another thing.
+    close = closest(name[2:], (other[2:] for other in known), similarity=0.8)
+    return f"unknown flag: {name}" + (f"; did you mean --{close[0]}?" if close else "")

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject, talk, warn
 from kubectl_kudo.core.writes import Sent
@@ -46,6 +46,8 @@ class OnClient:
         return await self._written(kind, obj, None)
 
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        if kind is OPERATOR_VERSIONS:
+            self.remember(obj)
         stored = await self._stored(kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
         return await self._written(kind, obj, stored)
 
@@ -183,7 +185,8 @@ def _tell_of_local_check(instance: JsonObject) -> None:
 def denied(problems: Sequence[Problem]) -> CliError:
     """Return the error of a denied request: the reason and the webhook's messages."""
     text = "\n".join(problem.message for problem in problems)
-    return CliError(f"the request would be denied ({problems[0].reason}): {text}")
+    shown = f"the request would be denied ({problems[0].reason}): {text}"
+    return CliError(shown, code=ExitCode.DENIED)
 
 
 def merged(target: JsonObject, patch: JsonObject) -> JsonObject:

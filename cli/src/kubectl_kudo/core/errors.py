@@ -3,10 +3,11 @@
 CliError          an expected failure; its text is for the user
 └── UsageError    the command line itself is wrong
 
-`describe` is the one place that turns an error of any layer into that text. An error that it does
-not know is a bug and keeps its traceback.
+`describe` is the one place that turns an error of any layer into that text, and `exit_code` the one
+that chooses its exit code. An error that `describe` does not know is a bug; `-v 9` shows where.
 """
 
+import enum
 import re
 from collections.abc import Iterable, Sequence
 
@@ -20,18 +21,66 @@ _LONGEST = 4000
 """Characters of a text of the server that are shown."""
 _OWN_WEBHOOK = re.compile(r'admission webhook "[^"]*kudo\.dev" denied the request: ')
 
-EXIT_OK = 0
-EXIT_ERROR = 255
-"""Exit code of KUDO 0.19 for every error; scripts test for non-zero."""
-EXIT_INTERRUPTED = 130
+
+class ExitCode(enum.IntEnum):
+    """The exit codes of commands.
+
+    KUDO 0.19 ended with 255 after every error. Scripts test for non-zero.
+    """
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> "ExitCode":
+        """Create a member with the sentence that the table in docs/cli/exit-codes.md has of it."""
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
+
+    OK = 0, "The command has done what it was asked for."
+    USAGE = 2, "The command line is wrong: an unknown command or flag, or a missing argument."
+    NOT_FOUND = 3, "The Instance, package, repository or other object does not exist."
+    DENIED = 4, "The API server, a webhook or the same rules on the client deny the request."
+    INVALID = 5, "The package or the installation was verified and is not valid."
+    PLAN_FAILED = 6, "The plan that was waited for has failed."
+    TIMED_OUT = 7, "A time limit is over: --wait-time, --wait-timeout or --request-timeout."
+    INTERRUPTED = 130, "Ctrl-C was pressed."
+    ERROR = 255, "Any other error: no connection, an unreadable file, a bug and all else."
+
+
+_ABSENT = frozenset({"OperatorVersionNotFound", "PackageNotFound", "RepositoryUnknown"})
+"""Reasons of problems: what was named does not exist."""
+_CODES = {
+    401: ExitCode.DENIED,
+    403: ExitCode.DENIED,
+    404: ExitCode.NOT_FOUND,
+    422: ExitCode.DENIED,
+    504: ExitCode.TIMED_OUT,
+}
+"""Exit codes by HTTP status."""
+_DENIED_BY_WEBHOOK = "denied the request"
+"""In messages of the API server; the webhook chooses the HTTP status."""
 
 
 class CliError(Exception):
-    """An expected failure, described in one sentence."""
+    """An expected failure, described in one sentence.
+
+    Args:
+        text: The sentence.
+        code: The exit code. By default that of the cause, if an error was the cause.
+    """
+
+    code = ExitCode.ERROR
+
+    def __init__(self, text: str, *, code: ExitCode | None = None) -> None:
+        super().__init__(text)
+        self.code = code or self.code
 
 
 class UsageError(CliError):
     """The command line is invalid."""
+
+    code = ExitCode.USAGE
 
 
 def no_arguments(command: str, given: Sequence[str], hint: str = "") -> None:
@@ -48,6 +97,44 @@ def describe(error: BaseException) -> str | None:
     if isinstance(error, BaseExceptionGroup):
         return describe(error.exceptions[0]) if len(error.exceptions) == 1 else None
     return _of_the_domain(error) or _of_the_cluster(error)
+
+
+def bug(error: BaseException) -> str:
+    """Return what to tell the user about an error that `describe` does not know."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"internal error, please report it with the output of `-v 9`: {text}"
+
+
+def exit_code(error: BaseException) -> ExitCode:
+    """Return the exit code of an expected error."""
+    if isinstance(error, BaseExceptionGroup):
+        return exit_code(error.exceptions[0])
+    if isinstance(error, CliError):
+        found = error.code
+    else:
+        found = _code_of_the_domain(error) or _code_of_the_cluster(error)
+    if found is ExitCode.ERROR and error.__cause__ is not None:
+        return exit_code(error.__cause__)
+    return found
+
+
+def _code_of_the_domain(error: BaseException) -> ExitCode | None:
+    from kudo.problems import InvalidInput
+
+    if not isinstance(error, InvalidInput):
+        return None
+    absent = any(problem.reason in _ABSENT for problem in error.problems)
+    return ExitCode.NOT_FOUND if absent else None
+
+
+def _code_of_the_cluster(error: BaseException) -> ExitCode:
+    from kubeio.errors import ApiError, ConnectionLost
+
+    if isinstance(error, ApiError):
+        denied = _DENIED_BY_WEBHOOK in error.message
+        return ExitCode.DENIED if denied else _CODES.get(error.status, ExitCode.ERROR)
+    late = isinstance(error, ConnectionLost) and error.timeout
+    return ExitCode.TIMED_OUT if late else ExitCode.ERROR
 
 
 def _of_the_domain(error: BaseException) -> str | None:

@@ -1,15 +1,16 @@
 """Prints data and result lines to stdout, and everything else to stderr."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import UsageError
 
 # Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
 JsonObject = dict[str, "Any"]
 
@@ -28,14 +29,23 @@ def talk(line: str) -> None:
 
 def warn(text: str) -> None:
     """Show a warning of the API server."""
-    label = "\033[33;1mWarning:\033[0m" if sys.stderr.isatty() else "Warning:"
+    label = "\033[33;1mWarning:\033[0m" if coloured(sys.stderr) else "Warning:"
     talk(f"{label} {text}")
 
 
+def coloured(stream: "TextIO") -> bool:
+    """Return whether colours may be written: to a terminal, unless $NO_COLOR is set.
+
+    https://no-color.org: any value counts, except an empty one.
+    """
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and stream.isatty()
+
+
 def check_format(output: str) -> None:
-    """Raise CliError if the value of `-o` is unknown."""
+    """Raise UsageError if the value of `-o` is unknown."""
     if output not in {"", "yaml", "json"}:
-        raise CliError(_WRONG_FORMAT)
+        raise UsageError(_WRONG_FORMAT)
 
 
 def one(obj: JsonObject, output: str) -> str:

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.arguments import CLIENT, NONE, Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.arguments import CLIENT, NONE, TRACED, Args
+from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, warn
@@ -15,6 +15,8 @@ from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.writes import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
+from kubeio.connection.identity import Identity
+from kubeio.connection.tracing import Tracer
 from kubeio.errors import ConfigError, ConnectionLost, Forbidden, NotFound, Unauthorized
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 
@@ -53,7 +55,8 @@ class Session:
         found = await self.instance(name)
         if found is None:
             raise CliError(
-                f"instance {name} in namespace {self.namespace} does not exist in the cluster"
+                f"instance {name} in namespace {self.namespace} does not exist in the cluster",
+                code=ExitCode.NOT_FOUND,
             )
         return found
 
@@ -78,7 +81,8 @@ class Session:
         if found is None:
             key = f"{self.namespace}/{instance['metadata']['name']}"
             reference = (instance["spec"].get("operatorVersion") or {}).get("name")
-            raise CliError(f"OperatorVersion {reference} from instance {key} does not exist")
+            text = f"OperatorVersion {reference} from instance {key} does not exist"
+            raise CliError(text, code=ExitCode.NOT_FOUND)
         return found
 
 
@@ -97,19 +101,37 @@ async def _work(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
 async def connect(args: Args) -> AsyncIterator[Session]:
     """Yield a session; first check that KUDO's kinds are served, unless that is turned off."""
     check_names(args)
+    identity = _identity(args)
     config = load_config(
         args.kubeconfig or None,
         context=args.context or None,
         user_agent=f"kubectl-kudo/{__version__}",
     )
-    client = Client(config, timeout=float(args.request_timeout) or _TIMEOUT)
+    timeout = float(args.request_timeout) or _TIMEOUT
+    client = Client(config, timeout=timeout, tracer=_tracer(args))
     with _naming_the_cluster(config):
         async with client:
             client.on_warning = _show_warning
+            acting = client.acting(identity)
             if args.validate_install:
-                await check_served(client)
+                await check_served(acting)
             namespace = args.namespace or config.namespace
-            yield Session(client, namespace, _writes_of(client, args), report_of(args))
+            yield Session(acting, namespace, _writes_of(acting, args), report_of(args))
+
+
+def _identity(args: Args) -> Identity | None:
+    """Return the user that `--as` names; None for that of the kubeconfig.
+
+    Raises:
+        UsageError: no user can have such a name, or a group stands without one.
+    """
+    user, groups = getattr(args, "as"), tuple(args.as_group)
+    if not user and groups:
+        raise UsageError("--as-group needs --as, the user to impersonate")
+    try:
+        return Identity(user, groups) if user else None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 @contextmanager
@@ -128,6 +150,14 @@ def _naming_the_cluster(config: ClusterConfig) -> Iterator[None]:
 def _without_user(server: str) -> str:
     scheme, _, rest = server.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _tracer(args: Args) -> Tracer | None:
+    if args.v < TRACED:
+        return None
+    from kubectl_kudo.core.request_log import RequestLog
+
+    return RequestLog(args.v)
 
 
 def namespace_of(args: Args) -> str:
@@ -149,13 +179,13 @@ def check_names(args: Args) -> None:
     """Check the names that the command line gives, before they become part of a path.
 
     Raises:
-        CliError: no object can have such a name.
+        UsageError: no object can have such a name.
     """
     given = {"namespace": args.namespace, "instance": getattr(args, "instance", "")}
     for what, name in given.items():
         fault = name_fault(what, name) if name else ""
         if fault:
-            raise CliError(fault)
+            raise UsageError(fault)
 
 
 def _show_warning(warning: str) -> None:

@@ -36,3 +36,17 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
             yield current
             current = word
     yield current
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in the form of kubectl, each line ended: three blanks between columns.
+
+    Args:
+        rows: Rows of equally many cells, each of one line.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "   ".join(f"{text:<{size}}" for text, size in zip(row, widths, strict=True)).rstrip()
+        + "\n"
+        for row in rows
+    )

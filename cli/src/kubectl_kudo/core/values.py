@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import UsageError
 from kudo.parameters import parse_assignments, parse_parameter_file
 from kudo.problems import InvalidInput
 
@@ -12,7 +12,7 @@ def given_values(args: Args) -> dict[str, str]:
     """Return the values of all files in their order, overridden by those of `-p`.
 
     Raises:
-        CliError: files or assignments cannot be parsed; the text lists all of them.
+        UsageError: files or assignments cannot be parsed; the text lists all of them.
     """
     values: dict[str, str] = {}
     faults: list[str] = []
@@ -26,7 +26,7 @@ def given_values(args: Args) -> dict[str, str]:
     except InvalidInput as error:
         faults.append(str(error))
     if faults:
-        raise CliError(f"could not parse parameters: {', '.join(faults)}")
+        raise UsageError(f"could not parse parameters: {', '.join(faults)}")
     return values
 
 

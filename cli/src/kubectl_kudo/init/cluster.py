@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import FIELD_MANAGER
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.init.kinds import OURS, REMOVABLE, kind_of, named
@@ -21,6 +21,8 @@ _WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
 
 class StillThere(CliError):
     """An object was deleted and still exists: a finalizer holds it."""
+
+    code = ExitCode.TIMED_OUT
 
 
 async def find(

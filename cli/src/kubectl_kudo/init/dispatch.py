@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from kubectl_kudo.core.arguments import GLOBAL_FLAGS, Args
 from kubectl_kudo.core.output import many, say, talk
-from kubectl_kudo.init.options import Options, read_options
+from kubectl_kudo.init.options import Options, meaning_of, original_image, read_options
 
 _REQUEST_SECONDS: Final = 75
 """Seconds that a request may take where `--request-timeout` is not given.
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 def dispatch(args: Args) -> None:
     """Do what the flags ask for: show, install, check or remove."""
     options = read_options(args)
+    image = original_image(args)
+    if image and not (args.uninstall or args.crd_only):
+        talk(meaning_of(image, options))
     if args.client_only:
         say("nothing to do: packages come from `community` until you add repositories")
         return

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.init.checks import REQUIREMENTS, Plan, check, check_rights, old_server
@@ -142,7 +142,8 @@ class _Installation:
             more = await trouble_of_pods(self.client, name, self.options.namespace)
             seconds = self.options.wait_seconds
             raise CliError(
-                f"watch timed out, readiness uncertain: after {seconds}s, {left}{more}\n  {_AGAIN}"
+                f"watch timed out, readiness uncertain: after {seconds}s, {left}{more}\n  {_AGAIN}",
+                code=ExitCode.TIMED_OUT,
             )
 
     async def _apply(self, objects: Iterable[JsonObject]) -> None:
@@ -156,4 +157,5 @@ class _Installation:
 async def _wait_for(problem: Callable[[], Awaitable[str]], options: Options, before: str) -> None:
     left = await until(problem, options.wait_seconds)
     if left:
-        raise CliError(f"{before}after {options.wait_seconds}s, {left}")
+        text = f"{before}after {options.wait_seconds}s, {left}"
+        raise CliError(text, code=ExitCode.TIMED_OUT)

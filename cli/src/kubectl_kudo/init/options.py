@@ -7,7 +7,7 @@ from typing import Final
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import check_format
 
@@ -21,10 +21,11 @@ PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _IMAGE: Final = re.compile(r"[a-zA-Z0-9][\w./:@-]*", re.ASCII)
 _REGISTRY: Final = re.compile(r"[a-zA-Z0-9][\w./:-]*", re.ASCII)
 _TAG: Final = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
-_TWO_IMAGES: Final = (
-    "KUDO has two images: give --kudo-image webhook=<reference> and --kudo-image "
-    "reconciler=<reference>, or --image-registry <registry> and --version <tag>"
+_CHOICE: Final = (
+    "give --kudo-image webhook=<reference> and --kudo-image reconciler=<reference>, or "
+    "--image-registry <registry> and --version <tag>"
 )
+_TWO_IMAGES: Final = f"KUDO has two images: {_CHOICE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +125,33 @@ _COMBINATIONS: Final = (
 )
 
 
+def original_image(args: Args) -> str:
+    """Return the value of `--kudo-image` that names one image, as with KUDO 0.19, or nothing."""
+    return next((given for given in reversed(args.kudo_image) if "=" not in given), "")
+
+
+def meaning_of(image: str, options: Options) -> str:
+    """Return what the one image of KUDO 0.19 means, whose webhook and manager were one process."""
+    images = " and ".join(options.images[service] for service in SERVICES)
+    return (
+        f"--kudo-image {image} names one image, as with KUDO 0.19. KUDO has two now: from the same "
+        f"registry, {images} are used. To choose others, {_CHOICE}"
+    )
+
+
 def _images(args: Args) -> dict[str, str]:
     tag = args.version.removeprefix("v") or __version__
     if not _TAG.fullmatch(tag):
         raise UsageError(f'"{args.version}" is not a valid tag of an image')
     if args.image_registry and not _REGISTRY.fullmatch(args.image_registry):
         raise UsageError(f'"{args.image_registry}" is not a valid prefix of an image')
-    prefix = f"{args.image_registry.rstrip('/')}/" if args.image_registry else ""
+    registry = args.image_registry or _registry_of(original_image(args))
+    prefix = f"{registry.rstrip('/')}/" if registry else ""
     found = {service: f"{prefix}kudo-{service}:{tag}" for service in SERVICES}
     for given in args.kudo_image:
-        service, _, reference = given.partition("=")
+        service, equals, reference = given.partition("=")
+        if not equals:
+            continue
         if service not in SERVICES:
             raise UsageError(_TWO_IMAGES)
         if not _IMAGE.fullmatch(reference):
@@ -142,9 +160,16 @@ def _images(args: Args) -> dict[str, str]:
     return found
 
 
+def _registry_of(image: str) -> str:
+    """Return what stands before the name of an image: registry and folder."""
+    if image and not _IMAGE.fullmatch(image):
+        raise UsageError(f'"{image}" is not a valid reference of an image')
+    return image.rpartition("/")[0]
+
+
 def _check_names(options: Options) -> None:
     named = {"namespace": options.namespace, "service account": options.service_account}
     for what, name in named.items():
         fault = name_fault(what, name)
         if fault:
-            raise CliError(fault)
+            raise UsageError(fault)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import FIELD_MANAGER
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.init.cluster import find, remove, until, until_gone
@@ -91,7 +91,8 @@ async def stop(client: Client, original: Original, seconds: float) -> None:
         return "it still runs" if late or status.get("replicas") else ""
 
     if await until(runs, seconds):
-        raise CliError(f"{original.namespace}/{_MANAGER} did not stop within {seconds:.0f}s")
+        text = f"{original.namespace}/{_MANAGER} did not stop within {seconds:.0f}s"
+        raise CliError(text, code=ExitCode.TIMED_OUT)
 
 
 async def remove_original(client: Client, original: Original, seconds: float) -> AsyncIterator[str]:

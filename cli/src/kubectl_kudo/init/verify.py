@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.init.checks import helm_release, in_other_namespaces, other_certificate
 from kubectl_kudo.init.cluster import find_like, until
@@ -31,7 +31,7 @@ async def verify(client: Client, options: Options, *, wait: bool) -> None:
 
     left = await (until(problem, options.wait_seconds) if wait else problem())
     if left:
-        raise CliError(f"KUDO installation is not valid:\n  {left}")
+        raise CliError(f"KUDO installation is not valid:\n  {left}", code=ExitCode.INVALID)
     say(f"✅ KUDO is installed in namespace {options.namespace} as it should be, and works")
 
 

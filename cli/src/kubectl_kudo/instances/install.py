@@ -1,10 +1,12 @@
 """`kubectl kudo install`: creates an Operator, an OperatorVersion and an Instance."""
 
 from kubectl_kudo.core.arguments import (
+    ALLOW_DOWNGRADE,
     CHANGE_HELP,
     PARAMETERS,
     REPOSITORY,
     SERVER,
+    SKIP_VERIFY,
     WAITING,
     WRITING,
     Args,
@@ -22,7 +24,11 @@ def run(args: Args) -> None:
             "the API server checks nothing in a namespace that does not exist; with "
             "--create-namespace use --dry-run=client"
         )
+    if args.replace_version and not args.upgrade:
+        raise UsageError("--replace-version needs --upgrade")
     if args.in_cluster:
+        if args.upgrade:
+            raise UsageError("--upgrade takes a package; it cannot be used with --in-cluster")
         if args.skip_instance or args.repo:
             raise UsageError(
                 "you can't use skip-instance or repo option when installing from in-cluster "
@@ -46,6 +52,7 @@ COMMAND = Command(
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
         *PARAMETERS,
         *REPOSITORY,
+        SKIP_VERIFY,
         *WAITING,
         Flag(
             ("--create-namespace",),
@@ -57,14 +64,28 @@ COMMAND = Command(
             "create an instance of an operator that is installed in the namespace",
             default=False,
         ),
+        Flag(
+            ("--upgrade",),
+            "if the instance exists, upgrade it, or update its parameters",
+            default=False,
+        ),
+        ALLOW_DOWNGRADE,
+        Flag(
+            ("--replace-version",),
+            "with --upgrade: replace the installed version if its content differs",
+            default=False,
+        ),
         Flag(("--skip-instance",), "install the operator without an instance", default=False),
         *WRITING,
     ),
-    more="Everything is checked before anything is created. Objects that exist already and "
-    "are\nthe same are left alone, so that the command can be repeated. Packages that it depends "
-    "on\n(KudoOperator tasks) are installed with it.\n\n"
+    more="The package is verified, and everything is checked, before anything is created. Objects "
+    "that\nexist already and are the same are left alone, so that the command can be repeated. "
+    "Packages\nthat it depends on (KudoOperator tasks) are installed with it.\n\n"
     "A name means the newest version in the repository; a folder of that name is ./name.\n\n"
-    + CHANGE_HELP,
+    "With --upgrade an instance that exists is upgraded, or updated if it has the version already, "
+    "and\nstays as it is if nothing differs. --replace-version is for the development of a "
+    "package: it\nreplaces an operatorversion that only this instance and its children use, and "
+    "runs its deploy\nplan, or the plan of values that change.\n\n" + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
         (
@@ -73,6 +94,11 @@ COMMAND = Command(
         ),
         ("A version from the repository", "install kafka --operator-version 1.3.3"),
         ("Another instance of what is installed", "install web --in-cluster --instance second"),
+        ("Install, or upgrade what is there", "install ./web --instance web --upgrade --wait"),
+        (
+            "Try an edited package again, without another version",
+            "install ./web --upgrade --replace-version --wait",
+        ),
         ("What would be created, as YAML", "install ./web --dry-run=client -o yaml"),
     ),
 )

@@ -1,10 +1,10 @@
-"""Installs an Instance of an operator that is in the namespace already.
+"""Installs an Instance of an operator that is in the namespace, and so is what it depends on.
 
-Nothing is resolved beside the OperatorVersion: what it depends on was installed with it.
+That was installed with it; what was deleted since is an error before anything is created.
 """
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session, in_session
@@ -20,7 +20,7 @@ from kubectl_kudo.packages.installed_versions import lookup_in
 from kubeio.errors import NotFound
 from kudo.api import OperatorVersion, default_instance_name
 from kudo.names import API_VERSION, LABEL_OPERATOR
-from kudo.packages import Requirement
+from kudo.packages import Requirement, check_installed
 
 
 def install_in_cluster(args: Args) -> None:
@@ -47,10 +47,13 @@ async def install(session: Session, args: Args, values: dict[str, str]) -> None:
 async def _version(session: Session, args: Args) -> OperatorVersion:
     listing = await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)
     if not listing.items:
-        raise CliError(f"failed to find any operator version in namespace {session.namespace}")
+        text = f"failed to find any operator version in namespace {session.namespace}"
+        raise CliError(text, code=ExitCode.NOT_FOUND)
     asked = Requirement(args.arguments[0], args.operator_version, args.app_version)
-    found = lookup_in(session.namespace, listing.items)(asked)
+    lookup = lookup_in(session.namespace, listing.items)
+    found = lookup(asked)
     assert isinstance(found, OperatorVersion), "an installed version is no package"
+    check_installed(found, lookup)
     return found
 
 

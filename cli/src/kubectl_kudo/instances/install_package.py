@@ -7,6 +7,7 @@ from functools import partial
 
 from kubectl_kudo.core.arguments import CLIENT, Args
 from kubectl_kudo.core.errors import describe
+from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session, in_session
 from kubectl_kudo.core.values import given_values
 from kubectl_kudo.core.writes import dry_run_mode
@@ -15,14 +16,17 @@ from kubectl_kudo.instances.create_instance import (
     create_instance,
     wait_until_deployed,
 )
-from kubectl_kudo.packages.install_set import checked_instance, install_set_of
+from kubectl_kudo.instances.upgrading.install_or_upgrade import bring_to
+from kubectl_kudo.instances.upgrading.replace_versions import check_replaceable
+from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
+from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import Installation
 from kubectl_kudo.packages.installed import check_namespace, find_installed
-from kubectl_kudo.packages.new_namespace import check_new, new_namespace
+from kubectl_kudo.packages.new_namespace import check_new, namespace_exists, new_namespace
 from kubectl_kudo.packages.resolving import with_dependencies
 from kubectl_kudo.packages.sources import found as found_package
 from kubeio.errors import ConfigError, ConnectionLost
-from kudo.packages import Located
+from kudo.packages import Located, Resolution
 
 
 def install_package(args: Args) -> None:
@@ -43,16 +47,16 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     """Check everything, create what is missing and, if wanted, wait for the deployment."""
     resolution = await with_dependencies(session, args, located)
     install_set = install_set_of(resolution, session.namespace)
+    before = await _existing(session, args, install_set)
+    if before is not None:
+        verify_before_install(args, located, resolution)
+        await bring_to(session, args, install_set, before, values)
+        return
     instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
-    namespace = None
-    if args.create_namespace:
-        await check_new(session)
-        name = instance["metadata"]["name"] if instance else args.instance
-        root = install_set.root
-        namespace = new_namespace(resolution.root, root, session.namespace, name, values)
-    else:
-        await check_namespace(session)
-    found = await find_installed(session, install_set)
+    verify_before_install(args, located, resolution)
+    namespace = await _namespace(session, args, resolution, install_set, instance, values)
+    found = await find_installed(session, install_set, replace=args.replace_version)
+    await check_replaceable(session, found.replaced, None)
     if instance is not None:
         await check_absent(session, instance["metadata"]["name"])
     create = partial(create_instance, session, instance) if instance else None
@@ -61,3 +65,29 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     session.report.show_all(session.writes.objects)
     if created is not None and args.wait and not session.report.dry:
         await wait_until_deployed(session, created, args.wait_time, operators=installation.created)
+
+
+async def _existing(session: Session, args: Args, install_set: InstallSet) -> JsonObject | None:
+    """Return the Instance that `--upgrade` changes; None if there is none."""
+    if not args.upgrade or args.skip_instance:
+        return None
+    return await session.instance(args.instance or install_set.root.instance.metadata.name)
+
+
+async def _namespace(
+    session: Session,
+    args: Args,
+    resolution: Resolution,
+    install_set: InstallSet,
+    instance: JsonObject | None,
+    values: dict[str, str],
+) -> JsonObject | None:
+    """Return the Namespace to create; None if it exists."""
+    if not args.create_namespace:
+        await check_namespace(session)
+        return None
+    if args.upgrade and await namespace_exists(session):
+        return None
+    await check_new(session)
+    name = instance["metadata"]["name"] if instance else args.instance
+    return new_namespace(resolution.root, install_set.root, session.namespace, name, values)

@@ -12,10 +12,13 @@ from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import namespace_of, report_of
 from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
+from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.packages.installed_versions import no_cluster
+from kubectl_kudo.packages.new_namespace import new_namespace
 from kubectl_kudo.packages.resolving import resolve_names
 from kubectl_kudo.state.outcome import triggered_plan
+from kubeio.kinds import NAMESPACES
 from kudo.packages import Located
 
 
@@ -30,11 +33,25 @@ def try_install(args: Args, located: Located, values: dict[str, str], *, why: st
     resolution = asyncio.run(resolve_names(located, no_cluster, args))
     install_set = install_set_of(resolution, namespace_of(args))
     instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
-    asyncio.run(_check(args, install_set, instance))
+    verify_before_install(args, located, resolution)
+    namespace = None
+    if args.create_namespace:
+        name = instance["metadata"]["name"] if instance else args.instance
+        root = install_set.root
+        namespace = new_namespace(resolution.root, root, namespace_of(args), name, values)
+    asyncio.run(_check(args, install_set, instance, namespace))
 
 
-async def _check(args: Args, install_set: InstallSet, instance: JsonObject | None) -> None:
+async def _check(
+    args: Args,
+    install_set: InstallSet,
+    instance: JsonObject | None,
+    namespace: JsonObject | None,
+) -> None:
     writes, report = OnClient(None), report_of(args)
+    if namespace is not None:
+        await writes.create(NAMESPACES, namespace)
+        report.done(f"{described(NAMESPACES, namespace)} created")
     for kind, obj in install_set.in_order():
         await writes.create(kind, obj)
         report.done(f"{described(kind, obj)} created")

@@ -1,14 +1,23 @@
 """`kubectl kudo uninstall`: deletes an Instance; the API server deletes what it owns."""
 
-from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAITING, Args
+from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAITING, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import no_arguments
+from kubectl_kudo.core.errors import UsageError, no_arguments
 
 
 def run(args: Args) -> None:
     no_arguments("uninstall", args.arguments, "name the instance with --instance=<name>")
+    if args.all_unused:
+        if args.instance or args.wait:
+            raise UsageError("--all-unused cannot be used with --instance or --wait")
+        from kubectl_kudo.instances.removing.unused import uninstall_unused
+
+        uninstall_unused(args)
+        return
+    if not args.instance:
+        raise UsageError('required flag(s) "instance" not set')
     from kubectl_kudo.core.session import in_session
-    from kubectl_kudo.instances.delete_instance import uninstall
+    from kubectl_kudo.instances.removing.delete_instance import uninstall
 
     in_session(args, lambda session: uninstall(session, args))
 
@@ -17,9 +26,26 @@ COMMAND = Command(
     "uninstall",
     "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
     run,
-    flags=(INSTANCE, *WAITING, DRY_RUN),
-    required=("instance",),
-    more="Instances that its plans created (KudoOperator tasks) are deleted with it. The operator "
-    "and\nits versions stay, for other instances.",
-    examples=(("Delete an instance and wait until it is gone", "uninstall --instance web --wait"),),
+    "--instance <name> | --all-unused",
+    (
+        INSTANCE,
+        *WAITING,
+        Flag(
+            ("--all-unused",),
+            "delete the operators and operatorversions that no instance uses instead",
+            default=False,
+        ),
+        Flag(("--yes",), "with --all-unused: do not ask", default=False),
+        DRY_RUN,
+    ),
+    more="Instances that its plans created (KudoOperator tasks) are deleted with it; --wait waits "
+    "for\nthem, too. The operator and its versions stay, for other instances.\n\n"
+    "--all-unused lists the operators and operatorversions of the namespace that no instance uses,"
+    "\nthose of children included, and deletes them after confirmation. What a used version needs "
+    "for\nits KudoOperator tasks stays.",
+    examples=(
+        ("Delete an instance and wait until it is gone", "uninstall --instance web --wait"),
+        ("Which operators does nobody use?", "uninstall --all-unused --dry-run=client"),
+        ("Delete them without a question", "uninstall --all-unused --yes"),
+    ),
 )

@@ -5,6 +5,7 @@ from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import triggered, triggered_plan
+from kubectl_kudo.state.unknown_names import parameters_suggested
 from kubectl_kudo.state.waiting import wait_and_show
 from kudo.parameters import with_plain_booleans
 
@@ -14,7 +15,8 @@ async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     before = await session.existing_instance(args.instance)
     declared = await _as_declared(session, before, values)
     patch: JsonObject = {"spec": {"parameters": declared}}
-    after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    async with parameters_suggested(session, args.instance, values):
+        after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
     session.report.done(f"Instance {args.instance} was updated.")
     session.report.foretell(triggered_plan(before, after))
     session.report.show(session.writes.objects[-1])

@@ -1,10 +1,12 @@
 """`kubectl kudo upgrade`: upgrades an Instance to the version in a package."""
 
 from kubectl_kudo.core.arguments import (
+    ALLOW_DOWNGRADE,
     CHANGE_HELP,
     INSTANCE,
     PARAMETERS,
     REPOSITORY,
+    SKIP_VERIFY,
     WAITING,
     WRITING,
     Args,
@@ -20,7 +22,7 @@ def run(args: Args) -> None:
         raise UsageError("please use --instance and specify instance name. It cannot be empty")
     from kubectl_kudo.core.session import in_session
     from kubectl_kudo.core.values import given_values
-    from kubectl_kudo.instances.upgrade_instance import upgrade
+    from kubectl_kudo.instances.upgrading.upgrade_instance import upgrade
     from kubectl_kudo.packages.sources import found
 
     values = given_values(args)
@@ -33,9 +35,10 @@ COMMAND = Command(
     "Upgrade an instance to the version of its operator in a package.",
     run,
     "<name|folder|tgz|url>",
-    (INSTANCE, *PARAMETERS, *REPOSITORY, *WAITING, *WRITING),
-    more="The package must be of the same operator and newer, by operatorVersion or appVersion. "
-    "Everything\nis checked before anything is changed. Parameters keep their values.\n\n"
+    (INSTANCE, *PARAMETERS, *REPOSITORY, SKIP_VERIFY, ALLOW_DOWNGRADE, *WAITING, *WRITING),
+    more="The package must be of the same operator and newer, by operatorVersion or appVersion; "
+    "an older\none needs --allow-downgrade. It is verified, and everything is checked, before "
+    "anything is changed.\nParameters keep their values.\n\n"
     "Parameters that run a plan of their own can be set only after the upgrade: with --wait the "
     "command\nsets them then, without it the command prints how.\n\n" + CHANGE_HELP,
     examples=(

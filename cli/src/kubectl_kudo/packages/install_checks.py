@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError, listed
+from kubectl_kudo.core.errors import CliError, ExitCode, listed
 from kubectl_kudo.core.naming import name_fault
+from kubectl_kudo.core.suggestions import did_you_mean
 from kudo.api import OperatorVersion
 from kudo.dns1123 import MAX_LABEL, MAX_SUBDOMAIN
 from kudo.names import PLAN_DEPLOY
@@ -30,7 +30,7 @@ def check_package(objects: PackageObjects) -> None:
         *_package_version(objects.operator_version),
     ]
     if problems:
-        raise CliError(listed("the package cannot be installed:", problems))
+        raise CliError(listed("the package cannot be installed:", problems), code=ExitCode.INVALID)
 
 
 def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str]) -> None:
@@ -48,7 +48,9 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
     ]
     if missing:
         names = ",".join(missing)
-        raise CliError(f"missing required parameters during installation: {names}")
+        raise CliError(
+            f"missing required parameters during installation: {names}", code=ExitCode.DENIED
+        )
     problems = [
         *_name("instance", name, "--instance", MAX_LABEL),
         *_undeclared(version, values),
@@ -56,7 +58,7 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
         *_without_deploy(version),
     ]
     if problems:
-        raise CliError(listed("the instance cannot be created:", problems))
+        raise CliError(listed("the instance cannot be created:", problems), code=ExitCode.DENIED)
 
 
 def check_kubernetes(required: str | None, server: Mapping[str, str]) -> None:
@@ -110,11 +112,7 @@ def _undeclared(version: OperatorVersion, values: Mapping[str, str]) -> Iterator
 
 
 def _hint(name: str, declared: Iterable[str]) -> str:
-    by_lower_case = {known.lower(): known for known in declared}
-    close = get_close_matches(name.lower(), by_lower_case, n=1)
-    if close:
-        return f"did you mean {by_lower_case[close[0]]}?"
-    return f"it declares {', '.join(declared) or 'none'}"
+    return did_you_mean(name, declared) or f"it declares {', '.join(declared) or 'none'}"
 
 
 def _invalid(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:

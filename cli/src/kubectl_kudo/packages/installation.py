@@ -42,6 +42,7 @@ class Installation:
         self._install_set = install_set
         self._found = found
         self._created: list[tuple[Resource, JsonObject]] = []
+        self._replaced: list[tuple[JsonObject, JsonObject]] = []
 
     @property
     def created(self) -> list[str]:
@@ -74,8 +75,25 @@ class Installation:
         if self._new_namespace is not None:
             await self._create(NAMESPACES, self._new_namespace)
         for kind, obj in self._install_set.in_order():
-            if self._found.get(kind, obj["metadata"]["name"]) is None:
+            there = self._found.get(kind, obj["metadata"]["name"])
+            if there is None:
                 await self._create(kind, obj)
+            elif kind is OPERATOR_VERSIONS and obj["metadata"]["name"] in self._found.replaced:
+                await self._replace(there, obj)
+
+    async def _replace(self, there: JsonObject, obj: JsonObject) -> None:
+        # With the resourceVersion that was read: what others changed meanwhile is not overwritten.
+        desired = {**there, "spec": obj["spec"]}
+        try:
+            made = await self._writes.replace(OPERATOR_VERSIONS, desired)
+        except Conflict as error:
+            text = f"{described(OPERATOR_VERSIONS, obj)} changed meanwhile; try again"
+            raise CliError(text) from error
+        except ApiError as error:
+            text = f"failed to replace {described(OPERATOR_VERSIONS, obj)}: {describe(error)}"
+            raise CliError(text) from error
+        self._replaced.append((there, made))
+        self._report.done(f"{described(OPERATOR_VERSIONS, made)} replaced")
 
     async def _create(self, kind: Resource, obj: JsonObject) -> None:
         try:
@@ -92,7 +110,10 @@ class Installation:
     def _tell_created(self) -> None:
         if self._created and not self._report.dry:
             names = ", ".join(self.created)
-            talk(f"\nInterrupted. Created before: {names}. Repeat the command to go on.")
+            talk(
+                f"\nInterrupted. Created before: {names}. Repeat the command to go on, or remove "
+                f"what nobody uses: kubectl kudo uninstall --all-unused -n {self._namespace}"
+            )
 
     async def _created_meanwhile(self, kind: Resource, obj: JsonObject) -> None:
         """Accept an object that another client created meanwhile, if it is the same."""
@@ -104,8 +125,27 @@ class Installation:
             self._report.say(f"{described(kind, obj)} already installed")
 
     async def _roll_back(self) -> str:
+        """Undo what this call did, unless an Instance uses it; return a text about it."""
+        if self._report.dry:
+            return ""
+        return f"{await self._restore()}{await self._delete_created()}"
+
+    async def _restore(self) -> str:
+        """Give replaced OperatorVersions their former content, unless they changed since."""
+        texts = []
+        for before, made in reversed(self._replaced):
+            name = described(OPERATOR_VERSIONS, made)
+            try:
+                await self._client.replace(OPERATOR_VERSIONS, {**made, "spec": before["spec"]})
+            except KubeError as error:
+                texts.append(f"\n{name} could not be restored: {describe(error)}")
+            else:
+                texts.append(f"\nRestored: {name}.")
+        return "".join(texts)
+
+    async def _delete_created(self) -> str:
         """Delete what this call created, unless an Instance uses it; return a text about it."""
-        if not self._created or self._report.dry:
+        if not self._created:
             return ""
         try:
             users = await self._users()
@@ -119,7 +159,8 @@ class Installation:
         return f"\nRemoved again: {names}."
 
     async def _users(self) -> list[str]:
-        versions = self._new_versions()
+        created = (made for kind, made in self._created if kind is OPERATOR_VERSIONS)
+        versions = {made["metadata"]["name"] for made in created}
         instances = await self._client.list(INSTANCES, namespace=self._namespace)
         return [
             f"instance {obj['metadata']['name']}"
@@ -129,7 +170,7 @@ class Installation:
 
     def _new_versions(self) -> set[str]:
         created = (made for kind, made in self._created if kind is OPERATOR_VERSIONS)
-        return {made["metadata"]["name"] for made in created}
+        return {made["metadata"]["name"] for made in created} | self._found.replaced
 
     async def _delete(self, kind: Resource, made: JsonObject) -> None:
         metadata = made["metadata"]

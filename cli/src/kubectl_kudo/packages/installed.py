@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
@@ -22,17 +22,30 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The objects of a package that exist already, by plural and name."""
+    """The objects of a package that exist already.
+
+    Attributes:
+        objects: By plural and name.
+        replaced: Names of the OperatorVersions whose content is to be replaced.
+    """
 
     objects: Mapping[tuple[str, str], JsonObject]
+    replaced: frozenset[str] = frozenset()
 
     def get(self, kind: Resource, name: str) -> JsonObject | None:
         """Return an object of the package; None if it does not exist."""
         return self.objects.get((kind.plural, name))
 
 
-async def find_installed(session: Session, install_set: InstallSet) -> Found:
+async def find_installed(
+    session: Session, install_set: InstallSet, *, replace: bool = False
+) -> Found:
     """Return the objects to install that exist already, after checking that they are the same.
+
+    Args:
+        session: The connection.
+        install_set: The objects to install.
+        replace: Whether OperatorVersions with other content are to be replaced.
 
     Raises:
         CliError: the cluster is too old, or an OperatorVersion has other content there.
@@ -41,13 +54,17 @@ async def find_installed(session: Session, install_set: InstallSet) -> Found:
     for objects in install_set.all:
         check_kubernetes(objects.operator.spec.kubernetes_version, server)
     found = Found(await _present(session, install_set))
+    replaced = []
     for objects in install_set.all:
         version = objects.operator_version
         there = found.get(OPERATOR_VERSIONS, version.metadata.name)
-        if there is not None:
+        if there is not None and replace:
+            replaced += [version.metadata.name] if any(differences(there, version)) else []
+        elif there is not None:
             check_same(there, version)
+    found = Found(found.objects, frozenset(replaced))
     root = install_set.root.operator_version.metadata.name
-    if found.get(OPERATOR_VERSIONS, root) is not None:
+    if found.get(OPERATOR_VERSIONS, root) is not None and root not in replaced:
         session.report.say(f"operatorversion {session.namespace}/{root} already installed")
     return found
 
@@ -80,7 +97,8 @@ async def check_namespace(session: Session) -> None:
         found = await session.client.get(NAMESPACES, name)
     except NotFound:
         hint = f"create it first: kubectl create namespace {name}"
-        raise CliError(f'namespaces "{name}" not found; {hint}') from None
+        text = f'namespaces "{name}" not found; {hint}'
+        raise CliError(text, code=ExitCode.NOT_FOUND) from None
     except Forbidden:
         return
     if found["metadata"].get("deletionTimestamp"):
@@ -101,8 +119,8 @@ def check_same(found: JsonObject, desired: OperatorVersion) -> None:
     raise CliError(
         f"operatorversion {namespace}/{name} is installed already and has other content than the "
         f"package (it differs in {', '.join(differing[:_SHOWN])}{more}); give the package another "
-        "operatorVersion, or, if no instance uses the installed one, delete that first: "
-        f"kubectl delete operatorversions.kudo.dev {name} -n {namespace}"
+        "operatorVersion, or, while you develop it, replace the installed one with `kubectl kudo "
+        "install --upgrade --replace-version`"
     )
 
 

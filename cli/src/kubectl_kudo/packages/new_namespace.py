@@ -22,11 +22,19 @@ async def check_new(session: Session) -> None:
     Raises:
         CliError: it exists.
     """
+    if await namespace_exists(session):
+        raise CliError(
+            f'namespaces "{session.namespace}" already exists; leave out --create-namespace'
+        )
+
+
+async def namespace_exists(session: Session) -> bool:
+    """Return whether the namespace exists; False if the user may not know."""
     try:
         await session.client.get(NAMESPACES, session.namespace)
     except (NotFound, Forbidden):
-        return
-    raise CliError(f'namespaces "{session.namespace}" already exists; leave out --create-namespace')
+        return False
+    return True
 
 
 def new_namespace(

@@ -10,15 +10,30 @@ from collections.abc import Iterator
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.tree import Node
 from kubectl_kudo.state.children import Member
-from kubectl_kudo.state.plan_view import Below, label, plans_node, shown_node, shown_plan
+from kubectl_kudo.state.plan_view import (
+    NOTHING_BELOW,
+    Below,
+    label,
+    plans_node,
+    shown_node,
+    shown_plan,
+)
 
 _StepKey = tuple[str, str]
 
 
-def family_node(member: Member) -> Node:
-    """Return the plans of an Instance, and below their steps its children."""
+def family_node(member: Member, explained: Below = NOTHING_BELOW) -> Node:
+    """Return the plans of an Instance, and below their steps its children.
+
+    Args:
+        member: The Instance.
+        explained: What stands below its steps before the children.
+    """
     below, rest = _placed(member)
-    node = plans_node(member.instance, _plans(member), below)
+    both = {
+        place: [*explained.get(place, ()), *below.get(place, ())] for place in {*explained, *below}
+    }
+    node = plans_node(member.instance, _plans(member), both)
     node.children += rest
     return node
 

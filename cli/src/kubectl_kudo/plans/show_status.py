@@ -3,32 +3,43 @@
 The Instances that its KudoOperator tasks created are shown with it.
 """
 
+import asyncio
 import sys
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, one
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.tree import draw
+from kubectl_kudo.core.tree import Node, draw
 from kubectl_kudo.plans.family_view import family_node
 from kubectl_kudo.state.children import Member, members_below, statuses
+from kubectl_kudo.state.explanations import explanations, waiting_steps
 from kubectl_kudo.state.outcome import outcome_of_present, present_run
-from kubectl_kudo.state.plan_view import headline, shown_plan
-from kubectl_kudo.state.waiting import shown_on_stderr, wait_for
+from kubectl_kudo.state.plan_view import (
+    Below,
+    headline,
+    original_node,
+    plan_node,
+    shown_plan,
+)
+from kubectl_kudo.state.runs import entries
+from kubectl_kudo.state.waiting import shown_on_stderr, tell_warnings, wait_for
 
 
 async def status(session: Session, args: Args) -> None:
     """Print the status; with `--wait` when the plan has ended, and fail if the plan did."""
     instance = await session.instance(args.instance)
     if instance is None:
-        raise CliError(f"instance {session.namespace}/{args.instance} does not exist")
+        raise CliError(
+            f"instance {session.namespace}/{args.instance} does not exist", code=ExitCode.NOT_FOUND
+        )
     failed: CliError | None = None
     if args.wait:
         instance, failed = await _wait(session, instance)
     if args.output:
-        print(one(await _data(session, instance), args.output), end="")
+        print(one(await _data(session, instance, args.plan), args.output), end="")
     else:
-        print(await _picture(session, instance))
+        print(await _picture(session, instance, args))
     if failed:
         raise failed
 
@@ -39,28 +50,66 @@ async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, Cli
     if target is None:
         return instance, None
     progress = await shown_on_stderr(session, instance)
+    # The last picture goes to stdout, and to a terminal only once.
+    keep = not sys.stdout.isatty()
     try:
         end = await wait_for(
             session, target, limit=0, progress=progress, outcome_of=outcome_of_present
         )
     except CliError as error:
         return await session.instance(target.key.partition("/")[2]) or instance, error
+    except asyncio.CancelledError:
+        # Below it stands how to go on.
+        keep = True
+        raise
     finally:
-        # The last picture goes to stdout, and to a terminal only once.
-        progress.close(keep=not sys.stdout.isatty())
-    return end or instance, None
+        progress.close(keep=keep)
+    await tell_warnings(session, end)
+    return end.instance or instance, None
 
 
-async def _data(session: Session, instance: JsonObject) -> JsonObject:
+async def _data(session: Session, instance: JsonObject, plan: str) -> JsonObject:
+    if plan:
+        check_plan(instance, await session.version_of(instance), plan)
+        return entries(instance).get(plan) or {}
     children = statuses(await members_below(session, instance))
     return {**(instance.get("status") or {}), **({"children": children} if children else {})}
 
 
-async def _picture(session: Session, instance: JsonObject) -> str:
-    if shown_plan(instance) is None:
+async def _picture(session: Session, instance: JsonObject, args: Args) -> str:
+    if shown_plan(instance) is None and not args.plan:
         name = instance["metadata"]["name"]
         return f"No plan ever run for instance - nothing to show for instance {name}"
     version = await session.existing_version_of(instance)
-    children = await members_below(session, instance)
-    node = family_node(Member(instance, version, children))
+    plans = version["spec"].get("plans") or {}
+    if args.all:
+        node = original_node(instance, plans)
+    elif args.plan:
+        check_plan(instance, version, args.plan)
+        node = plan_node(instance, plans, args.plan, await _explained(session, instance))
+    else:
+        children = await members_below(session, instance)
+        explained = await _explained(session, instance, children=not children)
+        node = family_node(Member(instance, version, children), explained)
     return f"{headline(instance)}\n{draw([node])}"
+
+
+async def _explained(session: Session, instance: JsonObject, *, children: bool = True) -> Below:
+    """Return what is known of the objects that the steps of the shown plan wait for."""
+    plan = shown_plan(instance)
+    if plan is None:
+        return {}
+    steps = waiting_steps(instance, plan)
+    found = await explanations(session, steps, children=children)
+    nodes = {path: [Node(str(one)) for one in each] for path, each in found.items()}
+    return {(step.phase, step.step): nodes.get(step.path, []) for step in steps}
+
+
+def check_plan(instance: JsonObject, version: JsonObject | None, plan: str) -> None:
+    """Raise CliError if neither the OperatorVersion nor the status has a plan of that name."""
+    known = {*(((version or {}).get("spec") or {}).get("plans") or {}), *entries(instance)}
+    if plan not in known:
+        metadata = instance["metadata"]
+        text = f"instance {metadata['namespace']}/{metadata['name']} has no plan {plan}"
+        text = f"{text}; its plans: {', '.join(sorted(known)) or 'none'}"
+        raise CliError(text, code=ExitCode.NOT_FOUND)

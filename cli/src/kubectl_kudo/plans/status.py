@@ -1,12 +1,15 @@
 """`kubectl kudo plan status`: shows the plans of an Instance as a tree, or its status as data."""
 
-from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, WAIT, Args
+from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, WAIT, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import no_arguments
+from kubectl_kudo.core.errors import UsageError, no_arguments
 
 
 def run(args: Args) -> None:
     no_arguments("plan status", args.arguments)
+    if args.plan and (args.all or args.wait):
+        other = "--all" if args.all else "--wait"
+        raise UsageError(f"--plan and {other} cannot be combined: {other} is not about one plan")
     from kubectl_kudo.core.output import check_format
     from kubectl_kudo.core.session import in_session
     from kubectl_kudo.plans.show_status import status
@@ -17,14 +20,25 @@ def run(args: Args) -> None:
 
 COMMAND = Command(
     "plan status",
-    "Show the plans of an instance, and the progress of the last one.",
+    "Show the plan of an instance that runs or ran last, and what it waits for.",
     run,
-    flags=(INSTANCE, WAIT, OUTPUT),
+    flags=(
+        INSTANCE,
+        Flag(("--plan",), "show this plan instead", "plan"),
+        Flag(("--all",), "show all plans in the form of KUDO 0.19", default=False),
+        WAIT,
+        OUTPUT,
+    ),
     required=("instance",),
-    more="With --wait the command ends when the plan does: with success on COMPLETE, with an "
-    "error on\nFATAL_ERROR. With -o it prints the status of the instance as data.",
+    more="Other plans take a line each, and those that never ran one line together. Below a step "
+    "that waits\nstand the last events of the objects that it waits for.\n\n"
+    "With --wait the command ends when the plan does: with success on COMPLETE, with an "
+    "error on\nFATAL_ERROR. With -o it prints the status of the instance as data, with --plan that "
+    "of the plan.",
     examples=(
+        ("The plan that runs, or ran last", "plan status --instance web"),
         ("Watch the plan until it ends", "plan status --instance web --wait"),
+        ("How the last run of the plan `backup` went", "plan status --instance web --plan backup"),
         ("The status as YAML", "plan status --instance web -o yaml"),
     ),
 )

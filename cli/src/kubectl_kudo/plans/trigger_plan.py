@@ -8,6 +8,7 @@ from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import say
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import triggered
+from kubectl_kudo.state.unknown_names import plans_suggested
 from kubectl_kudo.state.waiting import wait_and_show
 
 
@@ -16,7 +17,8 @@ async def trigger(session: Session, args: Args) -> None:
     # A status left over from an earlier run would end the new one at once.
     execution = {"planName": args.name, "uid": str(uuid4()), "status": None}
     patch = {"spec": {"planExecution": execution}}
-    after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    async with plans_suggested(session, args.instance, args.name):
+        after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
     key = f"{session.namespace}/{args.instance}"
     session.report.done(f"Triggered {args.name} plan for {key} instance")
     session.report.show(session.writes.objects[-1])

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.files import write_file
 from kubectl_kudo.core.output import say, talk
 from kubectl_kudo.repositories.cache import sha256
@@ -22,12 +22,10 @@ from kudo.repositories import (
     INDEX_FILE,
     Index,
     Maintainer,
-    PackageFile,
-    build,
-    merge,
     read_index,
     write_index,
 )
+from kudo.repositories.building import PackageFile, build, merge
 
 _DEFAULT_URL = "http://localhost/"
 
@@ -115,7 +113,8 @@ def _configured(args: Args, name: str) -> str:
     for repository in load_settings(home_folder(args)).repositories:
         if repository.name == name:
             return repository.url
-    raise CliError(f"configuration for repositories does not contain {name}")
+    text = f"configuration for repositories does not contain {name}"
+    raise CliError(text, code=ExitCode.NOT_FOUND)
 
 
 def _merged(args: Args) -> Index | None:

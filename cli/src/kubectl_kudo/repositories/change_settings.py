@@ -32,6 +32,8 @@ def add(args: Args, name: str, url: str) -> None:
             raise CliError(f"{headline}reached: {describe(error)}") from error
     save_settings(home, settings)
     say(f'"{name}" has been added to your repositories')
+    if settings.context != name:
+        talk(f"To use it by default: kubectl kudo repo context {name}; else add --repo {name}")
 
 
 def _fault(name: str, url: str) -> str:

@@ -9,7 +9,8 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import talk
 from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
 from kubectl_kudo.repositories.credentials import Credentials
-from kubectl_kudo.repositories.download import Downloader, DownloadError, Unreachable
+from kubectl_kudo.repositories.downloads.downloader import Downloader
+from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import below, is_remote, printable, shown_url
 from kudo.problems import InvalidInput, Problem
@@ -29,6 +30,7 @@ class RepositoryClient:
         downloader: Downloads from it.
         cache: What was downloaded before.
         say: Prints warnings.
+        hint: Added to the error if the index cannot be read.
     """
 
     name: str
@@ -36,6 +38,7 @@ class RepositoryClient:
     downloader: Downloader
     cache: Cache
     say: Callable[[str], None] = talk
+    hint: str = ""
     _index: Index | None = field(default=None, init=False)
 
     async def index(self) -> Index:
@@ -46,7 +49,10 @@ class RepositoryClient:
             InvalidInput: it is no index.
         """
         if self._index is None:
-            self._index = read_index(await self._content())
+            try:
+                self._index = read_index(await self._content())
+            except DownloadError as error:
+                raise type(error)(f"{error}{self.hint}") from error
             warnings = self._index.warnings
             for warning in warnings[:_SHOWN]:
                 self.say(f"Warning: {self._shown()}: {printable(warning)}")
@@ -146,10 +152,18 @@ def open_repository(args: Args, name: str = "") -> RepositoryClient:
         CliError: the user has none of that name.
     """
     try:
-        found = load_settings(home_folder(args)).find(name)
+        settings = load_settings(home_folder(args))
+        found = settings.find(name)
     except InvalidInput as error:
         raise CliError(f"could not build operator repository: {error}") from error
-    return client_of(args, found.url, name=found.name)
+    client = client_of(args, found.url, name=found.name)
+    others = [one.name for one in settings.repositories if one.name != found.name]
+    if others and not name:
+        shown = ", ".join(map(printable, others[:_SHOWN]))
+        client.hint = (
+            f" (repository {printable(found.name)}; --repo names another, such as {shown})"
+        )
+    return client
 
 
 def client_of(args: Args, url: str, *, name: str = "") -> RepositoryClient:

@@ -35,8 +35,9 @@ def serve(args: Args) -> None:
         raise CliError(f"{text}; choose another address with --address") from error
     server.daemon_threads = True
     with server, suppress(KeyboardInterrupt):
-        say(f"Serving {folder} at http://{host}:{server.server_port}")
-        talk("Stop with ctrl-C")
+        url = f"http://{host}:{server.server_port}"
+        say(f"Serving {folder} at {url}")
+        talk(f"To use it: kubectl kudo repo add <name> {url}; stop with ctrl-C")
         server.serve_forever()
 
 

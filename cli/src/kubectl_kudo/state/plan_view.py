@@ -1,25 +1,36 @@
 """Shows the plans of an Instance as a tree, as `plan status` prints them.
 
-The run that is in progress, or ran last, is shown from the status; all other plans from the
-OperatorVersion as NOT ACTIVE. A run that is scheduled but has not begun is shown as PENDING, not
-with the outcome of the run before it.
+The run that is in progress, or ran last, is shown from the status, and above all others. A run that
+is scheduled but has not begun is shown as PENDING, not with the outcome of the run before it. Other
+plans that have run take one line each, and those that never ran one line together.
+
+`--all` shows the plans as KUDO 0.19 did: sorted by name, those that are not active from the
+OperatorVersion.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from kubectl_kudo.core.tree import Node
-from kubectl_kudo.state.runs import PENDING, JsonObject, active, entries, last_executed, status_of
+from kubectl_kudo.state.runs import (
+    NEVER_RUN,
+    PENDING,
+    JsonObject,
+    active,
+    entries,
+    last_executed,
+    status_of,
+)
 
 _INACTIVE = "NOT ACTIVE"
 
 Below = Mapping[tuple[str, str], Sequence[Node]]
 """What is shown below a step, by the names of its phase and itself."""
-_NOTHING: Below = {}
+NOTHING_BELOW: Below = {}
 
 
 def shown_plan(instance: JsonObject) -> str | None:
-    """Return the plan that is expanded; None if none is scheduled nor ever ran."""
+    """Return the plan that matters; None if none is scheduled nor ever ran."""
     run = active(instance)
     return run.plan if run else last_executed(instance)
 
@@ -29,27 +40,6 @@ def headline(instance: JsonObject) -> str:
     return f'Plan(s) for "{name}" in namespace "{instance["metadata"]["namespace"]}":'
 
 
-def plans_node(instance: JsonObject, plans: JsonObject, below: Below = _NOTHING) -> Node:
-    """Return the tree below the headline.
-
-    Args:
-        instance: The Instance.
-        plans: `spec.plans` of its OperatorVersion.
-        below: What is shown below steps of the plan that is expanded.
-    """
-    shown = shown_plan(instance) or ""
-    names = sorted({*plans, *({shown} if shown else ())})
-    return Node(
-        label(instance),
-        [
-            shown_node(instance, plans, below)
-            if name == shown
-            else _from_version(name, plans.get(name) or {}, _INACTIVE, _NOTHING)
-            for name in names
-        ],
-    )
-
-
 def label(instance: JsonObject) -> str:
     """Return the line that stands above the plans of an Instance."""
     name, shown = instance["metadata"]["name"], shown_plan(instance) or ""
@@ -57,14 +47,78 @@ def label(instance: JsonObject) -> str:
     return f'{name} (Operator-Version: "{version}" Active-Plan: "{shown}")'
 
 
-def shown_node(instance: JsonObject, plans: JsonObject, below: Below = _NOTHING) -> Node:
-    """Return the plan that is expanded; there must be one."""
+def plans_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_BELOW) -> Node:
+    """Return the tree below the headline: the plan that matters, and all others folded.
+
+    Args:
+        instance: The Instance.
+        plans: `spec.plans` of its OperatorVersion.
+        below: What is shown below steps of the plan that is expanded.
+    """
+    node = Node(label(instance))
+    if shown_plan(instance) is not None:
+        node.children.append(shown_node(instance, plans, below))
+    node.children += [Node(text) for text in other_plans(instance, plans)]
+    return node
+
+
+def other_plans(instance: JsonObject, plans: JsonObject) -> list[str]:
+    """Return a line for each other plan that has run, and one for those that never did."""
+    known, shown = entries(instance), shown_plan(instance)
+    others = sorted({*plans, *known} - {shown})
+    ran = [name for name in others if status_of(known.get(name) or {}) != NEVER_RUN]
+    never = [name for name in others if name not in ran and name in plans]
+    lines = [_plan_line(name, plans.get(name) or {}, known[name]) for name in ran]
+    return [*lines, *([f"Never run: {', '.join(never)}"] if never else [])]
+
+
+def plan_node(
+    instance: JsonObject, plans: JsonObject, name: str, below: Below = NOTHING_BELOW
+) -> Node:
+    """Return the tree below the headline with one plan alone.
+
+    Args:
+        instance: The Instance.
+        plans: `spec.plans` of its OperatorVersion.
+        name: The plan; the OperatorVersion or the status has it.
+        below: What is shown below steps of the plan that matters.
+    """
+    if name == shown_plan(instance):
+        return Node(label(instance), [shown_node(instance, plans, below)])
+    plan, entry = plans.get(name) or {}, entries(instance).get(name) or {}
+    if status_of(entry) == NEVER_RUN:
+        return Node(label(instance), [_from_version(name, plan, NEVER_RUN, NOTHING_BELOW)])
+    return Node(label(instance), [_from_status(name, plan, entry, NOTHING_BELOW)])
+
+
+def original_node(instance: JsonObject, plans: JsonObject) -> Node:
+    """Return the tree below the headline as KUDO 0.19 prints it."""
+    shown = shown_plan(instance) or ""
+    names = sorted({*plans, *({shown} if shown else ())})
+    return Node(
+        label(instance),
+        [
+            shown_node(instance, plans)
+            if name == shown
+            else _from_version(name, plans.get(name) or {}, _INACTIVE, NOTHING_BELOW)
+            for name in names
+        ],
+    )
+
+
+def shown_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_BELOW) -> Node:
+    """Return the plan that matters; there must be one."""
     name = shown_plan(instance) or ""
-    plan = plans.get(name) or {}
-    run, entry = active(instance), entries(instance).get(name) or {}
-    if run and (entry.get("uid") or "") != run.uid:
+    plan, entry = plans.get(name) or {}, entries(instance).get(name) or {}
+    if is_pending(instance, name):
         return _from_version(name, plan, PENDING, below)
     return _from_status(name, plan, entry, below)
+
+
+def is_pending(instance: JsonObject, plan: str) -> bool:
+    """Return whether a run of the plan has not begun: its entry is of the run before it."""
+    run, entry = active(instance), entries(instance).get(plan) or {}
+    return run is not None and run.plan == plan and (entry.get("uid") or "") != run.uid
 
 
 def _from_version(name: str, plan: JsonObject, status: str, below: Below) -> Node:
@@ -83,9 +137,7 @@ def _at(below: Below, phase: JsonObject, step: JsonObject) -> list[Node]:
 
 
 def _from_status(name: str, plan: JsonObject, entry: JsonObject, below: Below) -> Node:
-    text = f"Plan {name} ({_strategy(plan)} strategy) {_state(entry)}"
-    updated = local_time(entry.get("lastUpdatedTimestamp"))
-    node = Node(f"{text}, last updated {updated}" if updated else text)
+    node = Node(_plan_line(name, plan, entry))
     for phase, declared in _with_declaration(entry.get("phases") or [], plan):
         steps = (
             Node(f"Step {step['name']} {_state(step)}", _at(below, phase, step))
@@ -93,6 +145,12 @@ def _from_status(name: str, plan: JsonObject, entry: JsonObject, below: Below) -
         )
         node.add(f"Phase {phase['name']} ({_strategy(declared)} strategy) {_state(phase)}", steps)
     return node
+
+
+def _plan_line(name: str, plan: JsonObject, entry: JsonObject) -> str:
+    text = f"Plan {name} ({_strategy(plan)} strategy) {_state(entry)}"
+    updated = local_time(entry.get("lastUpdatedTimestamp"))
+    return f"{text}, last updated {updated}" if updated else text
 
 
 def _with_declaration(

@@ -1,17 +1,19 @@
-"""Shows the progress of a run during a wait: a tree that is redrawn on a terminal, else lines.
+"""Shows the progress of a run during a wait: a picture that is redrawn on a terminal, else lines.
 
 Both write to stderr, so that stdout holds results only.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Callable
 from typing import Protocol, TextIO
 
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.tree import draw
-from kubectl_kudo.state.plan_view import headline, plans_node, shown_plan
+from kubectl_kudo.core.wrapping import cells, printable
+from kubectl_kudo.state.plan_view import shown_plan
 from kubectl_kudo.state.runs import NEVER_RUN, PENDING, TERMINAL, active, entries, parts, status_of
+from kubectl_kudo.state.screen import Explanations, fitted, rows_of
 
 Clock = Callable[[], float]
 Size = Callable[[], tuple[int, int]]
@@ -23,6 +25,9 @@ class Progress(Protocol):
     def show(self, instance: JsonObject | None) -> None:
         """Show a new state of the Instance."""
 
+    def explain(self, explanations: Explanations) -> None:
+        """Show what is known of the objects that steps wait for."""
+
     def tick(self) -> None:
         """Update the elapsed time."""
 
@@ -31,7 +36,7 @@ class Progress(Protocol):
 
 
 class Lines:
-    """One line for each change of the status of a plan, phase or step.
+    """One line for each change of the status or message of a plan, phase or step.
 
     Leaves out runs that were over when the Instance was first shown, and a run that another one is
     about to replace.
@@ -41,7 +46,8 @@ class Lines:
         self._stream = stream
         self._clock = clock
         self._start = clock()
-        self._seen: dict[tuple[str, str], str] = {}
+        self._seen: dict[tuple[str, str], tuple[str, str]] = {}
+        self._explained: set[tuple[str, str]] = set()
         self._over: set[str] | None = None
 
     def show(self, instance: JsonObject | None) -> None:
@@ -57,6 +63,14 @@ class Lines:
         for name, part in parts(plan, entry):
             self._show_part(_uid(entry), name, part)
 
+    def explain(self, explanations: Explanations) -> None:
+        for name, found in explanations.items():
+            for one in found:
+                # Without its age, so that an event that is repeated is told once.
+                if (name, one.text) not in self._explained:
+                    self._explained.add((name, one.text))
+                    self._write(f"{name}: {printable(one.text)}")
+
     def tick(self) -> None:
         pass
 
@@ -64,13 +78,15 @@ class Lines:
         pass
 
     def _show_part(self, uid: str, name: str, part: JsonObject) -> None:
-        status = status_of(part)
-        if self._seen.get((uid, name), PENDING) == status or status == NEVER_RUN:
+        status, message = status_of(part), str(part.get("message") or "")
+        before, said = self._seen.get((uid, name), (PENDING, ""))
+        if status == NEVER_RUN or (before == status and message in {"", said}):
             return
-        self._seen[uid, name] = status
-        message = f" ({part['message']})" if part.get("message") else ""
-        elapsed = f"{self._clock() - self._start:5.1f}s"
-        self._stream.write(f"{elapsed}  {name} {status}{message}\n")
+        self._seen[uid, name] = status, message
+        self._write(f"{name} {status}{f' ({printable(message)})' if message else ''}")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"{self._clock() - self._start:5.1f}s  {text}\n")
         self._stream.flush()
 
 
@@ -79,7 +95,10 @@ def _uid(entry: JsonObject) -> str:
 
 
 class Picture:
-    """The tree of plans with the time that has passed, redrawn in place."""
+    """The plan that runs, the reasons of its steps and the time that has passed, redrawn in place.
+
+    Never wider or higher than the terminal: the cursor could not go back to the first line.
+    """
 
     def __init__(
         self,
@@ -87,44 +106,53 @@ class Picture:
         plans: JsonObject,
         *,
         clock: Clock = time.monotonic,
-        size: Size = shutil.get_terminal_size,
+        size: Size | None = None,
     ) -> None:
         self._stream = stream
         self._plans = plans
         self._clock = clock
-        self._size = size
+        self._size = size or (lambda: terminal_size(stream))
         self._start = clock()
         self._instance: JsonObject | None = None
-        self._rows = 0
+        self._explanations: Explanations = {}
+        self._drawn: list[str] = []
 
     def show(self, instance: JsonObject | None) -> None:
         if instance is not None:
             self._instance = instance
             self.tick()
 
+    def explain(self, explanations: Explanations) -> None:
+        self._explanations = explanations
+        self.tick()
+
     def tick(self) -> None:
         if self._instance is None:
             return
-        tree = draw([plans_node(self._instance, self._plans)])
-        elapsed = int(self._clock() - self._start)
-        lines = [headline(self._instance), *tree.splitlines(), f"elapsed time {elapsed}s"]
-        self._redraw(_fitting(lines, *self._size()))
+        columns, rows = self._size()
+        elapsed = f"elapsed time {int(self._clock() - self._start)}s"
+        shown = rows_of(self._instance, self._plans, self._explanations)
+        # The last row of the terminal is where the cursor stands below the picture.
+        lines = fitted(shown, columns, max(rows - 2, 1))
+        self._redraw([*lines, elapsed], columns)
 
     def close(self, *, keep: bool = True) -> None:
         if not keep:
-            self._redraw([])
+            self._redraw([], self._size()[0])
 
-    def _redraw(self, lines: list[str]) -> None:
-        # A row that wraps would take two: the cursor could not find back to the first one.
-        back = f"\033[{self._rows}A" if self._rows else ""
+    def _redraw(self, lines: list[str], columns: int) -> None:
+        # A terminal that was made narrower has wrapped what was drawn.
+        above = sum(max(1, -(-cells(line) // columns)) for line in self._drawn)
+        back = f"\033[{above}A" if above else ""
         self._stream.write(f"\r{back}\033[J" + "".join(f"{line}\n" for line in lines))
         self._stream.flush()
-        self._rows = len(lines)
+        self._drawn = lines
 
 
-def _fitting(lines: list[str], columns: int, rows: int) -> list[str]:
-    """Return what fits on the screen; the last line always does."""
-    room = max(rows - 1, 2)
-    if len(lines) > room:
-        lines = [*lines[: room - 2], "…", lines[-1]]
-    return [line if len(line) < columns else f"{line[: columns - 2]}…" for line in lines]
+def terminal_size(stream: TextIO) -> tuple[int, int]:
+    """Return columns and rows of the terminal that a stream writes to."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        size = os.terminal_size((0, 0))
+    return (size.columns, size.lines) if all(size) else shutil.get_terminal_size()

@@ -1,5 +1,6 @@
 """Reads the Warning events of a run, which the reconciler records beside its status."""
 
+import asyncio
 from collections.abc import Iterable
 
 from kubectl_kudo.core.output import JsonObject
@@ -9,35 +10,54 @@ from kubeio.kinds import EVENTS
 
 _END = "PlanFinished"
 """Reason of the event that repeats how the run ended."""
+_PATIENCE = 5
+"""Times that events are listed until the end event of the run is among them: the reconciler writes
+them beside the status, and the end event last."""
+_PAUSE_SECONDS = 0.2
 
 
 async def warnings_of(session: Session, instance: JsonObject | None, uid: str) -> str:
-    """Return the Warning events of a run as further lines of a text; empty if there are none.
+    """Return the Warning events of a run that has ended; empty if there are none.
 
-    Empty also if events cannot be read: the error of the run itself is what matters.
+    Empty also if events cannot be read: how the run ended is what matters.
     """
     if instance is None or not uid:
         return ""
     metadata = instance["metadata"]
-    selector = f"involvedObject.uid={metadata['uid']},type=Warning"
+    prefix = f"{metadata['name']}.{uid}."
     try:
+        events = await _events(session, metadata, prefix)
+    except KubeError:
+        return ""
+    return lines(events, prefix)
+
+
+async def _events(session: Session, metadata: JsonObject, prefix: str) -> list[JsonObject]:
+    selector = f"involvedObject.uid={metadata['uid']}"
+    ours: list[JsonObject] = []
+    for attempt in range(_PATIENCE):
+        if attempt:
+            await asyncio.sleep(_PAUSE_SECONDS)
         found = await session.client.list(
             EVENTS, namespace=metadata["namespace"], field_selector=selector
         )
-    except KubeError:
-        return ""
-    return lines(found.items, f"{metadata['name']}.{uid}.")
+        ours = [one for one in found.items if one["metadata"]["name"].startswith(prefix)]
+        if not ours or any(one.get("reason") == _END for one in ours):
+            break
+    return ours
 
 
 def lines(events: Iterable[JsonObject], prefix: str) -> str:
-    """Return a headline and a line for each event whose name begins with the prefix."""
+    """Return a headline and a line for each Warning event whose name begins with the prefix."""
     ours = [
         event
         for event in events
-        if event["metadata"]["name"].startswith(prefix) and event.get("reason") != _END
+        if event["metadata"]["name"].startswith(prefix)
+        and event.get("reason") != _END
+        and event.get("type") == "Warning"
     ]
     texts = [f"{event.get('reason')}: {event.get('message')}" for event in sorted(ours, key=_time)]
-    return "\n  ".join(["\nWarning events of this run:", *texts]) if texts else ""
+    return "\n  ".join(["Warning events of this run:", *texts]) if texts else ""
 
 
 def _time(event: JsonObject) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.state.explanations import Waiting, explanations, waiting_steps
 from kubectl_kudo.state.next_commands import after_waiting
 from kubectl_kudo.state.observe import observe
 from kubectl_kudo.state.outcome import (
@@ -21,13 +22,28 @@ from kubectl_kudo.state.outcome import (
 )
 from kubectl_kudo.state.progress import Lines, Picture, Progress
 from kubectl_kudo.state.run_events import warnings_of
+from kubectl_kudo.state.runs import COMPLETE, active, entry_of, status_of
 
+_EXPLAIN_SECONDS = 5.0
+"""Time between two looks at the objects that steps wait for."""
+_GIVE_UP_SECONDS = 5.0
+"""Time that the last of these looks may take, when the wait is over."""
 _UNSEEN = Outcome(State.WAITING, "its state could not be read yet")
 OutcomeOf = Callable[[Target, JsonObject | None], Outcome]
 
 
 class TimedOut(CliError):
     """The time to wait is over; the text says what was waited for."""
+
+    code = ExitCode.TIMED_OUT
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a wait ended: the Instance, None if there is none, and the uid of the run."""
+
+    instance: JsonObject | None
+    uid: str
 
 
 async def wait_for(
@@ -37,8 +53,8 @@ async def wait_for(
     limit: int,
     progress: Progress,
     outcome_of: OutcomeOf = outcome_of,
-) -> JsonObject | None:
-    """Return the Instance at the end of the run, None if there is none.
+) -> End:
+    """Return the Instance at the end of the run.
 
     After ctrl-C, as after a timeout, the run goes on: a text says so, and how to see or cancel it.
 
@@ -50,26 +66,33 @@ async def wait_for(
         outcome_of: Decides when it is over.
 
     Raises:
-        CliError: the run failed.
-        TimedOut: it did not end in time.
+        CliError: the run failed; the text has its Warnings, and the events of what it waited for.
+        TimedOut: it did not end in time; the text has these events.
     """
     wait = _Wait(target, outcome_of, progress)
     more = after_waiting(target.key, deleting=outcome_of is outcome_of_removal)
     try:
         async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
             ticker = tasks.create_task(_tick(progress), name="ticker")
+            explainer = tasks.create_task(wait.explain(session), name="explainer")
             await wait.until_over(session)
             ticker.cancel()
+            explainer.cancel()
     except TimeoutError:
         text = f"timed out waiting for the condition after {limit}s: {wait.outcome.text}"
-        raise TimedOut(f"{text}\n{more}") from None
+        raise TimedOut(_joined(text, await wait.explanation(session), more)) from None
     except asyncio.CancelledError:
         talk(f"\nStopped waiting for instance {target.key}. {more}")
         raise
     if wait.outcome.state is State.FAILED:
-        more = await warnings_of(session, wait.instance, wait.target.uid)
-        raise CliError(f"{wait.outcome.text}{more}")
-    return wait.instance
+        warnings = await warnings_of(session, wait.instance, wait.target.uid)
+        text = _joined(wait.outcome.text, warnings, await wait.explanation(session))
+        raise CliError(text, code=ExitCode.PLAN_FAILED)
+    return End(wait.instance, wait.target.uid)
+
+
+def _joined(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
 
 
 @dataclass(slots=True)
@@ -90,6 +113,34 @@ class _Wait:
                 if self.outcome.state is not State.WAITING:
                     return
 
+    async def explain(self, session: Session) -> None:
+        """Show what steps wait for, until cancelled; nothing is read for a run that goes on."""
+        while True:
+            await asyncio.sleep(_EXPLAIN_SECONDS)
+            self.progress.explain(await explanations(session, self._waiting_steps()))
+
+    async def explanation(self, session: Session) -> str:
+        """Return what the steps of the run waited for, as further lines of an error."""
+        try:
+            async with asyncio.timeout(_GIVE_UP_SECONDS):
+                found = await explanations(session, self._waiting_steps())
+        except TimeoutError:
+            return ""
+        texts = dict.fromkeys(str(one) for each in found.values() for one in each)
+        return "\n".join(f"  {text}" for text in texts)
+
+    def _waiting_steps(self) -> list[Waiting]:
+        if self.instance is None:
+            return []
+        found = entry_of(self.instance, self.target.uid)
+        if found is not None:
+            return waiting_steps(self.instance, found[0])
+        run = active(self.instance)
+        if run is None or not self.instance["metadata"].get("deletionTimestamp"):
+            return []
+        # The cleanup plan was not known when the wait for a deletion began.
+        return waiting_steps(self.instance, run.plan)
+
 
 async def _tick(progress: Progress) -> None:
     while True:
@@ -98,7 +149,7 @@ async def _tick(progress: Progress) -> None:
 
 
 async def shown_on_stderr(session: Session, instance: JsonObject) -> Progress:
-    """Return the progress display for stderr: a tree on a terminal, else lines."""
+    """Return the progress display for stderr: a picture on a terminal, else lines."""
     if not sys.stderr.isatty():
         return Lines(sys.stderr)
     version = await session.version_of(instance)
@@ -121,10 +172,19 @@ async def wait_and_show(
     progress = await shown_on_stderr(session, instance)
     progress.show(instance)
     try:
-        return await wait_for(
-            session, target, limit=limit, progress=progress, outcome_of=outcome_of
-        )
+        end = await wait_for(session, target, limit=limit, progress=progress, outcome_of=outcome_of)
     except TimedOut as error:
         raise TimedOut(f"failed to wait on instance {target.key}: {error}") from None
     finally:
         progress.close()
+    await tell_warnings(session, end)
+    return end.instance
+
+
+async def tell_warnings(session: Session, end: End) -> None:
+    """Tell the Warnings of a run that succeeded, such as a field that was left out."""
+    found = entry_of(end.instance, end.uid) if end.instance else None
+    if found is not None and status_of(found[1]) == COMPLETE:
+        warnings = await warnings_of(session, end.instance, end.uid)
+        if warnings:
+            talk(warnings)

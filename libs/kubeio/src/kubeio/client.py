@@ -7,7 +7,8 @@ server leaves out of list items.
 """
 
 import copy
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
@@ -16,6 +17,7 @@ from kubeio.connection.config import ClusterConfig
 from kubeio.connection.identity import Headers, Identity, impersonating
 from kubeio.connection.requests import OnRequest
 from kubeio.connection.round_tripper import RoundTripper
+from kubeio.connection.tracing import Tracer
 from kubeio.connection.transport import Transport
 from kubeio.decoding.listing import read_page
 from kubeio.decoding.metadata import fault_in, nameless
@@ -53,6 +55,7 @@ class Client:
         finish_writes: await the answer to a write even if the caller is cancelled, so that the
             write cannot take effect after the call has ended.
         transport: replaces HTTP; applies its own limits.
+        tracer: is told what is sent and received, without credentials; websockets are left out.
 
     Attributes:
         identity: the user to impersonate, None for the configuration's; see ``acting``.
@@ -70,12 +73,13 @@ class Client:
         max_connections: int = 100,
         finish_writes: bool = False,
         transport: RoundTripper | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.config = config
         self._finish_writes = finish_writes
         self.identity: Identity | None = None
         self._http: RoundTripper = transport or Transport(
-            config, timeout=timeout, max_connections=max_connections
+            config, timeout=timeout, max_connections=max_connections, tracer=tracer
         )
 
     async def __aenter__(self) -> Self:
@@ -147,10 +151,12 @@ class Client:
         field_selector: str | None = None,
         limit: int = 500,
         metadata_only: bool = False,
+        transform: Transform | None = None,
     ) -> ListResult:
         """Return all objects of a namespace, or of all namespaces, as one snapshot.
 
-        Reads in pages of ``limit`` objects. If the snapshot expires, starts over once.
+        Reads in pages of ``limit`` objects. If the snapshot expires, starts over once. What
+        ``transform`` returns takes the place of each object; see ``pages``.
 
         Raises:
             Gone: the snapshot expired twice.
@@ -166,6 +172,7 @@ class Client:
                     field_selector=field_selector,
                     limit=limit,
                     metadata_only=metadata_only,
+                    transform=transform,
                 ):
                     found += page.items
                     version = page.resource_version
@@ -495,6 +502,20 @@ class Client:
             content_type=content_type,
             accept=accept,
             headers=self._headers,
+        )
+
+    def text(
+        self, path: str, *, query: Mapping[str, str] | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterable[bytes]]:
+        """Open a GET whose answer is no JSON, such as a log, and yield its chunks as they arrive.
+
+        All of it, the block included, takes the client's timeout at most.
+
+        Raises:
+            ApiError, ConnectionLost: also while the chunks are read.
+        """
+        return self._http.answer(
+            path, query=query or {}, accept="text/plain, */*", verb="GET", headers=self._headers
         )
 
     async def server_version(self) -> JsonObject:

@@ -7,6 +7,9 @@ from kubeio.resource import Resource
 CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 EVENTS: Final = Resource("", "v1", "Event", "events", namespaced=True)
 NAMESPACES: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+PERSISTENT_VOLUME_CLAIMS: Final = Resource(
+    "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True
+)
 PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
 SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
 SERVICE_ACCOUNTS: Final = Resource("", "v1", "ServiceAccount", "serviceaccounts", namespaced=True)

@@ -35,6 +35,7 @@ from kudo_reconciler.controller.workqueue import WorkQueue, namespace_limit
 from kudo_reconciler.environment import Environment
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.apply import ApplyTask
+from kudo_reconciler.execution.causes import Causes
 from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.delete import DeleteTask
 from kudo_reconciler.execution.kudo_operator import ChildTask
@@ -325,7 +326,7 @@ class App:
         resolver, hasher = Resolver(discovery), DependencyHasher(observer)
         applier = Applier(discovery, observer, ownership, self._metrics)
         tasks = TaskRunner(
-            apply=ApplyTask(resolver, hasher, applier, observer, self._instances),
+            apply=ApplyTask(resolver, hasher, applier, observer, self._instances, Causes(observer)),
             delete=DeleteTask(resolver, observer, ownership, shares),
             pipe=PipeTask(
                 pods=pipe_pods,

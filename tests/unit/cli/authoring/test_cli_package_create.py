@@ -127,7 +127,7 @@ def test_an_existing_archive_is_replaced_only_on_request(run: Cli, valid: Path, 
 def test_a_package_with_errors_is_not_archived(run: Cli, valid: Path, out: Path) -> None:
     (valid / "templates" / "pot.yaml").write_text("{{ .Params.MILK }}")
     ran = run("package", "create", str(valid), "-d", str(out))
-    assert (ran.code, list(out.iterdir())) == (255, [])
+    assert (ran.code, list(out.iterdir())) == (5, [])
     assert 'parameter "MILK" in template pot.yaml is not defined' in ran.out
     assert ran.err == "Error: found 2 package verification errors\n"
     ran = run("package", "create", str(valid), "-d", str(out), "--skip-verify")
@@ -154,7 +154,7 @@ def test_a_template_that_is_excluded_is_missed_before_the_archive_is_written(
 ) -> None:
     (valid / ".kudoignore").write_text("pot.yaml\n")
     ran = run("package", "create", str(valid), "-d", str(out))
-    assert (ran.code, list(out.iterdir())) == (255, [])
+    assert (ran.code, list(out.iterdir())) == (5, [])
     assert 'template "pot.yaml" required by pot but is not defined' in ran.out
 
 
@@ -210,7 +210,7 @@ def test_a_dependency_beside_the_package_cannot_be_archived(
     depend(valid, "{package: ../cup}")
     assert run("package", "verify", str(valid)).code == 0
     ran = run("package", "create", str(valid), "-d", str(out))
-    assert (ran.code, list(out.iterdir())) == (255, [])
+    assert (ran.code, list(out.iterdir())) == (5, [])
     assert "../cup is outside the archive; move that package below this one" in ran.out
 
 

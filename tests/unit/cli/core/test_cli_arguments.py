@@ -82,9 +82,9 @@ def test_other_times_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "text"),
     [
-        (["get", "--all-namespaces"], "unknown flag: --all-namespaces"),
+        (["get", "--every-namespace"], "unknown flag: --every-namespace"),
         (["get", "--sort=name"], "unknown flag: --sort"),
-        (["get", "-A"], "unknown shorthand flag: 'A' in -A"),
+        (["get", "-B"], "unknown shorthand flag: 'B' in -B"),
         (["--instance", "x", "get", "all"], "unknown flag: --instance"),
         (["-v"], "flag needs an argument: 'v' in -v"),
         (["get", "-n"], "flag needs an argument: 'n' in -n"),
@@ -112,20 +112,50 @@ def test_other_times_are_refused(text: str) -> None:
 )
 def test_wrong_flags_are_named(run: Cli, argv: list[str], text: str) -> None:
     ran = run(*argv)
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_an_unknown_command_is_an_error_with_a_hint(run: Cli) -> None:
     ran = run("brew")
-    assert ran.code == 255
+    assert ran.code == 2
     assert ran.err == (
         'Error: unknown command "brew" for "kubectl-kudo"\nRun \'kubectl-kudo --help\' for usage.\n'
     )
 
 
-def test_an_unknown_command_of_a_group_is_an_error_too(run: Cli) -> None:
+# BTO-2: KUDO 0.19 printed the help of the group and ended with 0.
+@pytest.mark.parametrize("group", ["plan", "package", "package list", "package add", "repo"])
+def test_an_unknown_command_of_each_group_is_an_error(run: Cli, group: str) -> None:
+    ran = run(*group.split(), "brew")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f'Error: unknown command "brew" for "kubectl-kudo {group}"\n')
+
+
+def test_a_verb_of_the_original_that_is_not_here_yet_says_so(run: Cli) -> None:
+    ran = run("test", "./tests")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "Error: `kubectl-kudo test` of KUDO 0.19 is not in this version yet; "
+        "run the tests of a package with kuttl: kubectl kuttl test <folder>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["install", "--wait-tme=5"], "unknown flag: --wait-tme; did you mean --wait-time?"),
+        (["plan", "status", "--instnace", "x"], "unknown flag: --instnace; did you mean"),
+        (["version", "--Output", "json"], "unknown flag: --Output; did you mean --output?"),
+        (["version", "--brew"], "unknown flag: --brew\n"),
+    ],
+)
+def test_a_misspelt_flag_has_a_suggestion(run: Cli, argv: list[str], text: str) -> None:
+    assert run(*argv).err.startswith(f"Error: {text}")
+
+
+def test_the_suggestions_of_a_group_are_in_the_error(run: Cli) -> None:
     ran = run("plan", "statsu", "--instance", "tea")
-    assert ran.code == 255
+    assert ran.code == 2
     assert ran.err == (
         'Error: unknown command "statsu" for "kubectl-kudo plan"\n\n'
         "Did you mean this?\n\tstatus\n\n"

@@ -1,17 +1,21 @@
 """The connection to an API server: names, contexts, discovery, warnings and what is forbidden."""
 
 import copy
+import json
+import os
+from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.unit.cli.conftest import Cli
+from tests.unit.cli.conftest import KUBECONFIG, Cli
 from tests.unit.cli.fake_api import FakeApi
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "Tea", "tea-"])
 def test_names_that_no_object_can_have_are_not_sent(kudo: Cli, api: FakeApi, name: str) -> None:
     ran = kudo("uninstall", "--instance", name)
-    assert ran.code == 255
+    assert ran.code == 2
     assert f'the instance name "{name}" is not valid' in ran.err
     assert api.requests == []
 
@@ -19,8 +23,47 @@ def test_names_that_no_object_can_have_are_not_sent(kudo: Cli, api: FakeApi, nam
 def test_the_namespace_is_that_of_the_chosen_context_or_of_the_flag(
     kudo: Cli, api: FakeApi
 ) -> None:
+    # BTO-4: there was no --context.
     assert 'namespace "default"' in kudo("get", "all", "--context", "other").out
     assert 'namespace "pantry"' in kudo("-n", "pantry", "get", "all", "--context", "other").out
+
+
+def test_several_kubeconfigs_are_merged(
+    kudo: Cli, api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # BTO-5: the whole list was taken for the path of one file.
+    contexts, clusters = tmp_path / "contexts", tmp_path / "clusters"
+    whole = yaml.safe_load(KUBECONFIG.format(url=api.url))
+    contexts.write_text(json.dumps({key: whole[key] for key in ("contexts", "current-context")}))
+    clusters.write_text(json.dumps({key: whole[key] for key in ("clusters", "users")}))
+    files = (str(tmp_path / "missing"), str(contexts), str(clusters))
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join(files))
+    assert 'namespace "kitchen"' in kudo("get", "all").out
+    assert 'namespace "default"' in kudo("get", "all", "--context", "other").out
+
+
+def test_the_namespace_is_that_of_the_kubeconfig_that_is_named(
+    kudo: Cli, api: FakeApi, tmp_path: Path
+) -> None:
+    # BTO-5: it was still that of the kubeconfig of the environment.
+    named = tmp_path / "named"
+    named.write_text(KUBECONFIG.format(url=api.url).replace("namespace: kitchen", "namespace: tea"))
+    assert 'namespace "tea"' in kudo("get", "all", f"--kubeconfig={named}").out
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--as-group", "cooks"], "--as-group needs --as, the user to impersonate"),
+        (["--as", "a\nb"], "identity: 'a\\nb' cannot be the name of a user"),
+        (["--as", "a", "--as-group", " "], "identity: ' ' cannot be the name of a group"),
+    ],
+)
+def test_who_cannot_be_impersonated_is_told(
+    kudo: Cli, api: FakeApi, flags: list[str], text: str
+) -> None:
+    ran = kudo("get", "all", *flags)
+    assert (ran.code, ran.err, api.requests) == (2, f"Error: {text}\n", [])
 
 
 def test_an_unknown_context_is_an_error(kudo: Cli, api: FakeApi) -> None:
@@ -48,7 +91,14 @@ def test_missing_crds_are_named_one_by_one(kudo: Cli, api: FakeApi) -> None:
     assert kudo("get", "instances", "--validate-install=false").code == 0
 
 
+def test_the_check_of_the_crds_needs_no_rights_in_the_cluster(kudo: Cli, api: FakeApi) -> None:
+    # BTO-6: it read the CRDs themselves, which users of one namespace may not.
+    api.refusals["GET", "customresourcedefinitions"] = (403, "forbidden")
+    assert kudo("get", "all").code == 0
+
+
 def test_who_may_not_read_discovery_is_let_through(kudo: Cli, api: FakeApi) -> None:
+    # BTO-6: without the right, nothing could be done.
     api.refusals["GET", "discovery"] = (403, "forbidden")
     assert kudo("get", "all").code == 0
 

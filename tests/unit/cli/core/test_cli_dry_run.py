@@ -43,7 +43,7 @@ def test_a_dry_run_that_makes_no_sense_is_refused(
     kudo: Cli, pot: FakeApi, argv: list[str], text: str
 ) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", *argv)
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
     assert pot.requests == []
 
 
@@ -183,21 +183,22 @@ def test_a_denial_has_reason_and_words_of_the_webhook(
 ) -> None:
     pot.objects["instances", "tea"]["spec"]["parameters"]["POT"] = "iron"
     ran = kudo(*argv, *INSTANCE, CLIENT, "-o", "yaml")
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (4, "")
     assert ran.err.startswith(f"Error: the request would be denied ({reason}): {words}")
     assert pot.writes() == []
 
 
 def test_all_that_is_wrong_is_said(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=two", "-p", "CUP=2", CLIENT)
-    assert len(ran.err.splitlines()) == 2
+    assert len(ran.err.splitlines()) == 3
+    assert ran.err.endswith("\nCUP: did you mean CUPS?\n")
     assert 'parameter "CUPS" has an invalid value "two"' in ran.err
 
 
 def test_a_second_plan_is_denied_while_one_runs(kudo: Cli, pot: FakeApi) -> None:
     running(pot)
     ran = kudo("plan", "trigger", *INSTANCE, "--name", "brew", CLIENT)
-    assert ran.code == 255
+    assert ran.code == 4
     assert "(PlanRunning): failed to update Instance kitchen/tea: overriding currently" in ran.err
     again = kudo("plan", "trigger", *INSTANCE, "--name", "deploy", CLIENT)
     assert again.code == 0
@@ -299,5 +300,5 @@ def test_a_cluster_that_does_not_answer_is_no_cluster(
 
 def test_without_a_cluster_what_is_wrong_is_still_found(run: Cli, package: Path) -> None:
     ran = run("install", str(package), CLIENT)
-    assert ran.code == 255
+    assert ran.code == 4
     assert "missing required parameters during installation: TEA" in ran.err

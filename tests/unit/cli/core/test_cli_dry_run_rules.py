@@ -52,7 +52,7 @@ def test_an_instance_that_cannot_be_read_is_denied_as_by_the_webhook(
 ) -> None:
     store(api, {"TEA": 1}, {"plans": {"deploy": {}}})
     ran = kudo(*UPDATE)
-    assert ran.code == 255
+    assert ran.code == 4
     assert ran.err.startswith(
         "Error: the request would be denied (InstanceUnreadable): failed to read Instance "
         "kitchen/tea: spec.parameters.TEA:"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo import __main__ as entry
+from kubectl_kudo.core import output
 from kubectl_kudo.core.errors import CliError, describe, listed
 from kubeio.errors import ConfigError, ConnectionLost, error_from_status
 from kudo.problems import InvalidInput, KudoError, Problem
@@ -102,8 +103,11 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
             'expecting one of "instances, operators, operatorversions or all" and not "pods"',
         ),
         (
-            ["get", "all", "-o", "wide"],
-            "invalid output format, only support 'yaml' or 'json' or empty",
+            ["get", "all", "-o", "xml"],
+            (
+                'invalid output format "xml": use table, wide, tree, json, yaml, name, '
+                "jsonpath=<template> or custom-columns=<spec>"
+            ),
         ),
         (["version", "x"], NO_ARGUMENTS.format("version")),
         (
@@ -116,7 +120,7 @@ def test_wrong_arguments_are_told_in_the_words_of_the_original(
     run: Cli, argv: list[str], text: str
 ) -> None:
     ran = run(*argv)
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_a_parameter_file_that_cannot_be_read_is_named(run: Cli, tmp_path: Path) -> None:
@@ -135,7 +139,7 @@ def test_a_parameter_file_with_null_names_file_and_key(run: Cli, tmp_path: Path)
 
 def test_a_missing_package_names_the_path(run: Cli, tmp_path: Path) -> None:
     ran = run("install", f"{tmp_path}/none")
-    assert ran.code == 255
+    assert ran.code == 3
     assert ran.err == (
         f"Error: failed to resolve operator package for: {tmp_path}/none "
         f"stat {tmp_path}/none: no such file or directory\n"
@@ -183,13 +187,23 @@ def test_a_cluster_that_does_not_answer_is_named(run: Cli, tmp_path: Path) -> No
     )
 
 
-def test_a_bug_keeps_its_traceback(run: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_told_in_a_line_and_its_traceback_from_v_9_on(
+    run: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object) -> None:
-        raise ZeroDivisionError
+        raise ZeroDivisionError("by what")
 
-    monkeypatch.setattr(entry, "_run", broken)
-    with pytest.raises(ZeroDivisionError):
-        run("version")
+    monkeypatch.setattr(output, "check_format", broken)
+    ran = run("version")
+    assert (ran.code, ran.out) == (255, "")
+    assert ran.err == (
+        "Error: internal error, please report it with the output of `-v 9`: "
+        "ZeroDivisionError: by what\n"
+    )
+    assert "Traceback" not in run("version", "-v", "8").err
+    traced = run("version", "-v", "9").err
+    assert traced.startswith("Traceback")
+    assert traced.endswith("ZeroDivisionError: by what\n")
 
 
 def test_an_interrupt_ends_quietly_with_130(run: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,17 +25,17 @@ def add(server: FakeApi, plural: str, name: str, **parts: Any) -> JsonObject:
     return server.add(plural, {**parts, "metadata": metadata})
 
 
-def cert_manager(server: FakeApi) -> None:
+def cert_manager(server: FakeApi, *, version: str = "v1") -> None:
     """Have the kinds of cert-manager served."""
     for kind in ("Certificate", "Issuer"):
         plural = f"{kind.lower()}s"
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}
+        served = {"name": version, "served": True, "schema": {"openAPIV3Schema": schema}}
         spec = {
             "group": "cert-manager.io",
             "names": {"kind": kind, "plural": plural},
             "scope": "Namespaced",
-            "versions": [version],
+            "versions": [served],
         }
         add(server, "customresourcedefinitions", f"{plural}.cert-manager.io", spec=spec)
 

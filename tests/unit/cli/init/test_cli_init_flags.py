@@ -20,6 +20,7 @@ _PACKAGE = Path(__file__).parents[4] / "cli" / "src" / "kubectl_kudo"
 _CLIENT_ONLY = (
     "you cannot use image, version, output, crd-only and wait flags with client-only option"
 )
+_REGISTRY = "registry.example.com:5000/kudo/"
 _TWO = (
     "KUDO has two images: give --kudo-image webhook=<reference> and --kudo-image "
     "reconciler=<reference>, or --image-registry <registry> and --version <tag>"
@@ -68,7 +69,8 @@ _TWO = (
             "unknown image pull policy Often, must be one of 'Always', 'IfNotPresent' or 'Never'",
         ),
         ("-o table", "invalid output format, only support 'yaml' or 'json' or empty"),
-        ("-i kudobuilder/controller:v0.19.0", _TWO),
+        ("-i controller=kudobuilder/controller:v0.19.0", _TWO),
+        ("-i a/b:c?d", '"a/b:c?d" is not a valid reference of an image'),
         ("-i webhook=", '"" is not a valid reference of an image'),
         ("--version a/b", '"a/b" is not a valid tag of an image'),
         ("--image-registry -x", "flag needs an argument: --image-registry"),
@@ -86,7 +88,7 @@ def test_flags_that_do_not_fit_together_are_refused_in_the_words_of_the_original
     run: Cli, line: str, text: str
 ) -> None:
     ran = run("init", *line.split())
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_client_only_has_nothing_to_do(run: Cli) -> None:
@@ -119,11 +121,15 @@ def images(objects: list[JsonObject]) -> set[tuple[str, str]]:
 
 
 def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Cli) -> None:
+    # BTO-38: a dry run needed a cluster, and printed nothing where KUDO was installed.
     objects = manifests(run)
 
     kinds = [obj["kind"] for obj in objects]
     assert kinds[:4] == ["CustomResourceDefinition"] * 3 + ["Namespace"]
     assert {"Issuer", "Certificate", "MutatingWebhookConfiguration"} <= set(kinds)
+    # BTO-37: v1beta1 of webhook configurations, which no API server serves any more.
+    configuration = find(objects, "MutatingWebhookConfiguration", "kudo-instance-admission")
+    assert configuration["apiVersion"] == "admissionregistration.k8s.io/v1"
     # What asks the webhook comes after it, and the reconciler last.
     names = [f"{obj['kind']} {obj['metadata']['name']}" for obj in objects]
     order = [
@@ -138,6 +144,40 @@ def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Cli) -> None:
     assert namespaces == {"kudo-system"}
 
 
+@pytest.mark.parametrize(
+    ("flags", "registry"),
+    [
+        (["-i", "kudobuilder/controller:v0.19.0"], "kudobuilder/"),
+        (["-i", "registry.example.com:5000/kudo/controller@sha256:0a"], _REGISTRY),
+        (["-i", "controller"], ""),
+        (["-i", "a/controller", "--image-registry", "registry.example.com:5000/kudo"], _REGISTRY),
+    ],
+)
+def test_the_one_image_of_the_original_stands_for_two_of_its_registry(
+    run: Cli, flags: list[str], registry: str
+) -> None:
+    ran = run("init", "--dry-run", "-o", "yaml", *flags)
+
+    expected = [f"{registry}kudo-{name}:{__version__}" for name in ("webhook", "reconciler")]
+    objects = [obj for obj in yaml.safe_load_all(ran.out) if obj]
+    assert {image for image, _ in images(objects)} == set(expected)
+    assert ran.err == (
+        f"--kudo-image {flags[1]} names one image, as with KUDO 0.19. KUDO has two now: from the "
+        f"same registry, {expected[0]} and {expected[1]} are used. To choose others, give "
+        "--kudo-image webhook=<reference> and --kudo-image reconciler=<reference>, or "
+        "--image-registry <registry> and --version <tag>\n"
+    )
+
+
+def test_the_one_image_of_the_original_leaves_a_named_one_alone(run: Cli) -> None:
+    ran = run("init", "--dry-run", "-o", "yaml", "-i", "a/b:c", "-i", "webhook=mine:1")
+    objects = [obj for obj in yaml.safe_load_all(ran.out) if obj]
+    assert {image for image, _ in images(objects)} == {
+        "mine:1",
+        f"a/kudo-reconciler:{__version__}",
+    }
+
+
 def test_the_labels_of_helm_are_replaced(run: Cli) -> None:
     for obj in manifests(run):
         labels = obj["metadata"]["labels"]
@@ -148,7 +188,10 @@ def test_the_labels_of_helm_are_replaced(run: Cli) -> None:
 def test_the_webhook_can_make_its_certificate(run: Cli) -> None:
     objects = manifests(run, "--unsafe-self-signed-webhook-ca")
 
-    assert not {"Issuer", "Certificate"} & {obj["kind"] for obj in objects}
+    # BTO-39: a CA that was printed was not the one installed, and an upgrade kept only half of
+    # it. No manifest contains one: the webhook issues it, stores it, and registers it.
+    assert not {"Issuer", "Certificate", "Secret"} & {obj["kind"] for obj in objects}
+    assert "caBundle" not in json.dumps(objects)
     webhook = find(objects, "Deployment", "kudo-webhook")
     arguments = webhook["spec"]["template"]["spec"]["containers"][0]["args"]
     assert "--certificate-secret=kudo-webhook-certificate" in arguments

@@ -8,7 +8,7 @@ import pytest
 from kubectl_kudo import __version__
 from tests.unit.cli.conftest import KUBECONFIG, Cli
 from tests.unit.cli.fake_api import FakeApi
-from tests.unit.cli.init.installations import BUILT_IN, add, of_helm, old_manager
+from tests.unit.cli.init.installations import BUILT_IN, add, cert_manager, of_helm, old_manager
 
 Edit = Callable[[FakeApi], object]
 
@@ -16,6 +16,10 @@ Edit = Callable[[FakeApi], object]
 def elsewhere(server: FakeApi) -> None:
     subjects = [{"name": "kudo-webhook", "namespace": "kitchen"}]
     add(server, "clusterrolebindings", "kudo-webhook", subjects=subjects)
+
+
+def only_in_a_version_to_come(server: FakeApi) -> None:
+    cert_manager(server, version="v2")
 
 
 def going(server: FakeApi) -> None:
@@ -57,6 +61,7 @@ REQUIREMENTS = [
         BUILT_IN,
         "KUDO was installed by Helm, as release mine: use `helm upgrade` and `helm uninstall`",
     ),
+    # BTO-41: the binding kept naming the account in the other namespace.
     (
         elsewhere,
         BUILT_IN,
@@ -80,6 +85,16 @@ REQUIREMENTS = [
         (
             "Service Account cook does not exists - KUDO expects the serviceAccount to be present "
             "in the namespace kudo-system"
+        ),
+    ),
+    # BTO-40: a version of cert-manager that is not known crashed.
+    (
+        only_in_a_version_to_come,
+        "",
+        (
+            "failed to detect any valid cert-manager CRDs. Make sure cert-manager is installed, in "
+            "version 1.0 or newer, or use --unsafe-self-signed-webhook-ca: the webhook then "
+            "issues and renews its certificate itself"
         ),
     ),
     (
@@ -119,7 +134,9 @@ REQUIREMENTS = [
 
 
 @pytest.mark.parametrize(
-    ("change", "flags", "text"), REQUIREMENTS, ids=[text[:30] for _, _, text in REQUIREMENTS]
+    ("change", "flags", "text"),
+    REQUIREMENTS,
+    ids=[f"{change.__name__}: {text[:30]}" for change, _, text in REQUIREMENTS],
 )
 def test_what_is_in_the_way_is_told_before_anything_is_written(
     init: Cli, server: FakeApi, change: Edit, flags: str, text: str

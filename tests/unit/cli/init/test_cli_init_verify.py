@@ -25,6 +25,7 @@ class Terminal(StringIO):
 
 
 def test_what_is_as_it_should_be_is_said_to_be(init: Cli, server: FakeApi) -> None:
+    # BTO-42: nothing was printed.
     init(BUILT_IN)
     server.changes.clear()
 
@@ -38,12 +39,13 @@ def test_what_is_as_it_should_be_is_said_to_be(init: Cli, server: FakeApi) -> No
 def test_everything_that_is_missing_is_named(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN, "--verify")
     headline, *problems = ran.err.splitlines()
-    assert (ran.code, headline) == (255, "Error: KUDO installation is not valid:")
+    assert (ran.code, headline) == (5, "Error: KUDO installation is not valid:")
     assert problems[0] == "  CRD instances.kudo.dev is not installed"
     assert "  deployment.apps/kudo-reconciler is not installed" in problems
 
 
 def test_what_differs_is_named_with_its_place(init: Cli, server: FakeApi) -> None:
+    # BTO-42: another image was a warning, and ended the waiting as success.
     init(BUILT_IN)
     server.objects[_DEPLOYMENT]["spec"]["template"]["spec"]["containers"][0]["image"] = "other:1"
     server.objects[_BUDGET]["spec"]["maxUnavailable"] = 2

@@ -1,5 +1,6 @@
 """`install --create-namespace`."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.unit.cli.fake_api import FakeApi
 ARGUMENTS = ("--create-namespace", "-n", "cellar", "-p", "TEA=mint")
 MANIFEST = """\
 apiVersion: v1
-kind: ConfigMap
+kind: Namespace
 metadata:
   name: other
   namespace: other
@@ -56,7 +57,9 @@ def test_nothing_is_created_if_the_namespace_exists_or_its_manifest_is_wrong(
     assert exists.code == 255
     assert 'namespaces "kitchen" already exists; leave out --create-namespace' in exists.err
     (described / "templates" / "ns.yaml").write_text("{{ .Params.NONE }}")
-    wrong = kudo("install", str(described), *ARGUMENTS)
+    refused = kudo("install", str(described), *ARGUMENTS)
+    assert '"NONE" in template ns.yaml is not defined  (templates/ns.yaml:1:11)' in refused.err
+    wrong = kudo("install", str(described), *ARGUMENTS, "--skip-verify")
     assert wrong.code == 255
     assert 'failed to render namespace manifest "ns.yaml": ' in wrong.err
     assert api.writes() == []
@@ -65,7 +68,7 @@ def test_nothing_is_created_if_the_namespace_exists_or_its_manifest_is_wrong(
 def test_a_failure_takes_the_namespace_back(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.refusals["POST", "instances"] = (403, "no instances today")
     ran = kudo("install", str(package), *ARGUMENTS)
-    assert ran.code == 255
+    assert ran.code == 4
     assert "no instances today" in ran.err
     assert "namespace cellar." in ran.err
     assert any(change.startswith("DELETE ") and "cellar" in change for change in api.changes)
@@ -78,3 +81,13 @@ def test_dry_runs_create_no_namespace(kudo: Cli, api: FakeApi, package: Path) ->
         kudo("install", str(package), *ARGUMENTS, "--dry-run=server").err
     )
     assert api.changes == []
+
+
+def test_without_a_cluster_a_dry_run_prints_the_namespace_first(run: Cli, described: Path) -> None:
+    ran = run("install", str(described), *ARGUMENTS, "--dry-run=client")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[0] == "namespace cellar created (dry run)"
+    ran = run("install", str(described), *ARGUMENTS, "--dry-run=client", "-o", "json")
+    namespace, *_ = json.loads(ran.out)
+    assert (namespace["kind"], namespace["metadata"]["name"]) == ("Namespace", "cellar")
+    assert namespace["metadata"]["labels"]["tea"] == "mint"

@@ -1,11 +1,15 @@
 """`install` against an API server: what it sends, prints and returns."""
 
+import signal
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import VERSION, Cli, complete
+from kubectl_kudo.core.errors import ExitCode
+from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
 REASON = "the tea is not allowed"
@@ -28,9 +32,7 @@ def test_install_creates_three_objects_in_the_namespace_of_the_context(
         "operatorVersion": {"name": VERSION},
         "parameters": {"CUPS": "3", "TEA": "green"},
     }
-    assert api.objects["operatorversions", VERSION]["spec"]["templates"] == {
-        "pot.yaml": "kind: ConfigMap\n"
-    }
+    assert api.objects["operatorversions", VERSION]["spec"]["templates"] == {"pot.yaml": TEMPLATE}
 
 
 def test_install_takes_an_archive_and_a_parameter_file(
@@ -72,12 +74,25 @@ def test_a_second_instance_shares_what_is_installed(kudo: Cli, api: FakeApi, pac
     )
 
 
+def test_another_app_version_is_another_version(kudo: Cli, api: FakeApi, package: Path) -> None:
+    # BTO-29: a version that differed in appVersion alone counted as installed, and was not there.
+    kudo("install", str(package), "--skip-instance")
+    text = (package / "operator.yaml").read_text()
+    (package / "operator.yaml").write_text(text.replace("appVersion: 2.1.0", "appVersion: 2.2.0"))
+    ran = kudo("install", str(package), "-p", "TEA=mint")
+    other = VERSION.replace("2.1.0", "2.2.0")
+    assert f"operatorversion kitchen/{other} created\n" in ran.out
+    (instance,) = (api.objects["instances", name] for name in api.names("instances"))
+    assert instance["spec"]["operatorVersion"] == {"name": other}
+    assert api.names("operatorversions") == [VERSION, other]
+
+
 def test_other_content_under_the_same_version_is_refused(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:
     kudo("install", str(package), "--skip-instance")
     api.requests.clear()
-    (package / "templates" / "pot.yaml").write_text("kind: Secret\n")
+    (package / "templates" / "pot.yaml").write_text(TEMPLATE + "# other\n")
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert ran.code == 255
     assert "differs in spec.templates[pot.yaml]" in ran.err
@@ -97,8 +112,10 @@ def test_other_content_under_the_same_version_is_refused(
 def test_nothing_is_created_when_something_is_wrong(
     kudo: Cli, api: FakeApi, package: Path, argv: list[str], text: str
 ) -> None:
+    # BTO-25, BTO-26: names, values and unknown parameters were found after objects were created.
     ran = kudo("install", str(package), *argv)
-    assert (ran.code, ran.out) == (255, "")
+    assert ran.code in {2, 3, 4, 255}
+    assert ran.out == ""
     assert text in ran.err
     assert api.writes() == []
 
@@ -120,7 +137,7 @@ def test_a_denied_instance_takes_back_what_this_call_created(
 ) -> None:
     api.refusals["POST", "instances"] = (403, DENIED)
     ran = kudo("install", str(package), "-p", "TEA=mint")
-    assert ran.code == 255
+    assert ran.code == 4
     assert ran.err == (
         f"Error: failed to create instance kitchen/teapot-instance: {REASON}\n"
         f"Removed again: operatorversion kitchen/{VERSION}, operator kitchen/teapot.\n"
@@ -168,6 +185,7 @@ def test_what_cannot_be_taken_back_is_said(kudo: Cli, api: FakeApi, package: Pat
 def test_a_new_version_renews_the_description_of_the_operator(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:
+    # BTO-28: an Operator that existed was never updated.
     api.add("operators", {"metadata": {"name": "teapot"}, "spec": {"description": "old"}})
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert ran.out.endswith("operator kitchen/teapot updated\n")
@@ -191,13 +209,13 @@ def test_install_waits_for_the_deployment(kudo: Cli, api: FakeApi, package: Path
     ]
 
 
-# BTO-33: FATAL_ERROR did not end the waiting.
 def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:
+    # BTO-33: FATAL_ERROR did not end the waiting.
     api.plan, api.script = "deploy", [status("FATAL_ERROR", message="no such kind: Tea")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait")
-    assert ran.code == 255
+    assert ran.code == 6
     assert ran.err[ran.err.index("Error: ") :].splitlines() == [
         (
             "Error: instance kitchen/teapot-instance: plan deploy ended with FATAL_ERROR at "
@@ -215,7 +233,7 @@ def test_a_failed_deployment_ends_the_waiting_and_names_step_and_message(
 def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Path) -> None:
     api.plan, api.script = "deploy", [status("IN_PROGRESS", message="1 of 2 ready")]
     ran = kudo("install", str(package), "-p", "TEA=mint", "--wait", "--wait-time", "1")
-    assert ran.code == 255
+    assert ran.code == 7
     assert ran.err[ran.err.index("Error: ") :].splitlines()[:4] == [
         (
             "Error: failed to wait on instance kitchen/teapot-instance: timed out waiting for the "
@@ -225,3 +243,20 @@ def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Pa
         "See it: kubectl kudo plan wait --instance teapot-instance -n kitchen",
         "Cancel it: kubectl kudo plan cancel --instance teapot-instance -n kitchen",
     ]
+
+
+def test_an_interrupt_says_what_was_created_before(kudo: Cli, api: FakeApi, package: Path) -> None:
+    api.silent.add("instances")
+    command = [sys.executable, "-m", "kubectl_kudo", "install", str(package), "-p", "TEA=mint"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    shown = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert shown[1] == f"operatorversion kitchen/{VERSION} created\n"
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert err.strip() == (
+        f"Interrupted. Created before: operator kitchen/teapot, operatorversion kitchen/{VERSION}. "
+        "Repeat the command to go on, or remove what nobody uses: kubectl kudo uninstall "
+        "--all-unused -n kitchen"
+    )

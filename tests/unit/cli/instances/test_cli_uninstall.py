@@ -48,6 +48,6 @@ def test_a_deletion_that_takes_too_long_goes_on(kudo: Cli, installed: FakeApi) -
     tea = installed.objects["instances", "tea"]
     tea["metadata"]["finalizers"] = ["example.org/held"]
     ran = kudo("uninstall", "--instance", "tea", "--wait", "--wait-time", "1")
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (7, "")
     assert "finalizers that hold it: example.org/held" in ran.err
     assert "The deletion goes on in the cluster." in ran.err

@@ -24,7 +24,8 @@ def edit(folder: Path, file: str, old: str, new: str) -> None:
 @pytest.fixture
 def tea(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
     """Return a server with an instance `tea`, after which the package was made newer."""
-    edit(package, "operator.yaml", "plans:\n", "plans:\n  brew: {}\n")
+    brew = "  brew: {phases: [{name: main, steps: [{name: app, tasks: [pot]}]}]}\n"
+    edit(package, "operator.yaml", "plans:\n", f"plans:\n{brew}")
     parameters = PARAMETERS.replace("{name: TEA}", "{name: TEA, trigger: brew}")
     (package / "params.yaml").write_text(parameters)
     assert kudo("install", str(package), "-p", "TEA=mint", *INSTALLED).code == 0
@@ -71,6 +72,7 @@ def test_upgrade_waits_for_its_plan(kudo: Cli, tea: FakeApi, package: Path) -> N
 
 
 def test_a_new_app_version_alone_is_an_upgrade(kudo: Cli, tea: FakeApi, package: Path) -> None:
+    # BTO-30: an upgrade of the appVersion alone was refused.
     edit(package, "operator.yaml", "0.4.0", "0.3.0")
     edit(package, "operator.yaml", "2.1.0", "2.2.0")
     ran = kudo("upgrade", str(package), *INSTALLED)
@@ -110,7 +112,8 @@ def test_nothing_is_changed_when_something_is_wrong(
 ) -> None:
     edit(package, file, old, new)
     ran = kudo("upgrade", str(package), *INSTALLED, *argv)
-    assert (ran.code, ran.out) == (255, "")
+    assert ran.code in {4, 255}
+    assert ran.out == ""
     assert text in ran.err
     assert tea.writes() == []
 
@@ -133,7 +136,7 @@ def test_an_instance_that_cannot_be_read_is_told(kudo: Cli, tea: FakeApi, packag
 def test_a_denied_upgrade_takes_back_the_version(kudo: Cli, tea: FakeApi, package: Path) -> None:
     tea.refusals["PATCH", "instances"] = (403, DENIED)
     ran = kudo("upgrade", str(package), *INSTALLED)
-    assert ran.code == 255
+    assert ran.code == 4
     assert ran.err == f"Error: {REASON}\nRemoved again: operatorversion kitchen/{NEW}.\n"
     assert tea.names("operatorversions") == [OLD]
 
@@ -172,7 +175,7 @@ def test_with_waiting_they_are_set_after_the_upgrade(
 def test_they_are_not_set_when_the_upgrade_fails(kudo: Cli, tea: FakeApi, package: Path) -> None:
     tea.plan, tea.script = "deploy", [status("FATAL_ERROR", message="no water")]
     ran = kudo("upgrade", str(package), *INSTALLED, "-p", "TEA=green", "--wait")
-    assert ran.code == 255
+    assert ran.code == 6
     assert "plan deploy ended with FATAL_ERROR at deploy.main.app: no water" in ran.err
     assert ran.err.endswith("\nNot set because of that: TEA.\n")
     assert len(sent(tea)) == 1

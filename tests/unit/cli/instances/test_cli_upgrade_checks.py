@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.instances.upgrading.upgrade_checks import Steps, check_newer, steps_of
 from kudo.api import Instance, OperatorVersion
 
 Json = dict[str, Any]
@@ -89,6 +89,7 @@ def test_the_same_version_or_an_older_one_is_no_upgrade(
 
 
 def test_another_operator_is_no_upgrade() -> None:
+    # BTO-31: a package of another operator was attached to the Instance, or the command crashed.
     with pytest.raises(CliError, match="runs operator 'teapot' and cannot be upgraded to operator"):
         check_newer("kitchen/tea", version(), version("9", operator="samovar"))
 

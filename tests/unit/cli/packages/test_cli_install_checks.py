@@ -152,7 +152,7 @@ def test_differences_are_named_as_far_down_as_names_go(package: Path) -> None:
     with pytest.raises(CliError) as caught:
         check_same(before, after.operator_version)
     assert "operatorversion kitchen/teapot-2.1.0-0.3.0 is installed already" in str(caught.value)
-    assert "kubectl delete operatorversions.kudo.dev teapot-2.1.0-0.3.0" in str(caught.value)
+    assert "`kubectl kudo install --upgrade --replace-version`" in str(caught.value)
 
 
 def test_another_order_is_another_content(package: Path) -> None:

@@ -71,6 +71,7 @@ def instance(execution: JsonObject | None = None, **entries: JsonObject) -> Json
     ],
 )
 def test_the_history_tells_how_each_plan_ended(entry: JsonObject, text: str) -> None:
+    """KUDO 0.19 said of running plans that they have finished (BTO-63)."""
     assert [node.text for node in last_runs(instance(deploy=entry))] == [f"deploy ({text})"]
 
 
@@ -118,7 +119,7 @@ def test_wait_ends_at_once_when_the_last_run_is_complete(kudo: Cli, tea: FakeApi
 def test_wait_fails_at_once_when_the_last_run_did(kudo: Cli, tea: FakeApi) -> None:
     ended(tea, "FATAL_ERROR", "no water")
     ran = kudo("plan", "wait", "--instance", "tea")
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (6, "")
     assert ran.err == (
         "Error: instance kitchen/tea: plan deploy ended with FATAL_ERROR at deploy.main.app: "
         "no water\n"
@@ -135,7 +136,7 @@ def test_wait_has_nothing_to_wait_for_before_the_first_run(kudo: Cli, tea: FakeA
 def test_wait_gives_up_after_its_time(kudo: Cli, tea: FakeApi) -> None:
     tea.script = [status("IN_PROGRESS")]
     ran = kudo("plan", "wait", "--instance", "tea", "--wait-time", "1")
-    assert ran.code == 255
+    assert ran.code == 7
     assert "timed out waiting for the condition after 1s: deploy.main.app is" in ran.err
 
 
@@ -204,7 +205,7 @@ def test_a_refused_cancel_is_told_in_the_words_of_the_api_server(kudo: Cli, tea:
     for code in (403, 422):
         tea.refusals["PATCH", "instances"] = (code, "denied the request: no")
         ran = kudo("plan", "cancel", "--instance", "tea")
-        assert (ran.code, ran.err) == (255, "Error: denied the request: no\n")
+        assert (ran.code, ran.err) == (4, "Error: denied the request: no\n")
 
 
 def test_cancel_waits_until_the_run_is_closed(kudo: Cli, tea: FakeApi) -> None:
@@ -264,7 +265,7 @@ def test_warnings_of_the_failed_run_are_shown_with_it(kudo: Cli, tea: FakeApi) -
         tea.add("events", one)
     tea.script = [status("FATAL_ERROR", message="no water")]
     ran = kudo("plan", "wait", "--instance", "tea")
-    assert ran.code == 255
+    assert ran.code == 6
     assert ran.err.endswith(
         "FATAL_ERROR at deploy.main.app: no water\n"
         "Warning events of this run:\n  ApplyFailed: no such kind: Tea\n"
@@ -282,6 +283,6 @@ def test_events_are_told_in_the_order_of_time() -> None:
     early, late = event("B", "first"), event("A", "second")
     early["lastTimestamp"] = "2030-05-06T07:08:08Z"
     assert lines([late, early], "tea.1.") == (
-        "\nWarning events of this run:\n  B: first\n  A: second"
+        "Warning events of this run:\n  B: first\n  A: second"
     )
     assert lines([late, early], "tea.2.") == ""

@@ -2,8 +2,13 @@
 
 import json
 
+import pytest
+
+from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
+
+THROUGH = "│\u00a0\u00a0 "
 
 
 def test_plan_status_of_an_instance_that_never_ran(kudo: Cli, installed: FakeApi) -> None:
@@ -24,6 +29,82 @@ def test_plan_status_prints_the_tree(kudo: Cli, installed: FakeApi) -> None:
         "            └── Step app [COMPLETE]\n"
         "\n"
     )
+
+
+@pytest.fixture
+def brewed(installed: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
+    """Return the server with an instance whose plan `deploy` has run, and `brew` before it."""
+    monkeypatch.setenv("TZ", "UTC")
+    plans = installed.objects["operatorversions", VERSION]["spec"]["plans"]
+    plans["brew"] = plans["clean"] = plans["deploy"]
+    tea = installed.objects["instances", "tea"]
+    for minute, plan in enumerate(("brew", "deploy")):
+        status("COMPLETE", plan=plan)(tea)
+        entry = tea["status"]["planStatus"][plan]
+        entry |= {"uid": plan, "lastUpdatedTimestamp": f"2030-05-06T07:0{minute}:00Z"}
+    return installed
+
+
+def test_plan_status_folds_other_plans(kudo: Cli, brewed: FakeApi) -> None:
+    assert kudo("plan", "status", "--instance", "tea").out == (
+        'Plan(s) for "tea" in namespace "kitchen":\n'
+        ".\n"
+        f'└── tea (Operator-Version: "{VERSION}" Active-Plan: "deploy")\n'
+        "    ├── Plan deploy (serial strategy) [COMPLETE], last updated 2030-05-06 07:01:00\n"
+        f"    {THROUGH}└── Phase main (serial strategy) [COMPLETE]\n"
+        f"    {THROUGH}    └── Step app [COMPLETE]\n"
+        "    ├── Plan brew (serial strategy) [COMPLETE], last updated 2030-05-06 07:00:00\n"
+        "    └── Never run: clean\n"
+        "\n"
+    )
+
+
+def test_plan_status_of_all_plans_is_the_text_of_kudo_0_19(kudo: Cli, brewed: FakeApi) -> None:
+    inactive = (
+        f"    {THROUGH}└── Phase main (serial strategy) [NOT ACTIVE]\n"
+        f"    {THROUGH}    └── Step app [NOT ACTIVE]\n"
+    )
+    assert kudo("plan", "status", "--instance", "tea", "--all").out == (
+        'Plan(s) for "tea" in namespace "kitchen":\n'
+        ".\n"
+        f'└── tea (Operator-Version: "{VERSION}" Active-Plan: "deploy")\n'
+        f"    ├── Plan brew (serial strategy) [NOT ACTIVE]\n{inactive}"
+        f"    ├── Plan clean (serial strategy) [NOT ACTIVE]\n{inactive}"
+        "    └── Plan deploy (serial strategy) [COMPLETE], last updated 2030-05-06 07:01:00\n"
+        "        └── Phase main (serial strategy) [COMPLETE]\n"
+        "            └── Step app [COMPLETE]\n"
+        "\n"
+    )
+
+
+def test_plan_status_of_one_plan(kudo: Cli, brewed: FakeApi) -> None:
+    ran = kudo("plan", "status", "--instance", "tea", "--plan", "brew")
+    assert "Plan brew (serial strategy) [COMPLETE], last updated" in ran.out
+    assert "deploy (" not in ran.out
+    ran = kudo("plan", "status", "--instance", "tea", "--plan", "clean")
+    assert "Step app [NEVER_RUN]" in ran.out
+    ran = kudo("plan", "status", "--instance", "tea", "--plan", "brew", "-o", "json")
+    entries = brewed.objects["instances", "tea"]["status"]["planStatus"]
+    assert json.loads(ran.out) == entries["brew"]
+
+
+@pytest.mark.parametrize("output", [(), ("-o", "yaml")])
+def test_plan_status_of_a_plan_that_there_is_not(
+    kudo: Cli, brewed: FakeApi, output: tuple[str, ...]
+) -> None:
+    ran = kudo("plan", "status", "--instance", "tea", "--plan", "stir", *output)
+    assert (ran.code, ran.out) == (ExitCode.NOT_FOUND, "")
+    text = "Error: instance kitchen/tea has no plan stir; its plans: brew, clean, deploy\n"
+    assert ran.err == text
+
+
+@pytest.mark.parametrize("other", ["--all", "--wait"])
+def test_plan_status_of_one_plan_goes_with_nothing_that_is_about_others(
+    kudo: Cli, brewed: FakeApi, other: str
+) -> None:
+    ran = kudo("plan", "status", "--instance", "tea", "--plan", "brew", other)
+    assert ran.code == ExitCode.USAGE
+    assert f"--plan and {other} cannot be combined" in ran.err
 
 
 def test_plan_status_as_data_is_the_status(kudo: Cli, installed: FakeApi) -> None:
@@ -62,7 +143,7 @@ def test_plan_status_fails_when_the_plan_does(kudo: Cli, installed: FakeApi) -> 
     tea["spec"]["planExecution"] = {"planName": "deploy", "uid": "1"}
     installed.script = [status("FATAL_ERROR", message="no water")]
     ran = kudo("plan", "status", "--instance", "tea", "--wait")
-    assert ran.code == 255
+    assert ran.code == 6
     assert "Step app [FATAL_ERROR] (no water)" in ran.out
     assert ran.err.endswith("FATAL_ERROR at deploy.main.app: no water\n")
 

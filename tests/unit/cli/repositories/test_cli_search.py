@@ -62,8 +62,21 @@ def test_nothing_found_is_no_error(search: Cli) -> None:
     assert (ran.code, ran.out) == (0, "no operators found\n")
 
 
+def test_an_error_names_the_repository_that_is_used_by_default(
+    search: Cli, run: Cli, server: PackageServer
+) -> None:
+    assert run("repo", "context", "own").code == 0
+    server.files.clear()
+    failed = f"Error: failed to fetch {server.url}/index.yaml : 404 Not Found"
+    hint = " (repository own; --repo names another, such as community)"
+    assert run("search", "zk").err == f"{failed}{hint}\n"
+    assert search("zk").err == f"{failed}\n"
+    assert run("repo", "remove", "community").code == 0
+    assert run("search", "zk").err == f"{failed}\n"
+
+
 def test_one_criterion_is_needed(run: Cli) -> None:
     for argv in ([], ["a", "b"]):
         ran = run("search", *argv)
-        assert ran.code == 255
+        assert ran.code == 2
         assert "this command must have only 1 search criterion" in ran.err

@@ -137,8 +137,8 @@ def test_what_the_repository_does_not_have_is_taken_from_the_namespace(
         [{"package": "own", "operatorVersion": "0.1.0"}],
     )
     assert ran.err == (
-        f"Warning: failed to fetch {secure.url}/v1/index.yaml : 404 Not Found; using own-0.1.0, "
-        "which is installed\n"
+        f"Warning: failed to fetch {secure.url}/v1/index.yaml : 404 Not Found (repository own; "
+        "--repo names another, such as community); using own-0.1.0, which is installed\n"
     )
 
 
@@ -151,7 +151,7 @@ def test_a_path_that_does_not_exist_is_told(
     secure.requests.clear()
     for path in (f"{tmp_path}/none", "./none", "a/none", "none.tgz"):
         ran = kudo(verb, path, *(["--instance", "i"] if verb == "upgrade" else []))
-        assert (ran.code, ran.out) == (255, "")
+        assert (ran.code, ran.out) == (3, "")
         assert f"failed to resolve operator package for: {path}" in ran.err
         assert ran.err.endswith(": no such file or directory\n")
     assert secure.requests == []
@@ -280,7 +280,7 @@ def test_a_package_that_cannot_be_listed_is_told(
     publish(operator("t"))
     headline = "Error: failed to resolve package files for operator:"
     ran = kudo("package", "list", "tasks", "t", "--operator-version", "9.0.0")
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith(f"{headline} t: getting t in index file: no operator version found")
     ran = kudo("package", "list", "plans", "none")
     assert ran.err.startswith(f"{headline} none: getting none in index file: no operator found")

@@ -81,9 +81,7 @@ def test_children_stand_below_the_step_of_their_task(kudo: Cli, shop: FakeApi) -
         "    │\u00a0\u00a0     │\u00a0\u00a0                 └── disk "
         '(Operator-Version: "disk-1" Active-Plan: "")\n'
         "    │\u00a0\u00a0     └── Step app [PENDING]\n"
-        "    ├── Plan warm (serial strategy) [NOT ACTIVE]\n"
-        "    │\u00a0\u00a0 └── Phase main (serial strategy) [NOT ACTIVE]\n"
-        "    │\u00a0\u00a0     └── Step cache [NOT ACTIVE]\n"
+        "    ├── Never run: warm\n"
         '    └── cache (Operator-Version: "redis-1" Active-Plan: "")\n'
         "\n"
     )

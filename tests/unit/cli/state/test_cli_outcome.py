@@ -66,6 +66,7 @@ def test_the_outcome_of_the_run_before_does_not_count() -> None:
 
 
 def test_a_fatal_error_ends_the_waiting_at_once_and_names_step_and_message() -> None:
+    """KUDO 0.19 waited for COMPLETE alone (BTO-33)."""
     failed = status("FATAL_ERROR", message="no such kind")(instance("deploy", "1"))
     assert outcome_of(RUN, failed) == Outcome(
         State.FAILED,
@@ -74,6 +75,7 @@ def test_a_fatal_error_ends_the_waiting_at_once_and_names_step_and_message() -> 
 
 
 def test_an_instance_that_is_gone_cannot_become_ready() -> None:
+    """KUDO 0.19 crashed (BTO-34)."""
     gone = Outcome(State.FAILED, "instance kitchen/tea was deleted while waiting for it")
     assert outcome_of(RUN, None) == gone
 
@@ -114,7 +116,10 @@ def test_an_entry_that_nothing_names_is_waited_for_until_it_is_ended() -> None:
 @pytest.mark.parametrize(
     ("obj", "text"),
     [
-        (instance("deploy", "1"), "plan deploy is scheduled and was not started yet"),
+        (
+            instance("deploy", "1"),
+            "plan deploy is scheduled and was not started yet; is the reconciler of KUDO running?",
+        ),
         (
             instance("deploy", "1", deploy=entry("COMPLETE")),
             "plan deploy is COMPLETE and about to be closed",
@@ -133,6 +138,7 @@ def test_while_waiting_it_is_known_what_for(obj: JsonObject, text: str) -> None:
 
 
 def test_the_run_of_a_new_instance_is_the_one_that_the_response_names() -> None:
+    """KUDO 0.19 waited in vain after an update of an Instance without a status (BTO-34)."""
     assert triggered(None, instance("deploy", "1")) == RUN
 
 
@@ -146,6 +152,7 @@ def test_the_run_of_an_update_is_new_also_while_one_is_running() -> None:
 
 @pytest.mark.parametrize("execution", [("", ""), ("deploy", "0")])
 def test_an_update_that_changed_nothing_triggered_nothing(execution: tuple[str, str]) -> None:
+    """KUDO 0.19 waited for a run that nobody had scheduled, until its time was over (BTO-34)."""
     obj = instance(*execution, deploy=entry("IN_PROGRESS", "0"))
     assert triggered(obj, obj) is None
 

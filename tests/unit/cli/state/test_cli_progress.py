@@ -4,6 +4,7 @@ from io import StringIO
 from typing import Any
 
 from kubectl_kudo.state.progress import Lines, Picture
+from kubectl_kudo.state.screen import Explanation
 from tests.unit.cli.fake_api import status
 
 JsonObject = dict[str, Any]
@@ -24,7 +25,7 @@ class Clock:
         return self.now
 
 
-def test_each_change_of_a_status_is_one_line() -> None:
+def test_each_change_of_a_status_or_message_is_one_line() -> None:
     stream, clock = StringIO(), Clock()
     lines = Lines(stream, clock=clock)
     lines.show(instance())
@@ -42,6 +43,7 @@ def test_each_change_of_a_status_is_one_line() -> None:
         "  0.0s  deploy IN_PROGRESS\n"
         "  2.2s  deploy.main IN_PROGRESS\n"
         "  2.2s  deploy.main.app IN_PROGRESS (1 of 2 ready)\n"
+        "  2.2s  deploy.main.app IN_PROGRESS (2 of 2 ready)\n"
         " 12.2s  deploy COMPLETE\n"
         " 12.2s  deploy.main COMPLETE\n"
         " 12.2s  deploy.main.app COMPLETE\n"
@@ -96,7 +98,7 @@ def test_the_picture_is_drawn_again_in_its_own_place() -> None:
     assert stream.getvalue() == ""
     shown.show(instance())
     first = stream.getvalue()
-    assert first.startswith('\r\033[JPlan(s) for "tea" in namespace "kitchen":\n.\n')
+    assert first.startswith('\r\033[JPlan(s) for "tea" in namespace "kitchen":\ntea (')
     assert first.endswith("elapsed time 0s\n")
     stream.truncate(0)
     stream.seek(0)
@@ -119,8 +121,30 @@ def test_the_picture_can_be_wiped_or_left() -> None:
 
 def test_the_picture_never_wraps_nor_leaves_the_screen() -> None:
     stream = StringIO()
-    picture(stream, (20, 5)).show(instance())
+    picture(stream, (24, 6)).show(instance())
     lines = stream.getvalue().removeprefix("\r\033[J").splitlines()
-    assert len(lines) == 4
-    assert max(map(len, lines)) < 20
-    assert lines[-2:] == ["…", "elapsed time 0s"]
+    plan = ["Plan deploy (serial", "  strategy) [PENDING]"]
+    assert lines == ["… 2 more", *plan, "  … 2 more", "elapsed time 0s"]
+
+
+def test_a_terminal_that_was_made_narrower_is_wiped_whole() -> None:
+    stream, size = StringIO(), [80]
+    shown = Picture(stream, PLANS, clock=Clock(), size=lambda: (size[0], 24))
+    shown.show(instance())
+    stream.truncate(0)
+    stream.seek(0)
+    size[0] = 40
+    shown.tick()
+    # Headline and label of 41 and 43 cells take two rows each by now.
+    assert stream.getvalue().startswith("\r\033[8A\033[J")
+
+
+def test_what_is_known_of_waited_objects_is_told_once() -> None:
+    stream = StringIO()
+    lines = Lines(stream, clock=Clock())
+    for age in ("4s", "9s"):
+        text = "Warning event of Pod tea-0: Failed: no\x1b[31m image"
+        lines.explain({"deploy.main.app": [Explanation(text, age)]})
+    assert stream.getvalue() == (
+        "  0.0s  deploy.main.app: Warning event of Pod tea-0: Failed: no?[31m image\n"
+    )

@@ -42,7 +42,7 @@ def test_who_may_not_watch_is_told_at_once(kudo: Cli, installed: FakeApi) -> Non
     installed.plan = "deploy"
     installed.refusals["GET", "instances"] = (403, "instances.kudo.dev is forbidden")
     ran = kudo("plan", "trigger", "--instance", "tea", "--name", "deploy", "--wait")
-    assert ran.code == 255
+    assert ran.code == 4
     assert ran.err == "Error: instances.kudo.dev is forbidden\n"
 
 

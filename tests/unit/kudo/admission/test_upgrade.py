@@ -47,6 +47,28 @@ def test_a_version_without_any_of_these_plans_is_denied() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "warned"),
+    [
+        (("1.10.0", None), ("1.9.0", None), True),
+        (("1.0.0", "2.10"), ("1.0.0", "2.9"), True),
+        (("1.0.0", None), ("1.0.0-rc1", None), True),
+        (("1.0.0", "2.0"), ("1.0.1", "1.0"), False),
+        (("1.9.0", None), ("1.10.0", None), False),
+        (("1.0.0", None), ("1.0.0", None), False),
+        (("1.0.0", None), ("nightly", None), False),
+    ],
+)
+def test_an_older_version_is_admitted_with_a_warning(
+    before: tuple[str, str | None], after: tuple[str, str | None], *, warned: bool
+) -> None:
+    old = version(number=before[0], app=before[1])
+    decision = mutated(NEW, IDLE, old, version("first-2", number=after[0], app=after[1]))
+    text = "first-2 is older than first-1, which the Instance had: this is a downgrade"
+    assert decision.allowed
+    assert decision.warnings == ((text,) if warned else ())
+
+
 def test_naming_the_own_namespace_is_no_upgrade() -> None:
     new = instance()
     new["spec"]["operatorVersion"] = {"name": "first-1", "namespace": "ns", "kind": "X"}

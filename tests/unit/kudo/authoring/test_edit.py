@@ -10,6 +10,7 @@ from kudo.problems import InvalidInput
 
 ITEM = Addition("items", {"name": "new", "spec": {"resources": ["a.yaml"]}})
 PLAN = Addition("plans", {"strategy": "serial", "phases": []}, "backup")
+RESOURCE = Addition("resources", "new.yaml", path=("tasks", 1, "spec"))
 BLOCK = """\
 {0}- name: new
 {0}  spec:
@@ -78,6 +79,42 @@ def test_an_item_is_added_behind_the_others(text: str, expected: str) -> None:
 )
 def test_an_entry_is_added_to_a_mapping(text: str, expected: str) -> None:
     assert added("f.yaml", text, PLAN) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "tasks:\n- a\n- spec:\n    resources:\n    - x # 1\n  n: b\n\nz: 1",
+            "tasks:\n- a\n- spec:\n    resources:\n    - x # 1\n    - new.yaml\n  n: b\n\nz: 1",
+        ),
+        (
+            "tasks: [a, {spec: {Resources: [x.yaml]}}] # one\n",
+            "tasks: [a, {spec: {Resources: [x.yaml, new.yaml]}}] # one\n",
+        ),
+        (
+            "tasks:\n  - a\n  - spec:\n      resources: []\n    name: b\n",
+            "tasks:\n  - a\n  - spec:\n      resources:\n        - new.yaml\n    name: b\n",
+        ),
+    ],
+)
+def test_an_item_is_added_to_a_list_further_below(text: str, expected: str) -> None:
+    assert added("f.yaml", text, RESOURCE) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tasks: [a]\n", "there is no tasks[1].spec.resources"),
+        ("tasks: [a, b]\n", "there is no tasks[1].spec.resources"),
+        ("x: &x {resources: [a]}\ntasks: [a, {spec: *x}]\n", "nothing can be added to tasks[1]."),
+        ("tasks: [a, {spec: {}}]\n", "nothing can be added to tasks[1].spec.resources without"),
+    ],
+)
+def test_a_list_that_is_not_written_there_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        added("f.yaml", text, RESOURCE)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

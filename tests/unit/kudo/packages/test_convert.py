@@ -140,6 +140,7 @@ def test_defaults_of_maps_become_yaml() -> None:
 
 @pytest.mark.parametrize("kind", ["array", "map"])
 def test_arrays_and_maps_that_say_required_need_a_value(kind: str) -> None:
+    # BTO-13: a required array or map got the default `null`, and so needed no value.
     parameter = _converted(f"{{name: P, type: {kind}, required: true}}")
     assert parameter.default is None
     assert len(missing_required([parameter], {})) == 1

@@ -57,7 +57,6 @@ def test_parameter_files_give_the_text_of_each_value(text: str, values: dict[str
     assert parse_parameter_file("f.yaml", text) == values
 
 
-# BTO-12: KUDO 0.19 wrote large numbers with an exponent, and no number as it was given.
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -74,6 +73,7 @@ def test_parameter_files_give_the_text_of_each_value(text: str, values: dict[str
     ],
 )
 def test_fractions_in_files_of_users_keep_their_spelling(text: str, value: str) -> None:
+    # BTO-12: KUDO 0.19 wrote large numbers with an exponent, and no number as it was given.
     assert parse_parameter_file("f.yaml", f"A: {text}", spelling=True) == {"A": value}
 
 

@@ -114,7 +114,8 @@ CRASHED = {
             pod_with("Pending", initContainerStatuses=[CRASHED]),
             [
                 "gen: CrashLoopBackOff",
-                "init container gen ended with exit code 7 (Error), restarts: 3",
+                "init container gen ended with exit code 7 (Error)",
+                "see its log: kubectl logs p -n ns -c gen --previous",
             ],
         ),
         (
@@ -122,7 +123,7 @@ CRASHED = {
                 "Pending",
                 initContainerStatuses=[{"name": "gen", "state": {"terminated": {"exitCode": 1}}}],
             ),
-            ["init container gen ended with exit code 1 (Error), restarts: 0"],
+            ["init container gen ended with exit code 1 (Error)"],
         ),
     ],
 )

@@ -1,12 +1,15 @@
-"""Adds a template to a package, and a task that applies it."""
+"""Adds a template to a package, and to a task, which is created if it does not exist."""
 
 from kubectl_kudo.authoring.adding.target import TEMPLATES, target_of, template_file
 from kubectl_kudo.authoring.asking import ask, choose, needed
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kudo.authoring.edit import Addition
-from kudo.authoring.starters import STARTERS
+from kudo.authoring.starters import KINDS, starter
+from kudo.packages import Package
 from kudo.packages.files import OPERATOR_FILE
+
+_WITH_RESOURCES = frozenset({"Apply", "Delete", "Toggle"})
 
 
 def add_template(args: Args, *, asked: bool) -> None:
@@ -19,16 +22,28 @@ def add_template(args: Args, *, asked: bool) -> None:
     name, kind, task = args.arguments[0] if args.arguments else "", args.kind, args.task
     if asked:
         name = ask("Template Name", name, needed)
-        kind = choose("Kind", [*STARTERS], kind)
+        kind = choose("Kind", [*KINDS], kind)
         task = ask("Task that applies it (optional)", task)
-    if kind not in STARTERS:
-        raise CliError(f'"{kind}" is not a kind of template; it can be {", ".join(STARTERS)}')
+    if kind not in KINDS:
+        raise CliError(f'"{kind}" is not a kind of template; it can be {", ".join(KINDS)}')
     file = template_file(name)
     path = f"{TEMPLATES}/{file}"
     if target.has_template(file):
         raise CliError(f"{target.folder / path} exists already")
-    changes = {path: STARTERS[kind]}
+    changes = {path: starter(kind, file)}
     if task:
-        item = {"name": task, "kind": "Apply", "spec": {"resources": [file]}}
-        changes[OPERATOR_FILE] = target.with_additions(OPERATOR_FILE, Addition("tasks", item))
+        changes[OPERATOR_FILE] = target.with_additions(
+            OPERATOR_FILE, _applied_by(task, file, target.package)
+        )
     target.write(changes, f"template {file}")
+
+
+def _applied_by(name: str, file: str, package: Package) -> Addition:
+    """Return what has to be added so that a task applies the template: the task, if it is new."""
+    for position, task in enumerate(package.operator.tasks):
+        if task.name == name:
+            if task.kind not in _WITH_RESOURCES:
+                raise CliError(f"task {name} is of kind {task.kind}, which applies no templates")
+            return Addition("resources", file, path=("tasks", position, "spec"))
+    item = {"name": name, "kind": "Apply", "spec": {"resources": [file]}}
+    return Addition("tasks", item)

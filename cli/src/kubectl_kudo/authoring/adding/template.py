@@ -24,7 +24,7 @@ COMMAND = Command(
             "kind",
             "ConfigMap",
         ),
-        Flag(("--task",), "add an Apply task of this name for it as well", "name"),
+        Flag(("--task",), "add it to this task; a new one is of kind Apply", "name"),
         *COMMON,
     ),
     more="The template has one object of that kind, to be changed. A file that exists is never "
@@ -32,6 +32,7 @@ COMMAND = Command(
     "now. Without arguments,\nthe command asks if it runs on a terminal.",
     examples=(
         ("Write templates/settings.yaml", "package add template settings"),
-        ("With a task that applies it", "package add template web --kind Service --task network"),
+        ("Applied by task app", "package add template page --task app"),
+        ("With a new task", "package add template web --kind Service --task network"),
     ),
 )

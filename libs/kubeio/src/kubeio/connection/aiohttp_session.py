@@ -131,6 +131,10 @@ class AiohttpResponse:
         self.status = response.status
         self._response = response
 
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name.lower(), value) for name, value in self._response.headers.items())
+
     def values(self, name: str) -> Sequence[str]:
         return self._response.headers.getall(name, ())
 

@@ -85,6 +85,18 @@ def load_config(
     raise ConfigError(problem)
 
 
+def context_names(
+    kubeconfig: Path | str | None = None, *, environ: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the names of the contexts that `load_config` could use, in the order of the files.
+
+    Raises:
+        ConfigError: a file cannot be read.
+    """
+    paths = _paths(kubeconfig, os.environ if environ is None else environ)
+    return list(read_kubeconfig(paths).contexts)
+
+
 def in_cluster_config(
     *,
     directory: Path = SERVICE_ACCOUNT,

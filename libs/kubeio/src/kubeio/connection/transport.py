@@ -20,13 +20,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import orjson
 
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.identity import Headers
 from kubeio.connection.requests import OnRequest, observed
+from kubeio.connection.tracing import TracedSession, Tracer
 from kubeio.connection.warnings import WarningSink
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
 from kubeio.http1.errors import CannotConnect, HttpError
@@ -58,8 +59,16 @@ class Answer:
 class Transport:
     """The sessions of one client. Open it inside the event loop that uses it."""
 
-    def __init__(self, config: ClusterConfig, *, timeout: float, max_connections: int) -> None:
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        timeout: float,
+        max_connections: int,
+        tracer: Tracer | None = None,
+    ) -> None:
         self.config = config
+        self._tracer = tracer
         self.timeout = timeout
         self.before_write: Callable[[], None] | None = None
         self.on_request: OnRequest | None = None
@@ -339,6 +348,15 @@ class Transport:
         return f"{self._address.prefix}{path}{tail}"
 
     def _session(self, limit: int, *, compression: bool) -> HttpSession:
+        session = self._untraced(limit, compression=compression)
+        if self._tracer is None:
+            return session
+        server = urlsplit(self.config.server)
+        origin = f"{server.scheme}://{server.netloc.rpartition('@')[2]}"
+        headers = (("User-Agent", self.config.user_agent),)
+        return TracedSession(session, self._tracer, origin=origin, headers=headers)
+
+    def _untraced(self, limit: int, *, compression: bool) -> HttpSession:
         config = self.config
         if config.proxy or "@" in config.server:
             return self._with_aiohttp(limit, compression=compression)

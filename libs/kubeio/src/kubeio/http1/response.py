@@ -21,6 +21,10 @@ class HttpResponse(Protocol):
 
     status: int
 
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """Return names and values of all headers, names in lower case."""
+
     def values(self, name: str) -> Sequence[str]:
         """Return the values of a header, of which there may be several."""
 
@@ -54,6 +58,13 @@ class Response:
         self._connection: Connection | None = connection
         self._answer = answer
         self._idle_timeout = idle_timeout
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (name.decode("utf-8", "replace"), value.decode("utf-8", "replace").strip())
+            for name, value in self._answer.headers
+        )
 
     def values(self, name: str) -> Sequence[str]:
         return self._answer.values(name.lower().encode())

@@ -36,6 +36,7 @@ from kudo.problems import (
     shown_name,
 )
 from kudo.runs.plan_choice import used_uids
+from kudo.runs.upgrades import goes_up
 from kudo.values.checks import Check, read_fully
 
 VersionKey = tuple[str, str]
@@ -322,11 +323,22 @@ def _cancelled_as_stored(change: Change) -> JsonObject:
 
 
 def _warnings(change: Change) -> tuple[str, ...]:
+    if change.upgrade:
+        return _downgrade(change)
     choice = change.by_parameters
-    if not choice.explicit or not choice.fallback or change.upgrade:
+    if not choice.explicit or not choice.fallback:
         return ()
     text = f"plan '{choice.plan}' runs, triggered by {listed(choice.explicit)}; no plan applies "
     return (f"{text}the change of {listed(choice.fallback)}, which has no trigger",)
+
+
+def _downgrade(change: Change) -> tuple[str, ...]:
+    """Warn of an older version: a manifest may go back to one, but nobody should unknowingly."""
+    before, after = change.old_version, change.version
+    if before is None or goes_up(before, after) is not False:
+        return ()
+    old, new = shown_name(before.metadata.name), shown_name(after.metadata.name)
+    return (f"{new} is older than {old}, which the Instance had: this is a downgrade",)
 
 
 def _final_state(change: Change) -> tuple[Problem, ...]:

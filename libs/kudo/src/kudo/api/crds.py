@@ -82,6 +82,8 @@ _KINDS: Final = (
             _Column("Operator Version", ".spec.operatorVersion.name"),
             _Column("Last Plan", ".status.lastRun.plan"),
             _Column("Plan Status", ".status.lastRun.status"),
+            # Where no reconciler runs, this alone says that the columns before are of an older run.
+            _Column("Scheduled", ".spec.planExecution.planName"),
             _Column("Ready", f"{_READY}.status"),
             _AGE,
             _Column("Reason", f"{_READY}.reason", priority=1),

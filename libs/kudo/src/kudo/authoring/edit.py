@@ -1,10 +1,11 @@
-"""Adds an item to a list or a mapping at the top of a YAML file, by inserting text.
+"""Adds an item to a list or a mapping in a YAML file, by inserting text.
 
 Everything else in the file stays as it is written: comments, order, indentation, quotes. The result
 is read again and compared, so a file that is written in a way that is not understood here is
 refused, and never damaged.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import yaml
@@ -19,14 +20,23 @@ class Addition:
     """What is added to a file.
 
     Attributes:
-        key: Of the list or mapping at the top of the file.
+        key: Of the list or mapping.
         value: The item.
         name: Its key, if `key` is a mapping; empty if it is a list.
+        path: Where the mapping with that key stands: keys and positions in lists from the top of
+            the file; empty for the top.
     """
 
     key: str
     value: object
     name: str = ""
+    path: tuple[str | int, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The list or mapping, for messages: `tasks[0].spec.resources`."""
+        parts = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in self.path)
+        return "".join((*parts, f".{self.key}")).removeprefix(".")
 
 
 def added(file: str, text: str, addition: Addition) -> str:
@@ -36,7 +46,7 @@ def added(file: str, text: str, addition: Addition) -> str:
         InvalidInput: the file is not YAML, or is written in a way that cannot be changed here.
     """
     before = _read(file, text)
-    expected = _expected(file, before, addition)
+    expected = _expected_within(file, before, addition.path, addition)
     try:
         result = _Text(text).with_item(addition)
         if load(result) == expected:
@@ -44,7 +54,7 @@ def added(file: str, text: str, addition: Addition) -> str:
     except (YamlError, yaml.YAMLError):
         pass
     message = (
-        f"nothing can be added to {addition.key} without changing how the file is written; add "
+        f"nothing can be added to {addition.place} without changing how the file is written; add "
         f"this by hand:\n{_block(_whole(addition))}"
     )
     raise InvalidInput([Problem("PackageInvalid", message.rstrip("\n"), file)])
@@ -70,8 +80,29 @@ def _read(file: str, text: str) -> dict[str, object]:
     return found
 
 
+def _expected_within(
+    file: str, value: object, path: tuple[str | int, ...], addition: Addition
+) -> object:
+    """Return a value of the file as it is with the item."""
+    if not path:
+        return _expected(file, value if isinstance(value, dict) else {}, addition)
+    first, below = path[0], path[1:]
+    if isinstance(first, int) and isinstance(value, list) and first < len(value):
+        changed = _expected_within(file, value[first], below, addition)
+        return [*value[:first], changed, *value[first + 1 :]]
+    if isinstance(first, str) and isinstance(value, dict):
+        key = _same(first, value)
+        return {**value, key: _expected_within(file, value.get(key), below, addition)}
+    raise InvalidInput([Problem("PackageInvalid", f"there is no {addition.place}", file)])
+
+
+def _same(key: str, keys: Iterable[str]) -> str:
+    """Return the key of the file that means the same, whatever its case."""
+    return next((one for one in keys if one.casefold() == key.casefold()), key)
+
+
 def _expected(file: str, before: dict[str, object], addition: Addition) -> dict[str, object]:
-    key = next((one for one in before if one.casefold() == addition.key.casefold()), addition.key)
+    key = _same(addition.key, before)
     old = before.get(key)
     if addition.name:
         if old is not None and not isinstance(old, dict):
@@ -95,12 +126,33 @@ class _Text:
         self._root = loader.get_node() if loader.check_node() else None
 
     def with_item(self, addition: Addition) -> str:
+        """Return the text with the item.
+
+        Raises:
+            YamlError: the mapping that it belongs to is not written out in this place.
+        """
+        if addition.path:
+            found = self._within(addition)
+            if found is None:
+                raise YamlError(f"there is no {addition.place}")
+            return self._in_value(*found, addition)
         if not isinstance(self._root, yaml.MappingNode):
             return self._at_end(_block(_whole(addition)), 0)
-        for key, value in reversed(self._root.value):
-            if str(key.value).casefold() == addition.key.casefold():
-                return self._in_value(key, value, addition)
+        found = _entry(self._root, addition.key)
+        if found is not None:
+            return self._in_value(*found, addition)
         return self._at_end(_block(_whole(addition)), self._root.start_mark.column)
+
+    def _within(self, addition: Addition) -> tuple[yaml.Node, yaml.Node] | None:
+        node = self._root
+        for one in addition.path:
+            if isinstance(one, int):
+                items = node.value if isinstance(node, yaml.SequenceNode) else []
+                node = items[one] if one < len(items) else None
+            else:
+                entry = _entry(node, one)
+                node = entry[1] if entry is not None else None
+        return _entry(node, addition.key)
 
     def _at_end(self, block: str, column: int) -> str:
         gap = "" if not self._text or self._text.endswith("\n") else "\n"
@@ -156,6 +208,14 @@ class _Text:
         """Return the beginning of the next line."""
         found = self._text.find("\n", position)
         return len(self._text) if found < 0 else found + 1
+
+
+def _entry(node: yaml.Node | None, key: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return key and value of the entry of a mapping that counts: of duplicates the last."""
+    for found, value in reversed(node.value) if isinstance(node, yaml.MappingNode) else ():
+        if str(found.value).casefold() == key.casefold():
+            return found, value
+    return None
 
 
 def _item(addition: Addition) -> object:

@@ -1,7 +1,8 @@
 """Whether an object is healthy: what lets a step end, and what makes an Instance ready.
 
 The rules are those of kstatus, with exact ones for the built-in workloads. Health depends on the
-metadata, spec and status of the object, and on nothing else.
+metadata, spec and status of the object, and on nothing else. Why an object that waits for its pods
+is not healthy is in `causes`.
 
 * HEALTHY lets a plan go on.
 * WAITING may still become healthy by itself. What Kubernetes retries is waited for, however long it
@@ -12,6 +13,7 @@ metadata, spec and status of the object, and on nothing else.
   run failed, a custom resource that says that it is Stalled.
 """
 
+from kudo.health.causes import Cause, cause_of, has_pods, unready_pods
 from kudo.health.fields import read_fields
 from kudo.health.instances import failed_plan
 from kudo.health.kinds import health_of, needs_body, readiness
@@ -19,11 +21,15 @@ from kudo.health.result import HEALTHY, Health, State
 
 __all__ = [
     "HEALTHY",
+    "Cause",
     "Health",
     "State",
+    "cause_of",
     "failed_plan",
+    "has_pods",
     "health_of",
     "needs_body",
     "read_fields",
     "readiness",
+    "unready_pods",
 ]

@@ -116,6 +116,8 @@ _ENDED: Final = fields({"exitCode": scalar} | _SAID)
 _CONTAINER: Final = fields(
     {
         "name": scalar,
+        "image": scalar,
+        "ready": scalar,
         "restartCount": scalar,
         "state": fields({"waiting": fields(_SAID), "terminated": _ENDED}),
         "lastState": fields({"terminated": _ENDED}),
@@ -157,7 +159,7 @@ _KEPT: Final[dict[tuple[str, str], Keep]] = {
         conditions=("Progressing", "ReplicaFailure"),
     ),
     ("apps", "StatefulSet"): _parts(
-        spec=_scalars("replicas")
+        spec=_scalars("replicas", "podManagementPolicy")
         | {
             "updateStrategy": fields(
                 {"type": scalar, "rollingUpdate": fields(_scalars("partition"))}
@@ -177,7 +179,7 @@ _KEPT: Final[dict[tuple[str, str], Keep]] = {
         status=_OBSERVED | _scalars("replicas", "readyReplicas"),
         conditions=("ReplicaFailure",),
     ),
-    ("batch", "Job"): _parts(conditions=("Complete", "Failed")),
+    ("batch", "Job"): _parts(conditions=("Complete", "Failed", "FailureTarget", "Suspended")),
     ("batch", "CronJob"): _parts(status=_OBSERVED),
     ("", "Pod"): _parts(
         status=_scalars("phase", "reason", "message")

@@ -7,6 +7,7 @@ How they ended counts also while they are being deleted: a finished Job is often
 from collections.abc import Iterator
 
 from kudo.api import JsonObject
+from kudo.health.pods import problem_of
 from kudo.health.reading import (
     condition,
     explained,
@@ -16,7 +17,6 @@ from kudo.health.reading import (
     items,
     mapping,
     name,
-    number,
     own_message,
     status,
     text,
@@ -29,7 +29,8 @@ def job(obj: JsonObject) -> Health:
     """Return the health of a Job by its conditions Complete and Failed alone.
 
     The Job controller sets them by completions, parallelism, success and failure policies,
-    backoffLimit and activeDeadlineSeconds, and only when the last pod has ended.
+    backoffLimit and activeDeadlineSeconds, and only when the last pod has ended. FailureTarget
+    says before that how it will end.
     """
     failure = condition(obj, "Failed")
     if is_true(failure):
@@ -38,7 +39,12 @@ def job(obj: JsonObject) -> Health:
         return HEALTHY
     if is_terminating(obj):
         return terminating(obj)
-    return waiting(f'job "{name(obj)}" still running or failed')
+    failing = condition(obj, "FailureTarget")
+    if is_true(failing):
+        return waiting(f'job "{name(obj)}" is about to fail: {own_message(failing)}')
+    if is_true(condition(obj, "Suspended")):
+        return waiting(f'job "{name(obj)}" is suspended: it runs once spec.suspend is false')
+    return waiting(f'job "{name(obj)}" still running')
 
 
 def pod(obj: JsonObject) -> Health:
@@ -61,29 +67,15 @@ def pod(obj: JsonObject) -> Health:
 
 def _pod_details(obj: JsonObject, phase: str) -> Iterator[str]:
     """Yield why a pod does not serve, the most telling first."""
-    containers = [
-        *items(status(obj).get("initContainerStatuses")),
-        *items(status(obj).get("containerStatuses")),
-    ]
+    yield str(problem_of(obj) or "")
     if phase == "Failed":
-        yield explained(status(obj))
-        yield from map(_error, containers)
         return
-    yield from map(_wait, containers)
-    for kind in ("PodScheduled", "Ready"):
-        found = condition(obj, kind)
-        yield explained(found) if is_false(found) else ""
+    yield from map(_wait, items(status(obj).get("initContainerStatuses")))
+    yield from map(_wait, items(status(obj).get("containerStatuses")))
+    ready = condition(obj, "Ready")
+    yield explained(ready) if is_false(ready) else ""
 
 
 def _wait(container: JsonObject) -> str:
     state = mapping(mapping(container.get("state")).get("waiting"))
     return f"{text(container.get('name'))}: {explained(state)}" if state.get("reason") else ""
-
-
-def _error(container: JsonObject) -> str:
-    state = mapping(mapping(container.get("state")).get("terminated"))
-    code = number(state.get("exitCode"))
-    if not code:
-        return ""
-    what = (text(container.get("name")), explained(state), f"exit code {code}")
-    return ": ".join(filter(None, what))

@@ -60,7 +60,10 @@ def service(obj: JsonObject) -> Health:
         return HEALTHY
     if mapping(status(obj).get("loadBalancer")).get("ingress"):
         return HEALTHY
-    return waiting(f"{described} does not have load balancer ingress IP address")
+    return waiting(
+        f"{described} does not have load balancer ingress IP address; "
+        "a controller of the cluster for Services of type LoadBalancer has to assign one"
+    )
 
 
 def custom_resource_definition(obj: JsonObject) -> Health:

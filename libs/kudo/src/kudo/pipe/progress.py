@@ -1,7 +1,7 @@
 """The progress of a pipe pod, for the message of its step."""
 
 from kudo.api import JsonObject
-from kudo.health import health_of
+from kudo.health import cause_of, health_of
 
 
 def has_ended(pod: JsonObject) -> bool:
@@ -13,12 +13,15 @@ def waits_for(pod: JsonObject) -> str:
     """Return why the files cannot be read yet; empty if they can.
 
     A pod that runs and is ready has all its files: the waiter starts when the init container has
-    succeeded. One that fails is started again for ever, so its last end is told.
+    succeeded. One that fails is started again for ever, so its last end is told, without counts:
+    each change of the text is a write of a status.
     """
     health = health_of(pod)
     if health.healthy:
         return ""
-    return "; ".join(filter(None, (health.message, _last_end(pod))))
+    cause = cause_of(pod, (), patient=False)
+    advice = "" if cause is None else cause.text
+    return "; ".join(filter(None, (health.message, _last_end(pod), advice)))
 
 
 def _last_end(pod: JsonObject) -> str:
@@ -27,11 +30,7 @@ def _last_end(pod: JsonObject) -> str:
         code = ended.get("exitCode")
         if code:
             reason = ended.get("reason") or "Error"
-            restarts = container.get("restartCount", 0)
-            return (
-                f"init container {container.get('name')} ended with exit code {code} "
-                f"({reason}), restarts: {restarts}"
-            )
+            return f"init container {container.get('name')} ended with exit code {code} ({reason})"
     return ""
 
 

@@ -128,3 +128,26 @@ def unknown_hint(before: Before) -> str:
         f" ({shown_name(before.name)} is in force but does not exist, so whether that is allowed "
         "is unknown; keep the value, or create that OperatorVersion again)"
     )
+
+
+def goes_up(before: OperatorVersion, after: OperatorVersion) -> bool | None:
+    """Return whether a version is newer than another one, False if it is older, None if neither.
+
+    The operatorVersion decides, then the appVersion. What cannot be compared counts as newer.
+    """
+    order = _order(before.spec.version or "", after.spec.version or "")
+    if order is None:
+        order = _order(before.spec.app_version or "", after.spec.app_version or "")
+    return order
+
+
+def _order(before: str, after: str) -> bool | None:
+    if before == after:
+        return None
+    # Imported here: versions are those of the template engine, and only upgrades compare them.
+    from kudo.semver import precedence
+
+    old, new = precedence(before), precedence(after)
+    if old is None or new is None:
+        return True
+    return None if old == new else old < new

@@ -9,7 +9,9 @@ from kudo.names import FINALIZER_CLUSTER_RESOURCES
 from kudo.objects.enrichment import encode_string_data
 from kudo.objects.sharing import goes_with_instance
 from kudo.tasks import FatalTaskError
+from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.errors import Outdated
+from kudo_reconciler.execution.causes import Causes, WaitingObject
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
@@ -20,7 +22,7 @@ from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.store.instances import InstanceStore
 
 _REASONS = 3
-"""Number of polled kinds that a message names."""
+"""Number of polled kinds, and of causes, that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class ApplyTask:
     applier: Applier
     observer: Observer
     instances: InstanceStore
+    causes: Causes
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Apply the objects not yet applied under this uid, then compute the health of all.
@@ -77,7 +80,7 @@ class ApplyTask:
             text = f"{item} was deleted before it was seen to end"
             raise FatalTaskError("FailedTerminalStateError", text)
         if health.state is State.FAILED:
-            raise _failed(last, health)
+            raise self._failed(last, health, context)
         # If another object of the task is applied again, this one is not.
         context.memory.healthy.add(item.uid)
         return last
@@ -132,20 +135,38 @@ class ApplyTask:
             raise Outdated
 
     def _result_of(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
-        waiting: list[Health] = []
+        messages: list[str] = []
         for obj in objects:
             health = health_of(obj)
             if health.state is State.FAILED:
-                raise _failed(obj, health)
+                raise self._failed(obj, health, context)
             if health.healthy:
                 context.memory.healthy.add(obj["metadata"]["uid"])
             else:
-                waiting.append(health)
-        messages = [health.message for health in waiting]
+                with_cause = len(messages) < _REASONS
+                messages.append(self._message(obj, health, context, with_cause=with_cause))
+        done = not messages
         unseen = self._unseen(context)
         reasons = dict.fromkeys(self.observer.why_unwatched(item.resource) for item in unseen)
         messages += [*filter(None, reasons)][:_REASONS]
-        return TaskResult(done=not waiting, message=", ".join(messages), polled=bool(unseen))
+        return TaskResult(done=done, message=", ".join(messages), polled=bool(unseen))
+
+    def _message(
+        self, obj: JsonObject, health: Health, context: TaskContext, *, with_cause: bool = True
+    ) -> str:
+        """Return what an object waits for, with the cause if its pods tell it."""
+        uid, now = obj["metadata"]["uid"], loop_seconds()
+        waiting = context.memory.waiting.setdefault(uid, WaitingObject(now))
+        if not with_cause:
+            return health.message
+        cause = self.causes.text_of(obj, waiting, key_of(context.instance), now)
+        return "; ".join(filter(None, (health.message, cause)))
+
+    def _failed(self, obj: JsonObject, health: Health, context: TaskContext) -> FatalTaskError:
+        metadata, message = obj["metadata"], self._message(obj, health, context)
+        where = f"{metadata.get('namespace', '')}/{metadata['name']}"
+        text = f"object {where} is NOT healthy: fatal error: HealthUtil: {message}"
+        return FatalTaskError("FailedTerminalStateError", text)
 
     def _unseen(self, context: TaskContext) -> list[AppliedObject]:
         """Return the unhealthy objects whose changes no watch event would report."""
@@ -156,10 +177,3 @@ class ApplyTask:
             if item.uid not in context.memory.healthy
             and not self.observer.sees(item.resource, item.namespace, item.name, key)
         ]
-
-
-def _failed(obj: JsonObject, health: Health) -> FatalTaskError:
-    metadata = obj["metadata"]
-    where = f"{metadata.get('namespace', '')}/{metadata['name']}"
-    text = f"object {where} is NOT healthy: fatal error: HealthUtil: {health.message}"
-    return FatalTaskError("FailedTerminalStateError", text)

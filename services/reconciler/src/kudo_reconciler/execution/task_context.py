@@ -14,6 +14,7 @@ from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.rendering import Manifest, variables
 from kudo.tasks import FatalTaskError, TaskPath
+from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.metrics.durations import StepTimes
@@ -53,6 +54,8 @@ class RunMemory:
         seen: Objects that tasks applied or found: none of them is created again for an Instance
             that was deleted.
         healthy: uids of objects that were healthy: none of them is created again after a deletion.
+        waiting: By uid, since when objects are not healthy, and the causes that were told.
+        messages_at: Time of the event loop's clock at which messages alone were stored last.
         steps: Start times of the steps.
         states: Backoff of the steps that were attempted.
         attempts: Attempts in progress, or ended and not recorded yet.
@@ -71,7 +74,9 @@ class RunMemory:
     finished: set[TaskKey] = field(default_factory=set)
     seen: set[Place] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
+    waiting: dict[str, WaitingObject] = field(default_factory=dict)
     reported: set[tuple[str, str]] = field(default_factory=set)
+    messages_at: float = float("-inf")
     steps: StepTimes = field(default_factory=StepTimes)
     states: dict[StepRef, StepState] = field(default_factory=dict)
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)

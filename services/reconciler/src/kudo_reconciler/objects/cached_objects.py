@@ -71,7 +71,14 @@ _METADATA: Final = fields(
         "ownerReferences": each(_controller),
         "labels": fields(
             dict.fromkeys(
-                (names.LABEL_HERITAGE, names.LABEL_OPERATOR, names.LABEL_INSTANCE), _repeated
+                (
+                    names.LABEL_HERITAGE,
+                    names.LABEL_OPERATOR,
+                    names.LABEL_INSTANCE,
+                    # Of the pods of a StatefulSet: whether they are of its current template.
+                    "controller-revision-hash",
+                ),
+                _repeated,
             )
         ),
         "annotations": fields(

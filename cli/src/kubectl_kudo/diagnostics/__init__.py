@@ -1,0 +1,1 @@
+"""`kubectl kudo diagnostics`: collects what a bug report needs."""

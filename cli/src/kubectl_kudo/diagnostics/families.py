@@ -1,0 +1,298 @@
+"""Reads Instances with their children, OperatorVersions, Operators and objects."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.diagnostics.bundle import file_name
+from kubectl_kudo.diagnostics.owned import Found, Reference, owned_by, references
+from kubectl_kudo.diagnostics.reading import Reader
+from kubectl_kudo.state.children import Names, family
+from kubeio.discovery import Discovery
+from kubeio.kinds import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    EVENTS,
+    NETWORK_POLICIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    REPLICA_SETS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    STATEFUL_SETS,
+)
+from kubeio.resource import Resource
+from kudo.names import GROUP, LABEL_INSTANCE, LABEL_OPERATOR
+from kudo.objects.sharing import sharers
+
+MOST_OBJECTS: Final = 1000
+"""Objects of all Instances that are read whole."""
+MOST_EVENTS: Final = 1000
+
+_WELL_KNOWN: Final = (
+    *(CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, SERVICE_ACCOUNTS, SERVICES),
+    *(DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS),
+    *(NETWORK_POLICIES, POD_DISRUPTION_BUDGETS, ROLES, ROLE_BINDINGS),
+    *(CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS),
+)
+"""Kinds that are read even if the API server does not say which kinds there are."""
+_SKIPPED: Final = frozenset({"events", "endpoints", "componentstatuses", "bindings"})
+"""Plurals that are read otherwise, or whose every list gives a warning of their deprecation."""
+
+
+@dataclass(slots=True)
+class Member:
+    """An Instance, and what belongs to it.
+
+    Attributes:
+        folder: Its folder in the bundle.
+        operator_folder: The folder of its operator.
+        name: Its name.
+        instance: The Instance; None if it cannot be read.
+        version: Its OperatorVersion; None if there is none or it cannot be read.
+        operator: Its Operator, likewise.
+        objects: Its other objects, and those that its pods need.
+        missing: What its pods need and what does not exist, by the names of the pods.
+        events: Events about all of these, oldest first.
+    """
+
+    folder: str
+    operator_folder: str
+    name: str
+    instance: JsonObject | None = None
+    version: JsonObject | None = None
+    operator: JsonObject | None = None
+    objects: list[JsonObject] = field(default_factory=list)
+    missing: list[tuple[str, Reference]] = field(default_factory=list)
+    events: list[JsonObject] = field(default_factory=list)
+
+    @property
+    def pods(self) -> list[JsonObject]:
+        return [obj for obj in self.objects if obj["kind"] == PODS.kind]
+
+    def everything(self) -> Iterator[JsonObject]:
+        """Yield all objects."""
+        known = (self.instance, self.version, self.operator)
+        yield from (obj for obj in known if obj is not None)
+        yield from self.objects
+        yield from self.events
+
+
+@dataclass(slots=True)
+class FamilyReader:
+    """Reads the Instances of a namespace and what belongs to them.
+
+    Attributes:
+        reader: Reads.
+        namespace: The namespace.
+    """
+
+    reader: Reader
+    namespace: str
+
+    async def members(self, name: str) -> list[Member]:
+        """Return an Instance and all below it, or all of the namespace if the name is empty.
+
+        One that cannot be read is among them, too.
+        """
+        listed = await self.reader.list("instances", INSTANCES, self.namespace, metadata_only=True)
+        metadata = [obj["metadata"] for obj in listed]
+        roots = _roots(metadata, name)
+        if name and not roots:
+            # It may be readable although the list is not.
+            roots = [Names(name)]
+        found: list[Member] = []
+        for root in roots:
+            await self._add(root, "", found)
+        await self._add_objects(found)
+        return found
+
+    async def _add(self, names: Names, above: str, found: list[Member]) -> None:
+        instance = await self.reader.get("instance", INSTANCES, names.name, self.namespace)
+        version, operator, title = None, None, "unknown"
+        if instance is not None:
+            version = await self._version(instance, above)
+            title = _operator_of(instance, version) or title
+        folder = f"{above}operator_{file_name(title)}/"
+        if version is not None:
+            namespace = version["metadata"]["namespace"]
+            operator = await self.reader.get(f"{folder}operator", OPERATORS, title, namespace)
+        here = f"{folder}instance_{file_name(names.name)}/"
+        found.append(Member(here, folder, names.name, instance, version, operator))
+        for child in names.children:
+            await self._add(child, folder, found)
+
+    async def _version(self, instance: JsonObject, above: str) -> JsonObject | None:
+        reference = (instance.get("spec") or {}).get("operatorVersion") or {}
+        name = str(reference.get("name") or "")
+        namespace = str(reference.get("namespace") or self.namespace)
+        operator = file_name(_operator_of(instance, None) or "unknown")
+        path = f"{above}operator_{operator}/operatorversion"
+        return await self.reader.get(path, OPERATOR_VERSIONS, name, namespace)
+
+    async def _add_objects(self, members: list[Member]) -> None:
+        """Read what belongs to the Instances."""
+        known = {
+            str(one.instance["metadata"]["uid"]): one for one in members if one.instance is not None
+        }
+        if not known:
+            return
+        folder = members[0].folder
+        kinds = await self._kinds()
+        listed = await asyncio.gather(*(self._listed(folder, kind, known) for kind in kinds))
+        found = [one for objects in listed for one in objects]
+        owned = owned_by({uid: member.name for uid, member in known.items()}, found)
+        self._limit(folder, owned)
+        for uid, member in known.items():
+            member.objects = await self._whole(member.folder, owned[uid])
+            await self._add_needed(member)
+        await self._add_events(folder, list(known.values()))
+
+    async def _kinds(self) -> list[Resource]:
+        """Return all kinds that can be listed, each in its preferred version."""
+        discovered = await self.reader.attempt(
+            "kinds", Discovery(self.reader.client).all_resources()
+        )
+        kinds = {(kind.group, kind.plural): kind for kind in _WELL_KNOWN}
+        for kind in discovered or ():
+            if {"get", "list"} <= kind.verbs and kind.group != GROUP:
+                kinds.setdefault((kind.group, kind.plural), kind)
+        return [kind for kind in kinds.values() if kind.plural not in _SKIPPED]
+
+    async def _listed(
+        self, folder: str, kind: Resource, members: Mapping[str, Member]
+    ) -> list[Found]:
+        """Return the objects of a kind that could belong to the Instances."""
+        path = f"{folder}{list_name(kind) if kind in _WELL_KNOWN else 'otherkinds'}"
+        if kind.namespaced:
+            objects = await self.reader.list(path, kind, self.namespace, metadata_only=True)
+            return [Found.of(kind, obj) for obj in objects]
+        objects = await self.reader.list(path, kind, selector=LABEL_INSTANCE, metadata_only=True)
+        names = {member.name for member in members.values()}
+        return [
+            found
+            for obj in objects
+            if (found := _shared(kind, obj, self.namespace, names)) is not None
+        ]
+
+    def _limit(self, folder: str, owned: dict[str, list[Found]]) -> None:
+        """Leave out what would be too much; it is noted."""
+        left = MOST_OBJECTS
+        for found in owned.values():
+            del found[left:]
+            left -= len(found)
+        if left <= 0:
+            self.reader.fail(f"{folder}objects", f"only {MOST_OBJECTS} objects were read")
+
+    async def _whole(self, folder: str, found: Iterable[Found]) -> list[JsonObject]:
+        reads = [
+            self.reader.find(
+                f"{folder}{list_name(one.kind)}",
+                one.kind,
+                one.name,
+                self.namespace if one.kind.namespaced else None,
+            )
+            for one in found
+        ]
+        return [obj for obj in await asyncio.gather(*reads) if obj is not None]
+
+    async def _add_needed(self, member: Member) -> None:
+        """Read what the pods of a member need, and note what does not exist."""
+        have = {(obj["kind"], obj["metadata"]["name"]) for obj in member.objects}
+        needed = {
+            one: str(pod["metadata"]["name"])
+            for pod in member.pods
+            for one in references(pod)
+            if (one.kind.kind, one.name) not in have
+        }
+        failed = len(self.reader.failures)
+        objects = await asyncio.gather(
+            *(
+                self.reader.find(
+                    f"{member.folder}{list_name(one.kind)}", one.kind, one.name, self.namespace
+                )
+                for one in needed
+            )
+        )
+        unread = {failure.path for failure in self.reader.failures[failed:]}
+        member.objects += [obj for obj in objects if obj is not None]
+        for (one, pod), obj in zip(needed.items(), objects, strict=True):
+            absent = obj is None and f"{member.folder}{list_name(one.kind)}.err" not in unread
+            if absent and not one.optional:
+                member.missing.append((pod, one))
+
+    async def _add_events(self, folder: str, members: list[Member]) -> None:
+        events = await self.reader.list(f"{folder}eventlist", EVENTS, self.namespace)
+        events = sorted(events, key=when)
+        for member in members:
+            about = {(obj["kind"], obj["metadata"]["name"]) for obj in member.everything()}
+            member.events = [event for event in events if _subject(event) in about][-MOST_EVENTS:]
+
+
+def _subject(event: JsonObject) -> tuple[str, str]:
+    about = event.get("involvedObject") or {}
+    return str(about.get("kind")), str(about.get("name"))
+
+
+def when(event: JsonObject) -> str:
+    """Return when an event was seen last; times in this form sort as texts."""
+    series = (event.get("series") or {}).get("lastObservedTime")
+    moment = series or event.get("lastTimestamp") or event.get("eventTime")
+    return str(moment or event["metadata"].get("creationTimestamp") or "")
+
+
+def _roots(instances: list[JsonObject], name: str) -> list[Names]:
+    """Return the trees of an Instance, or of all that no other one owns."""
+    uids = {one["uid"] for one in instances}
+    roots = [
+        one for one in instances if (one["name"] == name if name else uids.isdisjoint(_owners(one)))
+    ]
+    found = [Names(one["name"], family(one["uid"], instances)) for one in roots]
+    if name:
+        return found
+    # Owner references that are written by hand can form a cycle, which has no root.
+    counted = Counter(below for root in found for below in root.all())
+    return [*found, *(Names(one["name"]) for one in instances if not counted[one["name"]])]
+
+
+def _owners(metadata: JsonObject) -> set[str]:
+    return {str(owner.get("uid")) for owner in metadata.get("ownerReferences") or []}
+
+
+def _operator_of(instance: JsonObject, version: JsonObject | None) -> str:
+    """Return the operator's name by the OperatorVersion, or by the label of the Instance."""
+    named = ((version or {}).get("spec") or {}).get("operator") or {}
+    label = (instance["metadata"].get("labels") or {}).get(LABEL_OPERATOR)
+    return str(named.get("name") or label or "")
+
+
+def _shared(kind: Resource, obj: JsonObject, namespace: str, names: set[str]) -> Found | None:
+    """Return a cluster-scoped object that one of these Instances uses, as that one's own.
+
+    Labels name the Instance without its namespace, so the annotation decides where there is one:
+    otherwise the objects of other Instances of that name would be taken, too.
+    """
+    found = Found.of(kind, obj)
+    users = [one.name for one in sharers(obj["metadata"]) if one.namespace == namespace]
+    if sharers(obj["metadata"]):
+        mine = sorted(names.intersection(users))
+        return Found(kind, found.name, found.uid, (), mine[0]) if mine else None
+    return found if found.instance in names else None
+
+
+def list_name(kind: Resource) -> str:
+    """Return the file of the objects of a kind, without its end, such as `servicelist`."""
+    group = kind.group
+    ours = "." not in group or group.endswith(".k8s.io")
+    return f"{kind.kind.lower()}list{'' if ours else f'.{file_name(group)}'}"

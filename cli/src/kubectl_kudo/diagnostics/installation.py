@@ -1,0 +1,177 @@
+"""Finds and reads KUDO itself: its namespace, services, webhook configurations and CRDs."""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kubectl_kudo.core.kinds import ALL
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.diagnostics.families import when
+from kubectl_kudo.diagnostics.reading import Reader
+from kubeio.kinds import (
+    CONFIG_MAPS,
+    CRDS,
+    DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    EVENTS,
+    LEASES,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    NETWORK_POLICIES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    REPLICA_SETS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    STATEFUL_SETS,
+    VALIDATING_WEBHOOKS,
+)
+from kubeio.resource import Resource
+
+FOLDER: Final = "kudo/"
+DEFAULT_NAMESPACE: Final = "kudo-system"
+
+_OURS: Final = "app.kubernetes.io/part-of=kudo"
+_ORIGINAL: Final = "app=kudo-manager"
+"""Label of the objects of KUDO 0.19."""
+_CONFIGURATIONS: Final = frozenset(
+    {"kudo-instance-admission", "kudo-manager-instance-admission-webhook-config"}
+)
+_LABELLED: Final = (
+    *(DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS, PODS, SERVICES, SERVICE_ACCOUNTS),
+    *(CONFIG_MAPS, NETWORK_POLICIES, POD_DISRUPTION_BUDGETS, ENDPOINT_SLICES),
+)
+_NAMED: Final = (
+    (LEASES, "kudo-reconciler"),
+    (SECRETS, "kudo-webhook-certificate"),
+    (SECRETS, "kudo-webhook-tls"),
+)
+"""What the services make themselves, without labels."""
+_MOST_EVENTS: Final = 500
+
+
+@dataclass(slots=True)
+class Installation:
+    """KUDO in the cluster.
+
+    Attributes:
+        namespace: Where its services are; empty if that was not found.
+        objects: Objects of the services.
+        webhooks: Webhook configurations.
+        crds: KUDO's CRDs, without their schemas.
+        events: Events about the objects, oldest first.
+        version: What the API server says of itself; None if it could not be read.
+    """
+
+    namespace: str = ""
+    objects: list[JsonObject] = field(default_factory=list)
+    webhooks: list[JsonObject] = field(default_factory=list)
+    crds: list[JsonObject] = field(default_factory=list)
+    events: list[JsonObject] = field(default_factory=list)
+    version: JsonObject | None = None
+
+    def of(self, kind: Resource) -> list[JsonObject]:
+        """Return the objects of a kind."""
+        return [obj for obj in self.objects if obj["kind"] == kind.kind]
+
+    def everything(self) -> Iterator[JsonObject]:
+        """Yield all objects."""
+        yield from self.objects
+        yield from self.webhooks
+        yield from self.crds
+        yield from self.events
+
+
+async def read_installation(reader: Reader, namespace: str) -> Installation:
+    """Read KUDO in a namespace; in the one where it is found if that is empty."""
+    found = Installation()
+    found.version = await reader.attempt(f"{FOLDER}version", reader.client.server_version())
+    found.webhooks = await _webhooks(reader)
+    found.crds = await _crds(reader)
+    found.namespace = namespace or await _namespace(reader, found.webhooks)
+    if not found.namespace:
+        reader.fail(
+            f"{FOLDER}namespace",
+            "kudo system namespace not found: name it with --kudo-namespace",
+        )
+        return found
+    found.objects = await _objects(reader, found.namespace)
+    about = {(obj["kind"], obj["metadata"]["name"]) for obj in found.objects}
+    events = await reader.list(f"{FOLDER}eventlist", EVENTS, found.namespace)
+    found.events = [event for event in sorted(events, key=when) if _about(event) in about]
+    del found.events[:-_MOST_EVENTS]
+    return found
+
+
+async def _webhooks(reader: Reader) -> list[JsonObject]:
+    names = {MUTATING_WEBHOOKS: "mutating", VALIDATING_WEBHOOKS: "validating"}
+    lists = await asyncio.gather(
+        *(reader.list(f"{FOLDER}{name}webhooks", kind) for kind, name in names.items())
+    )
+    return [obj for found in lists for obj in found if _is_ours(obj)]
+
+
+def _is_ours(configuration: JsonObject) -> bool:
+    metadata = configuration["metadata"]
+    label, _, value = _OURS.partition("=")
+    named = metadata["name"] in _CONFIGURATIONS
+    return named or (metadata.get("labels") or {}).get(label) == value
+
+
+async def _crds(reader: Reader) -> list[JsonObject]:
+    found = await asyncio.gather(*(reader.find(f"{FOLDER}crds", CRDS, one.name) for one in ALL))
+    return [_without_schemas(crd) for crd in found if crd is not None]
+
+
+def _without_schemas(crd: JsonObject) -> JsonObject:
+    versions = [
+        {key: value for key, value in version.items() if key != "schema"}
+        for version in crd["spec"].get("versions") or []
+    ]
+    return {**crd, "spec": {**crd["spec"], "versions": versions}}
+
+
+async def _namespace(reader: Reader, webhooks: Iterable[JsonObject]) -> str:
+    """Return the namespace of the services, empty if it cannot be found.
+
+    A user who may not list the Deployments of all namespaces may be able to read the webhook
+    configurations, or just the usual namespace.
+    """
+    for configuration in webhooks:
+        for hook in configuration.get("webhooks") or []:
+            service = (hook.get("clientConfig") or {}).get("service") or {}
+            if service.get("namespace"):
+                return str(service["namespace"])
+    for kind, selector in ((DEPLOYMENTS, _OURS), (STATEFUL_SETS, _ORIGINAL)):
+        path = f"{FOLDER}namespace"
+        found = await reader.list(path, kind, selector=selector, metadata_only=True)
+        if found:
+            return str(found[0]["metadata"]["namespace"])
+    usual = await reader.find(f"{FOLDER}namespace", NAMESPACES, DEFAULT_NAMESPACE)
+    return DEFAULT_NAMESPACE if usual is not None else ""
+
+
+async def _objects(reader: Reader, namespace: str) -> list[JsonObject]:
+    lists = await asyncio.gather(
+        *(_labelled(reader, kind, namespace) for kind in _LABELLED),
+        *(_named(reader, kind, name, namespace) for kind, name in _NAMED),
+    )
+    return [obj for found in lists for obj in found]
+
+
+async def _labelled(reader: Reader, kind: Resource, namespace: str) -> list[JsonObject]:
+    path = f"{FOLDER}{kind.kind.lower()}list"
+    found = await reader.list(path, kind, namespace, selector=_OURS)
+    return found or await reader.list(path, kind, namespace, selector=_ORIGINAL)
+
+
+async def _named(reader: Reader, kind: Resource, name: str, namespace: str) -> list[JsonObject]:
+    obj = await reader.find(f"{FOLDER}{kind.kind.lower()}list", kind, name, namespace)
+    return [obj] if obj is not None else []
+
+
+def _about(event: JsonObject) -> tuple[str, str]:
+    about = event.get("involvedObject") or {}
+    return str(about.get("kind")), str(about.get("name"))

@@ -1,0 +1,190 @@
+"""The text of `kubectl kudo describe`."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.table import columns
+from kubectl_kudo.core.tree import Node, draw
+from kubectl_kudo.get.cells import NONE, age, cell, printable, since
+from kubectl_kudo.get.description import Description
+from kubectl_kudo.get.instance_fields import (
+    condition,
+    is_deleting,
+    last_plan,
+    owner_name,
+    version_key,
+)
+from kubectl_kudo.get.owned_objects import OwnedObject
+from kubectl_kudo.get.parameters import Parameter
+from kubectl_kudo.state.children import Member
+
+_LONGEST_VALUE = 60
+_LONGEST_MESSAGE = 300
+_MOST_SIBLINGS = 20
+"""Objects of one owner that are shown; a StatefulSet may have thousands of pods."""
+_HIDDEN = "<hidden>"
+
+
+def text_of(description: Description, now: datetime) -> str:
+    """Return the text, each line ended."""
+    sections = (
+        _head(description, now),
+        _section("Parameters", _table(("NAME", "VALUE", "SOURCE"), _parameters(description))),
+        _section(
+            "Plans", _table(("NAME", "STATUS", "UPDATED", "MESSAGE"), _plans(description, now))
+        ),
+        _section("Children", _children(description)),
+        _section("Objects", _objects(description, now)),
+        _section(
+            "Events",
+            _table(("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"), _events(description, now)),
+        ),
+        _unlisted(description),
+    )
+    return "\n".join(filter(None, sections))
+
+
+def _head(description: Description, now: datetime) -> str:
+    metadata, instance = description.metadata, description.instance
+    rows = {
+        "Name": metadata["name"],
+        "Namespace": metadata["namespace"],
+        "Operator": cell(description.operator),
+        "Version": _version(description),
+        "Operator version": _version_name(description),
+        "Parent": cell(owner_name(instance)),
+        "Age": age(metadata, now),
+        "Ready": _ready(instance),
+        "Scheduled plan": cell(description.scheduled),
+    }
+    width = max(map(len, rows)) + 1
+    return "".join(f"{f'{label}:':<{width}}   {text}\n" for label, text in rows.items())
+
+
+def _version(description: Description) -> str:
+    if description.version is None:
+        return NONE
+    app = description.version_spec.get("appVersion")
+    text = cell(description.version_spec.get("version"))
+    return f"{text} (app version {printable(str(app))})" if app else text
+
+
+def _version_name(description: Description) -> str:
+    namespace, name = version_key(description.instance)
+    where = "" if namespace == description.metadata["namespace"] else f" in namespace {namespace}"
+    missing = "" if description.version is not None else " (missing)"
+    return f"{cell(name)}{where}{missing}"
+
+
+def _ready(instance: JsonObject) -> str:
+    found = condition(instance)
+    text = cell(found.get("status"))
+    if found.get("reason"):
+        message = printable(str(found.get("message") or ""), _LONGEST_MESSAGE)
+        text = f"{text} ({found['reason']}{f': {message}' if message else ''})"
+    return f"{text}, being deleted" if is_deleting(instance) else text
+
+
+def _section(title: str, text: str) -> str:
+    if not text:
+        return f"{title}: {NONE}\n"
+    return f"{title}:\n" + "".join(f"  {line}\n" for line in text.splitlines())
+
+
+def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    found = list(rows)
+    return columns([heading, *found]) if found else ""
+
+
+def _parameters(description: Description) -> Iterator[Sequence[str]]:
+    for parameter in description.parameters:
+        yield printable(parameter.name), _value(parameter), parameter.source
+
+
+def _value(parameter: Parameter) -> str:
+    if parameter.value is None:
+        return NONE
+    if parameter.is_secret:
+        return _HIDDEN
+    return printable(parameter.value, _LONGEST_VALUE) or '""'
+
+
+def _plans(description: Description, now: datetime) -> Iterator[Sequence[str]]:
+    for name, entry in description.plans():
+        updated = entry.get("lastUpdatedTimestamp")
+        yield (
+            printable(name),
+            description.plan_state(name, entry),
+            f"{since(str(updated), now)} ago" if updated else NONE,
+            printable(str(entry.get("message") or ""), _LONGEST_MESSAGE),
+        )
+
+
+def _children(description: Description) -> str:
+    return _lines(map(_child, description.children))
+
+
+def _child(member: Member) -> Node:
+    plan, state = last_plan(member.instance)
+    ready = (
+        "being deleted"
+        if is_deleting(member.instance)
+        else "ready: " + cell(condition(member.instance).get("status"))
+    )
+    run = f"{plan} {state}" if plan else "no plan ran"
+    name, version = member.instance["metadata"]["name"], version_key(member.instance)[1]
+    return Node(f"{name} ({cell(version)}, {run}, {ready})", [*map(_child, member.children)])
+
+
+def _objects(description: Description, now: datetime) -> str:
+    known = {obj.metadata.get("uid") for obj in description.objects}
+    owned: dict[object, list[OwnedObject]] = defaultdict(list)
+    for obj in description.objects:
+        above = (owner.get("uid") for owner in obj.owners() if owner.get("uid") in known)
+        owned[next(above, None)].append(obj)
+    return _lines([_object_node(obj, owned, now) for obj in owned[None]])
+
+
+def _object_node(
+    obj: OwnedObject, owned: Mapping[object, Sequence[OwnedObject]], now: datetime
+) -> Node:
+    below = owned.get(obj.metadata.get("uid"), [])
+    nodes = [_object_node(one, owned, now) for one in below[:_MOST_SIBLINGS]]
+    if len(below) > _MOST_SIBLINGS:
+        nodes.append(Node(f"… {len(below) - _MOST_SIBLINGS} more; -o json has all"))
+    return Node(_object(obj, now), nodes)
+
+
+def _object(obj: OwnedObject, now: datetime) -> str:
+    facts = [obj.step, age(obj.metadata, now)]
+    if "deletionTimestamp" in obj.metadata:
+        facts.append("being deleted")
+    return f"{obj.kind.kind}/{obj.name} ({', '.join(filter(None, facts))})"
+
+
+def _lines(nodes: Iterable[Node]) -> str:
+    """Return trees without the line of a root."""
+    return "".join(f"{node.text}\n{_below(node)}" for node in nodes)
+
+
+def _below(node: Node) -> str:
+    return draw(node.children).partition("\n")[2] if node.children else ""
+
+
+def _events(description: Description, now: datetime) -> Iterator[Sequence[str]]:
+    for event in description.events:
+        yield (
+            since(event.time, now) + (f" (x{event.count})" if event.count > 1 else ""),
+            printable(event.type),
+            printable(event.reason),
+            printable(event.about),
+            printable(event.message, _LONGEST_MESSAGE),
+        )
+
+
+def _unlisted(description: Description) -> str:
+    if not description.unlisted:
+        return ""
+    return f"Not shown, since they could not be listed: {', '.join(description.unlisted)}\n"

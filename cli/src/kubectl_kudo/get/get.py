@@ -1,0 +1,59 @@
+"""`kubectl kudo get`: lists what is installed in a namespace, or in all of them."""
+
+from kubectl_kudo.core.arguments import Args, Flag
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError
+
+_CHOICES = "instances, operators, operatorversions or all"
+
+
+def run(args: Args) -> None:
+    if not args.arguments:
+        raise UsageError(f'expecting exactly one argument - "{_CHOICES}"')
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.get.list_objects import get
+    from kubectl_kudo.get.request import kinds_of, read_request
+
+    if kinds_of(args.arguments[0]) is None:
+        raise UsageError(f'expecting one of "{_CHOICES}" and not "{args.arguments[0]}"')
+    request = read_request(args)
+    in_session(args, lambda session: get(session, request))
+
+
+COMMAND = Command(
+    "get",
+    "List the instances, operators or operatorversions of a namespace.",
+    run,
+    "<instances|operators|operatorversions|all> [name...]",
+    (
+        Flag(
+            ("--output", "-o"),
+            "table, wide, tree, json, yaml, name, jsonpath=... or custom-columns=...",
+            "format",
+        ),
+        Flag(("--all-namespaces", "-A"), "list those of all namespaces, as tables", default=False),
+        Flag(("--selector", "-l"), "list those with these labels, as tables", "selector"),
+        Flag(("--headers",), "print the first line of tables (default: true)", default=True),
+    ),
+    more="On a terminal the default is a table. Where the output goes to a file or a pipe, it is "
+    "the tree of\nKUDO 0.19, which scripts read; -o chooses either. Names, -A and -l always give "
+    "a table.\n\n"
+    "json and yaml print the objects themselves: a list as an array, as KUDO 0.19 does, and one\n"
+    "object if one name is given. jsonpath and custom-columns are those of kubectl; a jsonpath\n"
+    "template finds the objects of a list under .items.",
+    examples=(
+        ("Instances with their operator, version, last plan and its state", "get instances"),
+        ("Those of all namespaces, with more columns", "get instances -A -o wide"),
+        ("One instance", "get instance my-kafka"),
+        ("Instances below their versions and operators", "get all -o tree"),
+        ("Instances as JSON", "get instances -o json"),
+        (
+            "The versions that are in use",
+            "get instances -o jsonpath='{.items[*].spec.operatorVersion.name}'",
+        ),
+        (
+            "Columns of your own",
+            "get instances -o custom-columns=NAME:.metadata.name,PLAN:.status.lastRun.plan",
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Deletes Instances, and Operators and OperatorVersions that none uses."""

@@ -1,0 +1,159 @@
+"""Deletes the Operators and OperatorVersions of a namespace that no Instance uses."""
+
+import asyncio
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kubectl_kudo.core.arguments import NONE, Args
+from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.output import JsonObject, say, talk
+from kubectl_kudo.core.session import Session, in_session, namespace_of
+from kubectl_kudo.instances.all_instances import all_instances, version_key
+from kubeio.errors import Conflict, NotFound
+from kubeio.resource import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """What no Instance uses."""
+
+    versions: tuple[JsonObject, ...]
+    operators: tuple[JsonObject, ...]
+
+    def objects(self) -> Iterator[tuple[Resource, JsonObject]]:
+        """Yield all, the OperatorVersions before their Operators."""
+        yield from ((OPERATOR_VERSIONS, one) for one in self.versions)
+        yield from ((OPERATORS, one) for one in self.operators)
+
+
+def uninstall_unused(args: Args) -> None:
+    """Ask, and delete what is unused before and after the answer.
+
+    Raises:
+        UsageError: confirmation is needed, and stdin is not a terminal.
+        CliError: the answer was no, or something changed meanwhile.
+    """
+    seen: list[Unused] = []
+    in_session(args, lambda session: _look(session, seen))
+    (found,) = seen
+    names = [_described(kind, obj) for kind, obj in found.objects()]
+    if not names:
+        say(f"no operator or operatorversion is unused in namespace {namespace_of(args)}")
+        return
+    # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
+    if args.dry_run == NONE and not args.yes:
+        _ask(names)
+    uids = {obj["metadata"]["uid"] for _, obj in found.objects()}
+    in_session(args, lambda session: _delete(session, uids))
+
+
+async def _look(session: Session, seen: list[Unused]) -> None:
+    seen.append(await find_unused(session))
+
+
+def _ask(names: Sequence[str]) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "'--all-unused' asks for confirmation, and stdin is not a terminal: give --yes; "
+            "--dry-run=client shows what would be deleted"
+        )
+    talk("\n  ".join(["No instance uses these:", *names]))
+    print("Delete them? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise CliError("nothing was deleted")
+
+
+async def _delete(session: Session, agreed: set[str]) -> None:
+    changed = []
+    for kind, obj in (await find_unused(session, tell=False)).objects():
+        if obj["metadata"]["uid"] not in agreed:
+            continue
+        try:
+            # With the resourceVersion: a version that was just replaced is about to be used.
+            await session.writes.delete(kind, obj, unchanged=True)
+        except NotFound:
+            continue
+        except Conflict:
+            changed.append(_described(kind, obj))
+        else:
+            session.report.done(f"{_described(kind, obj)} deleted")
+    if changed:
+        raise CliError(f"not deleted, because it changed meanwhile: {', '.join(changed)}")
+
+
+async def find_unused(session: Session, *, tell: bool = True) -> Unused:
+    """Return what no Instance of any namespace uses in the namespace of the session.
+
+    Args:
+        session: The connection.
+        tell: Whether to say so if the Instances of other namespaces cannot be listed.
+    """
+    namespace = session.namespace
+    # Instances last: one that was created meanwhile is seen, and its version stays.
+    versions, operators = await asyncio.gather(
+        session.client.list(OPERATOR_VERSIONS, namespace=namespace),
+        session.client.list(OPERATORS, namespace=namespace),
+    )
+    instances = await all_instances(session, tell=tell)
+    used = {key[1] for key in map(version_key, instances) if key[0] == namespace}
+    return unused(operators.items, versions.items, used)
+
+
+def unused(
+    operators: Iterable[JsonObject], versions: Iterable[JsonObject], used: set[str]
+) -> Unused:
+    """Return what is left over, sorted by name.
+
+    Args:
+        operators: The Operators of a namespace.
+        versions: Its OperatorVersions.
+        used: Names of the OperatorVersions that Instances name. What their KudoOperator tasks need
+            is used, too: a plan may create a child of it at any time.
+    """
+    known = {_name(one): one for one in versions}
+    kept = _with_dependencies(used, known)
+    left = [known[name] for name in sorted(known.keys() - kept)]
+    of_kept = {_operator(known[name]) for name in kept}
+    rest = sorted((one for one in operators if _name(one) not in of_kept), key=_name)
+    return Unused(tuple(left), tuple(rest))
+
+
+def _with_dependencies(used: set[str], known: dict[str, JsonObject]) -> set[str]:
+    kept: set[str] = set()
+    waiting = [name for name in used if name in known]
+    while waiting:
+        name = waiting.pop()
+        if name not in kept:
+            kept.add(name)
+            waiting += [one for one in known if _needs(known[name], known[one])]
+    return kept
+
+
+def _needs(version: JsonObject, other: JsonObject) -> bool:
+    """Return whether a KudoOperator task of a version may name another one."""
+    number, app = other["spec"].get("version") or "", other["spec"].get("appVersion") or ""
+    for task in version["spec"].get("tasks") or []:
+        spec = task.get("spec") or {}
+        if (
+            task.get("kind") == "KudoOperator"
+            and spec.get("package") == _operator(other)
+            # A task without versions could mean any.
+            and (spec.get("operatorVersion") or number) == number
+            and (spec.get("appVersion") or app) == app
+        ):
+            return True
+    return False
+
+
+def _operator(version: JsonObject) -> str:
+    return str((version["spec"].get("operator") or {}).get("name") or "")
+
+
+def _name(obj: JsonObject) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def _described(kind: Resource, obj: JsonObject) -> str:
+    return f"{kind.kind.lower()} {obj['metadata']['namespace']}/{_name(obj)}"

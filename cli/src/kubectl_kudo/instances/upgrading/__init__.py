@@ -1,0 +1,1 @@
+"""Brings Instances to another version, or another content of their version."""

@@ -1,0 +1,1 @@
+"""Removes secrets from objects, texts and logs that leave the cluster."""

@@ -1,0 +1,112 @@
+"""Removes secrets from lines of text: what looks like one, and values that are known to be one."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kubectl_kudo.redaction.known_values import MARK, KnownValues
+
+LONGEST_LINE: Final = 64 * 1024
+"""Characters; the rest of a line is cut off."""
+
+# Every pattern has a fixed beginning and counted repetitions: lines come from programs that we do
+# not know, and a pattern must not take quadratic time on any of them.
+_NAMED: Final = re.compile(
+    r"((?:password|passwd|passphrase|secret|token|credentials?|api[-_]?key|access[-_]?key"
+    r"|private[-_]?key|signing[-_]?key|encryption[-_]?key|\bpwd)"
+    r"(?!s?[-_]?(?:name|ref|file|path|namespace|kind|type)\b)"
+    r"[A-Za-z0-9_]{0,32}\\?[\"']?\s{0,4}(?:=>|[:=])\s{0,4})"
+    r"(\\?\"[^\"\\]{1,4096}\\?\"?|'[^']{1,4096}'?|[^\s,;&\"'{}\[\]()\\]{1,4096})",
+    re.IGNORECASE,
+)
+_FLAG: Final = re.compile(
+    r"(--?[a-z0-9-]{0,32}(?:password|passwd|secret|token|api-?key)[= ])([^\s\"',]{1,4096})",
+    re.IGNORECASE,
+)
+_SCHEME: Final = re.compile(
+    r"\b(bearer|negotiate|basic(?= {1,4}(?-i:[a-z+/]{0,64}[A-Z0-9=])))( {1,4})[A-Z0-9._~+/=-]{6,}",
+    re.IGNORECASE,
+)
+_JWT: Final = re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?")
+_IN_URL: Final = re.compile(r"(://[^\s/:@?#]{0,128}:)([^\s/@?#]{1,256})@")
+_CLOUD_KEY: Final = re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}")
+_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----")
+_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----")
+_LONGEST_KEY: Final = 1000
+"""Lines of a private key; where its end is missing, lines after it are shown again."""
+
+
+class Lines:
+    """Redacts one text line by line; private keys go over several."""
+
+    def __init__(self, known: KnownValues) -> None:
+        self._known = known
+        self._in_key = 0
+
+    def redact(self, line: str) -> str:
+        """Return the next line without secrets; it is cut if it is very long."""
+        line = self._cut(line)
+        line = self._without_keys(line)
+        return self._known.replace(without_patterns(line))
+
+    def _cut(self, line: str) -> str:
+        if len(line) <= LONGEST_LINE:
+            return line
+        # A value that begins before the cut and ends after it would not be recognized.
+        kept = max(0, LONGEST_LINE - self._known.longest)
+        return f"{line[:kept]}... ({len(line) - kept} more characters)"
+
+    def _without_keys(self, line: str) -> str:
+        if self._in_key:
+            end = _END.search(line)
+            if end is None:
+                self._in_key -= 1
+                return MARK
+            self._in_key = 0
+            return self._without_keys(line[end.end() :])
+        begin = _BEGIN.search(line)
+        if begin is None:
+            return line
+        end = _END.search(line, begin.end())
+        if end is not None:
+            return f"{line[: begin.start()]}{MARK}{self._without_keys(line[end.end() :])}"
+        self._in_key = _LONGEST_KEY
+        return f"{line[: begin.start()]}{MARK}"
+
+
+def without_patterns(line: str) -> str:
+    """Return a line without what looks like a secret: `password=...`, tokens, URLs with one."""
+    line = _SCHEME.sub(rf"\1\2{MARK}", line)
+    line = _NAMED.sub(_named, line)
+    line = _FLAG.sub(rf"\1{MARK}", line)
+    line = _JWT.sub(MARK, line)
+    line = _IN_URL.sub(rf"\1{MARK}@", line)
+    return _CLOUD_KEY.sub(MARK, line)
+
+
+def _named(found: re.Match[str]) -> str:
+    value = found[2]
+    if value.strip("\\\"'").lower() in {"", "true", "false", "null", "none", "nil", MARK}:
+        return found[0]
+    if MARK.startswith(value) or value.startswith(("$", "{{", MARK[1:-1])):
+        return found[0]  # a reference to a variable, an expression of a template
+    quoted = value[:1] if value[:1] in "\"'" else ""
+    return f"{found[1]}{quoted}{MARK}{quoted}"
+
+
+def secrets_in(text: str) -> Iterator[str]:
+    """Yield values that are surely secret: of assignments, of flags, passwords in URLs."""
+    for found in _NAMED.finditer(text):
+        if found[1].rstrip().endswith("=") and _named(found) != found[0]:
+            yield found[2].strip("\\\"'")
+    yield from (found[2] for found in _FLAG.finditer(text))
+    yield from (found[2] for found in _IN_URL.finditer(text))
+
+
+def redact_text(text: str, known: KnownValues) -> str:
+    """Return a text of any number of lines without secrets."""
+    if "\n" not in text:
+        return Lines(known).redact(text)
+    # Before the lines are taken one by one: a value may have several of them.
+    lines = Lines(known)
+    return "\n".join(lines.redact(line) for line in known.replace(text).split("\n"))

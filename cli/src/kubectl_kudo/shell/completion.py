@@ -1,0 +1,40 @@
+"""`kubectl kudo completion`: the script that a shell loads to complete command lines."""
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError
+
+SHELLS = ("bash", "zsh", "fish", "powershell", "kubectl")
+
+
+def run(args: Args) -> None:
+    if len(args.arguments) != 1 or args.arguments[0] not in SHELLS:
+        given = " ".join(args.arguments) or "nothing"
+        raise UsageError(f"expecting exactly one argument - {', '.join(SHELLS)} - and not {given}")
+    from importlib.resources import files
+
+    script = files("kubectl_kudo").joinpath("shell", "scripts", args.arguments[0])
+    print(script.read_text(encoding="utf-8"), end="")
+
+
+COMMAND = Command(
+    "completion",
+    "Print a script with which a shell completes command lines.",
+    run,
+    "bash|zsh|fish|powershell|kubectl",
+    more="Names of instances, plans, parameters, packages, repositories, namespaces and contexts\n"
+    "are completed as well. A cluster or a repository that has to be asked has two seconds to\n"
+    "answer; after that, and after any error, no name is offered.\n\n"
+    "The scripts complete `kubectl-kudo`. Kubectl itself, from 1.26 on, completes `kubectl kudo`\n"
+    "if an executable `kubectl_complete-kudo` is in the PATH: `completion kubectl` prints it.",
+    examples=(
+        ("Bash: load it in ~/.bashrc", "completion bash > ~/.kudo-completion.bash"),
+        ("Zsh: a file in a folder of $fpath", "completion zsh > ~/.zfunc/_kubectl-kudo"),
+        ("Fish", "completion fish > ~/.config/fish/completions/kubectl-kudo.fish"),
+        ("PowerShell: load it in $PROFILE", "completion powershell > kubectl-kudo.ps1"),
+        (
+            "For `kubectl kudo`; then: chmod +x ~/.local/bin/kubectl_complete-kudo",
+            "completion kubectl > ~/.local/bin/kubectl_complete-kudo",
+        ),
+    ),
+)

@@ -1,0 +1,96 @@
+"""What the values of flags and the arguments of commands are names of."""
+
+import enum
+
+from kubectl_kudo.core.arguments import DRY_RUN_MODES, Flag
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.shell.completion import SHELLS
+
+
+class Kind(enum.Enum):
+    """What a word names, so that the names that exist can be offered."""
+
+    CONTEXT = enum.auto()
+    FILE = enum.auto()
+    FOLDER = enum.auto()
+    INSTANCE = enum.auto()
+    NAMESPACE = enum.auto()
+    PACKAGE = enum.auto()
+    """A folder, an archive, or a name in a repository."""
+    PACKAGE_FILE = enum.auto()
+    """A folder or an archive."""
+    PARAMETER = enum.auto()
+    PLAN = enum.auto()
+    REPOSITORY = enum.auto()
+    SEARCHED = enum.auto()
+    """A name in a repository."""
+
+
+Expected = Kind | tuple[str, ...] | None
+"""A kind of names, or the words that there are, or None for any text."""
+
+_OUTPUTS = ("json", "yaml")
+_FLAGS: dict[str, Expected] = {
+    "context": Kind.CONTEXT,
+    "dry_run": DRY_RUN_MODES,
+    "instance": Kind.INSTANCE,
+    "merge_repo": Kind.REPOSITORY,
+    "namespace": Kind.NAMESPACE,
+    "output": _OUTPUTS,
+    "parameter": Kind.PARAMETER,
+    "plan": Kind.PLAN,
+    "repo": Kind.REPOSITORY,
+    "url_repo": Kind.REPOSITORY,
+}
+"""By the attribute of the flag."""
+_PLACEHOLDERS: dict[str, Expected] = {"file": Kind.FILE, "folder": Kind.FOLDER}
+"""By the placeholder of the value, for all other flags."""
+_FLAGS_OF: dict[tuple[str, str], Expected] = {
+    ("install", "instance"): None,
+    ("package render", "instance"): None,
+    ("plan trigger", "name"): Kind.PLAN,
+}
+"""By command and attribute, where that differs; the first two name what does not exist yet."""
+_ARGUMENTS: dict[str, tuple[Expected, ...]] = {
+    "completion": (SHELLS,),
+    "get": (("all", "instances", "operators", "operatorversions"),),
+    "install": (Kind.PACKAGE,),
+    "package create": (Kind.PACKAGE_FILE,),
+    "package docs": (Kind.PACKAGE_FILE,),
+    "package list parameters": (Kind.PACKAGE,),
+    "package list params": (Kind.PACKAGE,),
+    "package list plans": (Kind.PACKAGE,),
+    "package list tasks": (Kind.PACKAGE,),
+    "package render": (Kind.PACKAGE_FILE,),
+    "package verify": (Kind.PACKAGE,),
+    "repo add": (None, Kind.FOLDER),
+    "repo context": (Kind.REPOSITORY,),
+    "repo index": (Kind.FOLDER,),
+    "repo remove": (Kind.REPOSITORY,),
+    "repo serve": (Kind.FOLDER,),
+    "search": (Kind.SEARCHED,),
+    "upgrade": (Kind.PACKAGE,),
+}
+_MANY = {"repo remove"}
+"""Commands that take any number of arguments of the last kind."""
+
+
+def of_flag(command: str, flag: Flag) -> Expected:
+    """Return what the value of a flag is.
+
+    Args:
+        command: The name of the command; empty for a flag before it.
+        flag: The flag.
+    """
+    attribute = flag.attribute
+    if (command, attribute) in _FLAGS_OF:
+        return _FLAGS_OF[command, attribute]
+    return _FLAGS.get(attribute, _PLACEHOLDERS.get(flag.value))
+
+
+def of_argument(command: Command, number: int) -> Expected:
+    """Return what the positional argument with a number, from 0, is; None if it takes no more."""
+    kinds = _ARGUMENTS.get(command.name, ())
+    if number < len(kinds):
+        return kinds[number]
+    return kinds[-1] if command.name in _MANY else None

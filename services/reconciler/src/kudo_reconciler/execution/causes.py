@@ -1,0 +1,80 @@
+"""Names the pod that an unhealthy object waits for, from the caches that watches keep up to date.
+
+Nothing is requested: the kinds are those that make an Instance Ready, which are watched anyway. An
+account that may not watch them learns no causes.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kubeio.kinds import PODS, REPLICA_SETS
+from kudo.api import JsonObject
+from kudo.health import cause_of, has_pods, unready_pods
+from kudo_reconciler.keys import Key
+from kudo_reconciler.objects.observer import Observer
+
+_HOLD_SECONDS: Final = 30.0
+"""How long a cause stays while its pod is not ready. A status is written for each change of it, and
+a container that crashes changes its state all the time."""
+_LONG_SECONDS: Final = 30.0
+"""Time after which also a pod counts that is only starting. No reconcile is scheduled for it: the
+next event, or the recheck of the run, names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCause:
+    """The cause that a message names.
+
+    Attributes:
+        pod: uid of its pod; empty if it names none.
+        text: The cause; empty if the object has none.
+        at: Since when, in seconds of the event loop.
+    """
+
+    pod: str = ""
+    text: str = ""
+    at: float = 0.0
+
+
+@dataclass
+class WaitingObject:
+    """What is remembered of an object that is not healthy, during a run.
+
+    Attributes:
+        since: Since when it is not, in seconds of the event loop.
+        told: The cause that was told last.
+    """
+
+    since: float
+    told: ToldCause = ToldCause()
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """Finds causes."""
+
+    observer: Observer
+
+    def text_of(self, obj: JsonObject, waiting: WaitingObject, key: Key, now: float) -> str:
+        """Return why an object of an Instance is not healthy; empty if its pods do not tell.
+
+        Args:
+            obj: The object.
+            waiting: What is remembered of it; updated.
+            key: The Instance.
+            now: Seconds of the event loop.
+        """
+        unready: list[JsonObject] = []
+        if has_pods(obj):
+            replica_sets = self.observer.of_instance(REPLICA_SETS, key)
+            unready = unready_pods(obj, self.observer.of_instance(PODS, key), replica_sets)
+        told = waiting.told
+        is_held = told.text and now - told.at < _HOLD_SECONDS
+        if is_held and any(pod["metadata"]["uid"] == told.pod for pod in unready):
+            return told.text
+        cause = cause_of(obj, unready, patient=now - waiting.since >= _LONG_SECONDS)
+        if cause is None:
+            waiting.told = ToldCause()
+        elif (cause.pod, cause.text) != (told.pod, told.text):
+            waiting.told = ToldCause(cause.pod, cause.text, now)
+        return waiting.told.text

@@ -1,0 +1,127 @@
+"""The exit codes: one for each cause that a script may want to tell apart."""
+
+import os
+import pty
+from pathlib import Path
+
+import pytest
+
+from kubectl_kudo.core.errors import CliError, ExitCode, UsageError, exit_code
+from kubectl_kudo.core.output import coloured
+from kubeio.errors import ConfigError, ConnectionLost, error_from_status
+from kudo.problems import InvalidInput, KudoError, Problem
+from tests.unit.cli.conftest import Cli, running
+from tests.unit.cli.fake_api import FakeApi
+
+
+def test_no_code_of_the_shell_or_of_python_is_used_for_something_else() -> None:
+    own = {code.value for code in ExitCode}
+    assert len(own) == len(ExitCode)
+    # 1: a traceback of Python. 126 and 127: a shell that found no command. 128 and more: signals.
+    assert own.isdisjoint({1, *range(126, 255)} - {130})
+    assert all(code.meaning.endswith(".") for code in ExitCode)
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["version"], ExitCode.OK),
+        (["brew"], ExitCode.USAGE),
+        (["repo", "brew"], ExitCode.USAGE),
+        (["get", "all", "--brew"], ExitCode.USAGE),
+        (["get", "pots"], ExitCode.USAGE),
+        (["update", "--instance", "tea", "-p", "CUPS"], ExitCode.USAGE),
+        (["install", "./none"], ExitCode.NOT_FOUND),
+        (["package", "verify", "./none"], ExitCode.NOT_FOUND),
+        (["repo", "context", "none"], ExitCode.NOT_FOUND),
+        (["plan", "history", "--instance", "none"], ExitCode.NOT_FOUND),
+        (["plan", "status", "--instance", "none"], ExitCode.NOT_FOUND),
+        (["update", "--instance", "none", "-p", "CUPS=1"], ExitCode.NOT_FOUND),
+        (["plan", "cancel", "--instance", "tea"], ExitCode.ERROR),
+        (["package", "create", "README.md"], ExitCode.ERROR),
+    ],
+)
+def test_each_cause_has_its_code(
+    kudo: Cli, installed: FakeApi, argv: list[str], code: ExitCode
+) -> None:
+    ran = kudo(*argv)
+    assert ran.code == code, ran.err
+
+
+def test_a_denial_has_its_code(kudo: Cli, installed: FakeApi) -> None:
+    installed.refusals["PATCH", "instances"] = (403, "denied the request: no")
+    assert kudo("update", "--instance", "tea", "-p", "CUPS=1").code == ExitCode.DENIED
+    tried = kudo("update", "--instance", "tea", "-p", "POTS=1", "--dry-run=client")
+    assert tried.code == ExitCode.DENIED
+
+
+def test_the_end_of_the_waiting_time_has_its_code(kudo: Cli, installed: FakeApi) -> None:
+    running(installed)
+    ran = kudo("plan", "wait", "--instance", "tea", "--wait-time", "1")
+    assert ran.code == ExitCode.TIMED_OUT
+
+
+def test_an_invalid_package_has_its_code(run: Cli, package: Path) -> None:
+    (package / "templates" / "pot.yaml").unlink()
+    assert run("package", "verify", str(package)).code == ExitCode.INVALID
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (CliError("no"), ExitCode.ERROR),
+        (CliError("no", code=ExitCode.PLAN_FAILED), ExitCode.PLAN_FAILED),
+        (UsageError("no"), ExitCode.USAGE),
+        (KudoError("no"), ExitCode.ERROR),
+        (InvalidInput([Problem("PackageInvalid", "no")]), ExitCode.ERROR),
+        (InvalidInput([Problem("PackageNotFound", "no")]), ExitCode.NOT_FOUND),
+        (InvalidInput([Problem("OperatorVersionNotFound", "no")]), ExitCode.NOT_FOUND),
+        (ConfigError("no"), ExitCode.ERROR),
+        (ConnectionLost("no"), ExitCode.ERROR),
+        (ConnectionLost("no", timeout=True), ExitCode.TIMED_OUT),
+        (error_from_status({"code": 401}), ExitCode.DENIED),
+        (error_from_status({"code": 403}), ExitCode.DENIED),
+        (error_from_status({"code": 404}), ExitCode.NOT_FOUND),
+        (error_from_status({"code": 409}), ExitCode.ERROR),
+        (error_from_status({"code": 422}), ExitCode.DENIED),
+        (error_from_status({"code": 400, "message": "x denied the request: y"}), ExitCode.DENIED),
+        (error_from_status({"code": 500}), ExitCode.ERROR),
+        (error_from_status({"code": 504}), ExitCode.TIMED_OUT),
+        (ExceptionGroup("g", [UsageError("no")]), ExitCode.USAGE),
+    ],
+)
+def test_errors_of_every_layer_have_a_code(error: Exception, code: ExitCode) -> None:
+    assert exit_code(error) is code
+
+
+def test_an_error_without_a_code_of_its_own_has_that_of_its_cause() -> None:
+    error = CliError("cannot install: no")
+    error.__cause__ = error_from_status({"code": 403})
+    assert exit_code(error) is ExitCode.DENIED
+    named = CliError("no", code=ExitCode.INVALID)
+    named.__cause__ = error.__cause__
+    assert exit_code(named) is ExitCode.INVALID
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, True),
+        ({"NO_COLOR": ""}, True),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": "0"}, False),
+        ({"TERM": "dumb"}, False),
+    ],
+)
+def test_colours_are_for_terminals_and_can_be_turned_off(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: bool
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0), os.fdopen(theirs, "w") as terminal:
+        assert coloured(terminal) is expected
+    with Path(os.devnull).open("w") as file:
+        assert not coloured(file)

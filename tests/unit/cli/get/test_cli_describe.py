@@ -1,0 +1,291 @@
+"""`describe` against an API server: what it shows of an Instance, and what it hides."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import VERSION, Cli, running
+from tests.unit.cli.fake_api import FakeApi, status
+
+JsonObject = dict[str, Any]
+STEP = {
+    "kudo.dev/plan": "deploy",
+    "kudo.dev/phase": "main",
+    "kudo.dev/step": "app",
+}
+
+
+def labelled(name: str = "tea") -> JsonObject:
+    return {"heritage": "kudo", "kudo.dev/instance": name, "kudo.dev/operator": "teapot"}
+
+
+def add(api: FakeApi, plural: str, name: str, owner: JsonObject | None = None, **more: Any) -> Any:
+    """Store an object with the labels of the Instance, of an owner."""
+    owners = [] if owner is None else [_reference(owner)]
+    metadata = {"name": name, "labels": labelled(), "ownerReferences": owners, **more}
+    return api.add(plural, {"metadata": metadata})
+
+
+def _reference(owner: JsonObject) -> JsonObject:
+    metadata = owner["metadata"]
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "controller": True,
+    }
+
+
+@pytest.fixture
+def shop(installed: FakeApi) -> FakeApi:
+    """Return the server with an Instance that has everything there is."""
+    spec = installed.objects["operatorversions", VERSION]["spec"]
+    spec |= {
+        "version": "0.3.0",
+        "appVersion": "2.1.0",
+        "parameters": [
+            {"name": "CUPS", "default": "1", "trigger": "deploy"},
+            {"name": "SIZE", "default": "small\nor not", "required": False},
+            {"name": "TEA"},
+            {"name": "DB_PASSWORD", "default": "x"},
+        ],
+    }
+    spec["plans"]["rinse"] = {"phases": []}
+    tea = installed.objects["instances", "tea"]
+    tea["spec"]["parameters"] = {"CUPS": "2", "DB_PASSWORD": "hush", "OLD": ""}
+    status("COMPLETE")(tea)
+    tea["status"]["conditions"] = [
+        {"type": "Ready", "status": "False", "reason": "ResourceNotReady", "message": "no\x1bpod"}
+    ]
+    deployment = add(installed, "deployments", "pot", tea, annotations=STEP)
+    replicas = add(installed, "replicasets", "pot-1", deployment)
+    add(installed, "pods", "pot-1-a", replicas)
+    add(installed, "configmaps", "leaves", tea, annotations=STEP)
+    child = {"name": "tea-milk", "ownerReferences": [_reference(tea)], "labels": labelled("tea")}
+    milk: JsonObject = {"operatorVersion": {"name": "milk-1"}}
+    installed.add("instances", {"metadata": child, "spec": milk})
+    return installed
+
+
+def event(api: FakeApi, name: str, about: JsonObject, **fields: Any) -> None:
+    metadata = about["metadata"]
+    involved = {"kind": about["kind"], "name": metadata["name"], "uid": metadata["uid"]}
+    api.add("events", {"metadata": {"name": name}, "involvedObject": involved, **fields})
+
+
+def section(text: str, title: str) -> list[str]:
+    """Return the lines of a section, without their indentation."""
+    _, _, rest = text.partition(f"\n{title}:\n")
+    return [line[2:].rstrip() for line in rest.split("\n\n")[0].splitlines()]
+
+
+def test_the_head_tells_what_the_instance_is(kudo: Cli, shop: FakeApi) -> None:
+    head = kudo("describe", "instance", "tea").out.split("\n\n")[0]
+    lines = dict(line.split(":", 1) for line in head.splitlines())
+    lines.pop("Age")
+    assert {key: value.strip() for key, value in lines.items()} == {
+        "Name": "tea",
+        "Namespace": "kitchen",
+        "Operator": "teapot",
+        "Version": "0.3.0 (app version 2.1.0)",
+        "Operator version": VERSION,
+        "Parent": "<none>",
+        "Ready": "False (ResourceNotReady: no?pod)",
+        "Scheduled plan": "<none>",
+    }
+
+
+def test_parameters_are_told_with_their_source(kudo: Cli, shop: FakeApi) -> None:
+    assert section(kudo("describe", "instance", "tea").out, "Parameters") == [
+        "NAME          VALUE          SOURCE",
+        "CUPS          2              set",
+        "DB_PASSWORD   <hidden>       set",
+        'OLD           ""             undeclared',
+        "SIZE          small or not   default",
+        "TEA           <none>         none",
+    ]
+
+
+def test_plans_are_told_with_their_state(kudo: Cli, shop: FakeApi) -> None:
+    tea = shop.objects["instances", "tea"]
+    tea["status"]["planStatus"]["deploy"] |= {"message": "m", "lastUpdatedTimestamp": None}
+    assert section(kudo("describe", "instance", "tea").out, "Plans") == [
+        "NAME     STATUS      UPDATED   MESSAGE",
+        "deploy   COMPLETE    <none>    m",
+        "rinse    NEVER_RUN   <none>",
+    ]
+    tea["spec"]["planExecution"] = {"planName": "rinse", "uid": "run"}
+    ran = kudo("describe", "ki", "tea")
+    assert section(ran.out, "Plans")[2].split() == ["rinse", "PENDING", "<none>"]
+    assert "Scheduled plan:     rinse\n" in ran.out
+
+
+def test_children_and_objects_are_trees(kudo: Cli, shop: FakeApi) -> None:
+    out = kudo("describe", "instance", "tea").out
+    assert section(out, "Children") == ["tea-milk (milk-1, no plan ran, ready: <none>)"]
+    lines = [line.partition(" (")[0] for line in section(out, "Objects")]
+    assert lines == [
+        "ConfigMap/leaves",
+        "Deployment/pot",
+        "└── ReplicaSet/pot-1",
+        "    └── Pod/pot-1-a",
+    ]
+    assert section(out, "Objects")[1].startswith("Deployment/pot (deploy.main.app, ")
+
+
+def test_a_part_of_many_objects_of_one_owner_is_shown(kudo: Cli, shop: FakeApi) -> None:
+    replicas = shop.objects["replicasets", "pot-1"]
+    for number in range(21):
+        add(shop, "pods", f"pod-{number:02}", replicas)
+    lines = section(kudo("describe", "instance", "tea").out, "Objects")
+    assert lines[-1] == "    └── … 2 more; -o json has all"
+    objects = json.loads(kudo("describe", "instance", "tea", "-o", "json").out)["objects"]
+    assert sum(obj["kind"] == "Pod" for obj in objects) == 22
+
+
+def test_objects_of_others_are_left_out(kudo: Cli, shop: FakeApi) -> None:
+    former = {"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "name": "tea", "uid": "former"}
+    add(shop, "secrets", "former", ownerReferences=[former])
+    shop.add("secrets", {"metadata": {"name": "milks", "labels": labelled("milk")}})
+    add(shop, "secrets", "without-owner")
+    uid = shop.objects["instances", "tea"]["metadata"]["uid"]
+    for name, sharer in (("ours", f"kitchen/tea/{uid}"), ("theirs", "kitchen/tea/former")):
+        annotations = {"kudo.dev/shared-by": sharer}
+        metadata = {"name": name, "labels": labelled(), "annotations": annotations}
+        shop.add("clusterroles", {"metadata": metadata})
+    lines = section(kudo("describe", "instance", "tea").out, "Objects")
+    found = [line.partition(" (")[0] for line in lines]
+    assert "Secret/without-owner" in found
+    assert found[-1] == "ClusterRole/ours"
+    assert not {"Secret/former", "Secret/milks", "ClusterRole/theirs"} & set(found)
+
+
+def test_recent_events_are_the_instances_and_warnings_of_its_objects(
+    kudo: Cli, shop: FakeApi
+) -> None:
+    tea, pod = shop.objects["instances", "tea"], shop.objects["pods", "pot-1-a"]
+    event(
+        shop,
+        "a",
+        tea,
+        type="Normal",
+        reason="PlanStarted",
+        message="m",
+        lastTimestamp="2030-01-01T00:00:02Z",
+    )
+    event(
+        shop,
+        "b",
+        pod,
+        type="Warning",
+        reason="BackOff",
+        message="image\nis gone",
+        count=7,
+        lastTimestamp="2030-01-01T00:00:01Z",
+    )
+    event(shop, "c", pod, type="Normal", reason="Pulling", message="m")
+    other = shop.objects["instances", "tea-milk"]
+    event(shop, "d", other, type="Warning", reason="Other", message="m")
+    lines = section(kudo("describe", "instance", "tea").out, "Events")
+    assert [line.split()[-5:] for line in lines[1:]] == [
+        ["BackOff", "Pod/pot-1-a", "image", "is", "gone"],
+        ["0s", "Normal", "PlanStarted", "Instance/tea", "m"],
+    ]
+    assert "(x7)" in lines[1]
+
+
+def test_what_cannot_be_listed_is_named(kudo: Cli, shop: FakeApi) -> None:
+    for plural in ("secrets", "events"):
+        shop.refusals["GET", plural] = (403, "forbidden")
+    ran = kudo("describe", "instance", "tea")
+    assert ran.code == 0
+    assert ran.out.endswith("\nNot shown, since they could not be listed: secrets, events\n")
+    assert "Events: <none>\n" in ran.out
+
+
+def test_data_has_all_of_it(kudo: Cli, shop: FakeApi) -> None:
+    running(shop, "rinse")
+    event(shop, "a", shop.objects["instances", "tea"], type="Normal", reason="R", message="m")
+    data = json.loads(kudo("describe", "instance", "tea", "-o", "json").out)
+    assert data["operatorVersion"] == {
+        "name": VERSION,
+        "namespace": "kitchen",
+        "exists": True,
+        "version": "0.3.0",
+        "appVersion": "2.1.0",
+    }
+    assert data["scheduledPlan"] == "rinse"
+    assert {one["name"]: (one["value"], one["source"]) for one in data["parameters"]} == {
+        "CUPS": ("2", "set"),
+        "DB_PASSWORD": ("hush", "set"),
+        "OLD": ("", "undeclared"),
+        "SIZE": ("small\nor not", "default"),
+        "TEA": (None, "none"),
+    }
+    assert data["parameters"][0] == {
+        "name": "CUPS",
+        "value": "2",
+        "source": "set",
+        "default": "1",
+        "trigger": "deploy",
+    }
+    assert {one["name"]: one["status"] for one in data["plans"]}["rinse"] == "IN_PROGRESS"
+    assert [one["name"] for one in data["children"]] == ["tea-milk"]
+    objects = {f"{one['kind']}/{one['name']}": one for one in data["objects"]}
+    assert objects["Deployment/pot"]["step"] == "deploy.main.app"
+    assert objects["Deployment/pot"]["owner"] == "Instance/tea"
+    assert objects["Pod/pot-1-a"]["owner"] == "ReplicaSet/pot-1"
+    assert [one["reason"] for one in data["events"]] == ["R"]
+    assert data["notListed"] == []
+    assert kudo("describe", "instance", "tea", "-o", "yaml").out.startswith("children:\n")
+
+
+def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeApi) -> None:
+    shop.remove("operatorversions", VERSION)
+    shop.objects["instances", "tea"]["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
+    out = kudo("describe", "instance", "tea").out
+    assert kudo("describe", "--instance", "tea").out == out
+    assert f"Operator version:   {VERSION} (missing)\n" in out
+    assert "no?pod), being deleted\n" in out
+    assert [line.split()[-1] for line in section(out, "Parameters")[1:]] == ["set"] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (
+            "instance",
+            (
+                "expecting exactly two arguments - instance and its name, such as: describe "
+                "instance kafka"
+            ),
+        ),
+        (
+            "instance x --instance x",
+            (
+                "expecting exactly two arguments - instance and its name, such as: describe "
+                "instance kafka"
+            ),
+        ),
+        ("operator x", 'only an instance can be described, and not "operator": use get'),
+        ("instance x -o xml", "invalid output format, only support 'yaml' or 'json' or empty"),
+    ],
+)
+def test_wrong_arguments_are_told_without_a_cluster(run: Cli, line: str, text: str) -> None:
+    ran = run("describe", *line.split())
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
+
+
+def test_a_name_that_no_instance_can_have_is_not_sent(kudo: Cli, api: FakeApi) -> None:
+    ran = kudo("describe", "--instance", "x/y")
+    assert ran.code != 0
+    assert 'the instance name "x/y" is not valid' in ran.err
+    assert api.requests == []
+
+
+def test_an_instance_that_does_not_exist_is_told(kudo: Cli, api: FakeApi) -> None:
+    ran = kudo("describe", "instance", "none")
+    assert ran.code == 3
+    assert "instance none in namespace kitchen does not exist in the cluster" in ran.err

@@ -1,0 +1,179 @@
+"""Waiting on a pseudo-terminal: what stands on its screen while a plan runs, and when it ends."""
+
+import codecs
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from kubectl_kudo.core.errors import ExitCode
+from tests.support.screen import Screen
+from tests.unit.cli.conftest import Cli
+from tests.unit.cli.fake_api import FakeApi
+
+JsonObject = dict[str, Any]
+_SECONDS = 60
+"""How long anything may take to be shown: far more than it does."""
+SIZES = [(80, 24), (60, 15)]
+REASON = (
+    'statefulset "db" is not healthy: Waiting for 1 pods to be ready...; pod kitchen/db-0: '
+    'container app: ImagePullBackOff: image "nope" cannot be pulled; check the name and tag of the '
+    "image, and the pod's imagePullSecrets"
+)
+PULL = 'Failed to pull image "nope": not found'
+
+
+@dataclass
+class Terminal:
+    """A command line on a pseudo-terminal, and its screen."""
+
+    process: subprocess.Popen[bytes]
+    file: int
+    screen: Screen
+    decoder: codecs.IncrementalDecoder = field(
+        default_factory=codecs.getincrementaldecoder("utf-8")
+    )
+
+    def until(self, shown: Callable[[Screen], bool]) -> None:
+        """Read until the screen is as expected."""
+        while not shown(self.screen):
+            ready, _, _ = select.select([self.file], [], [], _SECONDS)
+            assert ready, self.screen.lines
+            assert self._read(), self.screen.lines
+
+    def end(self) -> int:
+        """Read to the end of the output, and return the exit code."""
+        while self._read():
+            pass
+        return self.process.wait(_SECONDS)
+
+    def _read(self) -> bool:
+        try:
+            found = os.read(self.file, 1 << 16)
+        except OSError:  # Linux says so at the end
+            return False
+        self.screen.feed(self.decoder.decode(found))
+        return bool(found)
+
+
+@contextmanager
+def on_terminal(size: tuple[int, int], *argv: str) -> Iterator[Terminal]:
+    columns, rows = size
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    command = [sys.executable, "-m", "kubectl_kudo", *argv]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    try:
+        yield Terminal(process, ours, Screen(columns, rows))
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+@pytest.fixture
+def tea(kudo: Cli, api: FakeApi) -> FakeApi:
+    """Return a server with an instance of thirty plans; `main` is at its 25th step."""
+    plans = {f"a-plan-{number}": plan(2) for number in range(29)} | {"main": plan(40)}
+    api.add("operatorversions", {"metadata": {"name": "teapot-1"}, "spec": {"plans": plans}})
+    api.add("instances", instance("IN_PROGRESS"))
+    api.add(
+        "events",
+        {
+            "metadata": {"name": "db-0.1", "namespace": "kitchen"},
+            "involvedObject": {"kind": "Pod", "name": "db-0", "namespace": "kitchen"},
+            "type": "Warning",
+            "reason": "Failed",
+            "message": PULL,
+            "lastTimestamp": "2030-05-06T07:08:09Z",
+        },
+    )
+    return api
+
+
+def plan(steps: int) -> JsonObject:
+    return {"phases": [{"name": "p", "steps": [{"name": f"s{step}"} for step in range(steps)]}]}
+
+
+def instance(state: str, message: str = REASON, *, closed: bool = False) -> JsonObject:
+    step = {"status": state} | ({"message": message} if message else {})
+    complete, pending = {"status": "COMPLETE"}, {"status": "PENDING"}
+    after = complete if state == "COMPLETE" else pending
+    steps = [*[complete] * 24, step, *[after] * 15]
+    named = [{"name": f"s{number}", **one} for number, one in enumerate(steps)]
+    phase = {"name": "p", "status": state, "steps": named}
+    execution = {} if closed else {"planName": "main", "uid": "1"}
+    return {
+        "metadata": {"name": "tea", "uid": "tea-uid"},
+        "spec": {"operatorVersion": {"name": "teapot-1"}, "planExecution": execution},
+        "status": {"planStatus": {"main": {"uid": "1", "status": state, "phases": [phase]}}},
+    }
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen(
+    tea: FakeApi, size: tuple[int, int]
+) -> None:
+    with on_terminal(size, "plan", "wait", "--instance", "tea") as terminal:
+        terminal.until(lambda screen: "elapsed time" in screen.text)
+        first = terminal.screen.text
+        assert "Plan main (serial strategy) [IN_PROGRESS]" in first
+        assert f"Step s24 [IN_PROGRESS] ({REASON})" in first
+        assert "a-plan-1 (" not in first
+        terminal.until(lambda screen: PULL in screen.text)
+        assert "Warning event of Pod db-0" in terminal.screen.text
+        assert REASON in terminal.screen.text
+        assert max(map(len, terminal.screen.lines)) < size[0]
+        assert terminal.screen.scrolled == []
+
+        tea.add("instances", instance("COMPLETE", "", closed=True))
+        assert terminal.end() == 0
+        assert terminal.screen.text.endswith("plan main of instance kitchen/tea is COMPLETE")
+        # The picture was never higher than the terminal, so no row of it was left above.
+        assert len([row for row in terminal.screen.scrolled if "Plan main" in row]) == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_plan_that_fails_ends_the_wait_with_step_message_and_event(
+    tea: FakeApi, size: tuple[int, int]
+) -> None:
+    with on_terminal(size, "plan", "wait", "--instance", "tea") as terminal:
+        terminal.until(lambda screen: "Step s24 [IN_PROGRESS]" in screen.text)
+        tea.add("instances", instance("FATAL_ERROR", REASON))
+        assert terminal.end() == ExitCode.PLAN_FAILED
+        shown = terminal.screen.text
+        start = "Error: instance kitchen/tea: plan main ended with FATAL_ERROR at main.p.s24: "
+        assert (start + REASON).replace(" ", "") in shown.replace(" ", "")
+        assert PULL.replace(" ", "") in shown.rpartition("Error: ")[2].replace(" ", "")
+
+
+def test_the_last_picture_is_shown_once_by_plan_status(tea: FakeApi) -> None:
+    with on_terminal((80, 60), "plan", "status", "--instance", "tea", "--wait") as terminal:
+        terminal.until(lambda screen: "elapsed time" in screen.text)
+        tea.add("instances", instance("COMPLETE", "", closed=True))
+        assert terminal.end() == 0
+        assert terminal.screen.text.count("Plan main (serial strategy)") == 1
+        assert "elapsed time" not in terminal.screen.text
+
+
+def test_no_control_sequence_is_written_into_a_pipe(kudo: Cli, tea: FakeApi) -> None:
+    """KUDO 0.19 wrote them also where the output is no terminal (BTO-62)."""
+    tea.script = [lambda _: instance("COMPLETE", "", closed=True) | meta(tea)]
+    ran = kudo("plan", "status", "--instance", "tea", "--wait")
+    assert ran.code == 0
+    assert "\x1b" not in ran.out + ran.err
+
+
+def meta(api: FakeApi) -> JsonObject:
+    return {key: api.objects["instances", "tea"][key] for key in ("apiVersion", "kind", "metadata")}
