@@ -190,9 +190,7 @@ class _CaseReader:
                 )
                 self.findings.error("NoStep", message, Place(str(path)))
                 continue
-            if name.index not in {None, step.index}:
-                message = f"the file belongs to step {step.index}, as its folder says"
-                self.findings.warning("NoStep", message, Place(str(path)))
+            # A number in the name orders the files of the folder; the step is that of the folder.
             yield _Found(path, name, step.name)
 
     def _step(self, index: int, files: list[_Found]) -> Step:
