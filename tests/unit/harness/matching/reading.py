@@ -9,7 +9,9 @@ from kudo_harness.suite.documents import read_documents
 
 def document(text: str) -> Document:
     """Return the first document of a text, with its lines."""
-    return read_documents("00-assert.yaml", text, Findings(), DEFAULT_LIMITS)[0]
+    documents = read_documents("00-assert.yaml", text, Findings(), DEFAULT_LIMITS)
+    assert documents
+    return documents[0]
 
 
 def differences(expected: str, actual: str, lists: ListMatching) -> list[Difference]:

@@ -255,6 +255,7 @@ def test_a_mistake_in_a_case_is_told_with_its_line(
         ("reportFormat: html\n", ":3: reportFormat must be one of json, xml, not html"),
         ("reportGranularity: case\n", ":3: reportGranularity must be one of step, test, not case"),
         ("timeout: -5\n", ":3: timeout must be 0 or more seconds, not -5"),
+        ("a: [\n", ":4: not valid YAML: while parsing a flow node"),
         ("testDirs: [gone]\n", ":3: gone cannot be read: No such file or directory"),
         ("---\n" + SUITE, ":5: a suite file has one TestSuite; make two files of it"),
         ("---\n" + INSTALL, ":6: a suite file has only a TestSuite; objects belong into folders"),
@@ -290,6 +291,12 @@ def test_a_case_given_as_a_directory_of_cases_is_an_error(tmp_path: Path) -> Non
     assert found.endswith("e2e is a case itself, since it holds steps; name the folder above it")
 
 
+def test_a_file_that_is_no_yaml_is_told_once(tmp_path: Path) -> None:
+    with pytest.raises(SuiteInvalid) as caught:
+        load(tmp_path, {"e2e/a/00-a.yaml": "a: ["})
+    assert len(caught.value.findings) == 1
+
+
 def test_everything_is_told_at_once_by_file_and_line(tmp_path: Path) -> None:
     found = errors(
         tmp_path,
@@ -312,11 +319,18 @@ def test_everything_is_told_at_once_by_file_and_line(tmp_path: Path) -> None:
 
 
 def test_findings_are_counted_beyond_a_limit(tmp_path: Path) -> None:
-    fields = "".join(f"x{n}: 1\n" for n in range(MOST_FINDINGS + 5))
+    files = {f"e2e/a/{n:03}-a.yaml": "a: [" for n in range(MOST_FINDINGS + 5)}
     with pytest.raises(SuiteInvalid) as caught:
-        load(tmp_path, {"e2e/a/00-a.yaml": STEP + fields})
+        load(tmp_path, files)
     assert (len(caught.value.findings), caught.value.dropped) == (MOST_FINDINGS, 5)
     assert str(caught.value).endswith("and 5 more problems like these")
+
+
+def test_many_unknown_fields_of_a_mapping_are_counted(tmp_path: Path) -> None:
+    fields = "".join(f"x{n}: 1\n" for n in range(5_000))
+    found = errors(tmp_path, {"e2e/a/00-a.yaml": STEP + fields})
+    assert len(found) == 21
+    assert "e2e/a/00-a.yaml:1: and 4980 more unknown fields" in found
 
 
 @pytest.mark.parametrize(

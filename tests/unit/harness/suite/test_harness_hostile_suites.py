@@ -70,7 +70,7 @@ def test_fields_of_any_type_are_read_or_noted(read: object, fields: dict[str, ob
 @given(st.text(max_size=200) | st.binary(max_size=200))
 def test_any_text_gives_documents_or_findings(text: str | bytes) -> None:
     findings = Findings()
-    for document in read_documents("f.yaml", text, findings, DEFAULT_LIMITS):
+    for document in read_documents("f.yaml", text, findings, DEFAULT_LIMITS) or ():
         kind_of(document, findings)
         assert document.place("a", 0, "b").line > 0
 

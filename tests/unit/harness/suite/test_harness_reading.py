@@ -426,6 +426,7 @@ def test_a_testfile_selects_runs_by_label(
     files = {"e2e/a/00-a.yaml": FOR_SOME_RUNS + INSTALL, "e2e/a/01-b.yaml": INSTALL}
     first, _ = steps(tmp_path, files, SuiteRequest(labels=labels))
     assert len(first.objects.apply) == count
+    assert first.title == ("0-a" if count else "0-")
 
 
 def test_cases_are_selected_by_a_part_of_their_name(tmp_path: Path) -> None:
@@ -501,6 +502,7 @@ def test_what_kuttl_accepts_and_is_odd_is_a_warning(
     [
         {"00-a.yaml": INSTALL, "setup.sh": "true", "config.json": "{}", "README.yaml": "x"},
         {"00-a.yaml": INSTALL, ".hidden.yaml": "x: 1"},
+        {"00-a.yaml": INSTALL, "01-b.gotmpl.yaml": "{{ if false }}a: 1{{ end }}"},
         {
             "00-a.yaml": """
                 apiVersion: kuttl.dev/v1beta1

@@ -239,12 +239,12 @@ class _CaseReader:
         documents = self._documents(file)
         if documents is None:
             return
-        if file.name.role is Role.APPLY:
-            parts.first_applied = parts.first_applied or file.name.name
         kinds = [(kind_of(document, self.findings), document) for document in documents]
         if not self._selected(kinds):
             return
-        if not documents:
+        if file.name.role is Role.APPLY:
+            parts.first_applied = parts.first_applied or file.name.name
+        if not documents and not file.name.template:
             message = "the file is empty; remove it, or write what it is for"
             self.findings.warning("EmptyFile", message, Place(str(file.path)))
         for kind, document in kinds:

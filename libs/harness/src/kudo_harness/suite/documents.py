@@ -5,7 +5,7 @@ positions.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import yaml
@@ -23,6 +23,7 @@ Path = tuple[PathElement, ...]
 SourceLine = Callable[[int], int]
 """The line of a file that a line of a rendered template comes from."""
 
+_Pair = tuple[yaml.Node, yaml.Node]
 _MERGE: Final = "<<"
 
 
@@ -46,18 +47,36 @@ class Document:
     file: str
     node: yaml.Node | None = None
     source_line: SourceLine = same_line
+    _members: dict[int, dict[str, _Pair]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Entries of mappings by key; the nodes, by their id, live as long as the document."""
 
     def place(self, *path: PathElement) -> Place:
         """Return where a field is written, or else what is nearest above it."""
         found = node = self.node
         for element in path:
-            step = _step(node, element)
+            step = self._step(node, element)
             if step is None:
                 break
             found, node = step
         if found is None:
             return Place(self.file)
         return _place(self.file, found, self.source_line)
+
+    def _step(self, node: yaml.Node | None, element: PathElement) -> _Pair | None:
+        """Return the node that begins an element, and its value."""
+        if isinstance(node, yaml.MappingNode) and isinstance(element, str):
+            members = self._members.get(id(node))
+            if members is None:
+                # Of keys that come twice the last one counts, as in reading.
+                members = {str(pair[0].value): pair for pair in node.value}
+                self._members[id(node)] = members
+            return members.get(element)
+        if isinstance(node, yaml.SequenceNode) and isinstance(element, int):
+            items = node.value
+            return (items[element], items[element]) if element < len(items) else None
+        return None
 
 
 def read_documents(
@@ -66,8 +85,8 @@ def read_documents(
     findings: Findings,
     limits: SuiteLimits,
     source_line: SourceLine = same_line,
-) -> list[Document]:
-    """Return the documents of a file; empty ones are left out.
+) -> list[Document] | None:
+    """Return the documents of a file, empty ones left out; None if it cannot be read.
 
     What is no YAML, no mapping or too large is an error, and a key that comes twice a warning.
 
@@ -83,11 +102,11 @@ def read_documents(
     except goyaml.YamlError as error:
         place = Place(file, source_line(error.line), error.column)
         findings.error(*_unreadable(error), place)
-        return []
+        return None
     if len(values) > limits.documents:
         message = f"more than {limits.documents} documents in one file; split it"
         findings.error("SuiteTooLarge", message, Place(file))
-        return []
+        return None
     nodes = _nodes(text, len(values))
     found = []
     for value, node in zip(values, nodes, strict=True):
@@ -155,15 +174,3 @@ def _mappings(root: yaml.Node | None) -> Iterator[yaml.MappingNode]:
 def _place(file: str, node: yaml.Node, source_line: SourceLine) -> Place:
     mark = node.start_mark
     return Place(file, source_line(mark.line + 1), mark.column + 1)
-
-
-def _step(node: yaml.Node | None, element: PathElement) -> tuple[yaml.Node, yaml.Node] | None:
-    """Return the node that begins an element, and its value."""
-    if isinstance(node, yaml.MappingNode) and isinstance(element, str):
-        # Of keys that come twice the last one counts, as in reading.
-        pairs = [pair for pair in node.value if pair[0].value == element]
-        return pairs[-1] if pairs else None
-    if isinstance(node, yaml.SequenceNode) and isinstance(element, int):
-        items = node.value
-        return (items[element], items[element]) if element < len(items) else None
-    return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from kudo.problems import shown, shown_name
 from kudo_harness.findings import Findings, Place
@@ -16,6 +16,10 @@ from kudo_harness.suite.documents import Document, Path, PathElement
 from kudo_harness.suite.limits import SuiteLimits
 from kudo_harness.suite.model import Text
 
+MOST_UNKNOWN: Final = 20
+"""Unknown fields of a mapping that are told: to look for the field that was meant takes long."""
+_COMPARED: Final = 100
+"""Characters of a name that are compared with those of known fields."""
 _Enum = TypeVar("_Enum", bound=StrEnum)
 
 
@@ -70,9 +74,12 @@ class Fields:
         if not isinstance(value, dict | None):
             fields._mistyped((), value, "a mapping")
         names = list(known)
-        for name in fields.values:
-            if name not in names:
-                fields._unknown(name, names, hints or {})
+        unknown = [name for name in fields.values if name not in names]
+        for name in unknown[:MOST_UNKNOWN]:
+            fields._unknown(name, names, hints or {})
+        if len(unknown) > MOST_UNKNOWN:
+            message = f"and {len(unknown) - MOST_UNKNOWN} more unknown fields"
+            fields.error("UnknownField", message)
         return fields
 
     @property
@@ -188,7 +195,9 @@ class Fields:
     def _unknown(self, name: str, known: list[str], hints: Mapping[str, str]) -> None:
         if name in hints:
             advice = hints[name]
-        elif near := get_close_matches(name.lower(), [one.lower() for one in known], n=1):
+        elif near := get_close_matches(
+            name[:_COMPARED].lower(), [one.lower() for one in known], n=1
+        ):
             right = next(one for one in known if one.lower() == near[0])
             advice = f"did you mean {right}?"
         else:

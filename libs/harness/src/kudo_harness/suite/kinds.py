@@ -105,6 +105,8 @@ _HINTS: Final = {
     "errors": "did you mean error?",
     "asserts": "did you mean assert?",
 }
+_COMPARED: Final = 100
+"""Characters of a kind that are compared with those of known kinds."""
 _PARALLEL: Final = 8
 _MOST_PARALLEL: Final = 64
 _Item = TypeVar("_Item")
@@ -128,7 +130,7 @@ def kind_of(document: Document, findings: Findings) -> str:
     if version.startswith(_KUDO) and kind in _OBJECTS:
         return ""
     known = KINDS if version.startswith(_KUTTL) else (*KINDS, *_OBJECTS)
-    near = get_close_matches(kind, known, n=1)
+    near = get_close_matches(kind[:_COMPARED], known, n=1)
     advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
     message = f"unknown kind {shown_name(kind)} of {shown_name(version)}; {advice}"
     findings.error("UnknownKind", message, document.place("kind"))

@@ -13,7 +13,7 @@ from typing import Final
 _FILE: Final = re.compile(r"(?:([0-9]{1,9})-)?([^-.]+)((?:-[^.]+)?)(\.gotmpl)?\.yaml")
 _FOLDER: Final = re.compile(r"([0-9]{1,9})-([^-.]+)((?:-[^.]+)?)")
 _LIKE_A_STEP: Final = re.compile(
-    r"[0-9]+[-_. ].*\.ya?ml|(?:[0-9]+)?[-_ ]?(?:assert|errors?)[^a-z].*ya?ml", re.IGNORECASE
+    r"[0-9]+[-_ ].*\.ya?ml|(?:[0-9]+[-_ ]?)?(?:assert|errors)\.ya?ml", re.IGNORECASE
 )
 _YAML: Final = (".yaml", ".yml")
 

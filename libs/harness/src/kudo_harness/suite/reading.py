@@ -103,11 +103,11 @@ def _options(request: SuiteRequest, files: FileReader) -> SuiteOptions:
         return _read_options(Document({}, _COMMAND_LINE), files)
     shown = str(request.config)
     text = files.text(request.config, Place(shown))
-    documents = []
+    documents = None
     if text is not None:
         documents = read_documents(shown, text, files.findings, request.limits)
-    suites = [one for one in documents if _is_suite(one, files.findings)]
-    if text is not None and not suites:
+    suites = [one for one in documents or () if _is_suite(one, files.findings)]
+    if documents is not None and not suites:
         message = "no TestSuite in the file; begin it with apiVersion: kuttl.dev/v1beta1"
         files.findings.error("NoSuite", message, Place(shown))
     for second in suites[1:]:

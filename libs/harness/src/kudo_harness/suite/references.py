@@ -88,4 +88,4 @@ class References:
         content = self.files.text(path, text.place)
         if content is not None:
             limits = self.files.limits
-            yield from read_documents(str(path), content, self.files.findings, limits)
+            yield from read_documents(str(path), content, self.files.findings, limits) or ()
