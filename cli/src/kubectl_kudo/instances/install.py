@@ -85,7 +85,7 @@ COMMAND = Command(
     "With --upgrade an instance that exists is upgraded, or updated if it has the version already, "
     "and\nstays as it is if nothing differs. --replace-version is for the development of a "
     "package: it\nreplaces an operatorversion that only this instance and its children use, and "
-    "runs the plan that\nan upgrade would run.\n\n" + CHANGE_HELP,
+    "runs its deploy\nplan, or the plan of values that change.\n\n" + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
         (

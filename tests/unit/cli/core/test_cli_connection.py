@@ -63,7 +63,7 @@ def test_who_cannot_be_impersonated_is_told(
     kudo: Cli, api: FakeApi, flags: list[str], text: str
 ) -> None:
     ran = kudo("get", "all", *flags)
-    assert (ran.code, ran.err, api.requests) == (255, f"Error: {text}\n", [])
+    assert (ran.code, ran.err, api.requests) == (2, f"Error: {text}\n", [])
 
 
 def test_an_unknown_context_is_an_error(kudo: Cli, api: FakeApi) -> None:

@@ -182,10 +182,10 @@ def test_several_objects_are_printed_in_the_order_of_their_names(kudo: Cli, shop
 
 def test_names_that_no_object_has_are_told_after_the_others(kudo: Cli, shop: FakeApi) -> None:
     ran = kudo("get", "instances", "tea", "none", "-o", "name")
-    assert (ran.code, ran.out) == (255, "instance.kudo.dev/tea\n")
+    assert (ran.code, ran.out) == (3, "instance.kudo.dev/tea\n")
     assert ran.err == 'Error: instances.kudo.dev "none" not found\n'
     ran = kudo("get", "instances", "none", "nor", "-o", "json")
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (3, "")
     assert ran.err.splitlines() == [
         'Error: instances.kudo.dev "none" not found',
         '  instances.kudo.dev "nor" not found',
@@ -228,7 +228,7 @@ def test_names_that_no_object_has_are_told_after_the_others(kudo: Cli, shop: Fak
 )
 def test_what_cannot_be_is_told_without_a_cluster(run: Cli, line: str, text: str) -> None:
     ran = run("get", *line.split())
-    assert (ran.code, ran.out, ran.err) == (255, "", f"Error: {text}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
 def test_a_name_that_no_object_can_have_is_not_sent(kudo: Cli, api: FakeApi) -> None:

@@ -1,10 +1,14 @@
 """`install` against an API server: what it sends, prints and returns."""
 
+import signal
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
@@ -239,3 +243,20 @@ def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Pa
         "See it: kubectl kudo plan wait --instance teapot-instance -n kitchen",
         "Cancel it: kubectl kudo plan cancel --instance teapot-instance -n kitchen",
     ]
+
+
+def test_an_interrupt_says_what_was_created_before(kudo: Cli, api: FakeApi, package: Path) -> None:
+    api.silent.add("instances")
+    command = [sys.executable, "-m", "kubectl_kudo", "install", str(package), "-p", "TEA=mint"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    shown = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert shown[1] == f"operatorversion kitchen/{VERSION} created\n"
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert err.strip() == (
+        f"Interrupted. Created before: operator kitchen/teapot, operatorversion kitchen/{VERSION}. "
+        "Repeat the command to go on, or remove what nobody uses: kubectl kudo uninstall "
+        "--all-unused -n kitchen"
+    )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete, running
 from tests.unit.cli.fake_api import FakeApi, status
 
@@ -100,7 +101,7 @@ def test_waiting_for_an_instance_that_stays_tells_how_its_last_run_ended(
     assert ran.out.endswith("instance kitchen/tea unchanged\ninstance kitchen/tea ready\n")
     status("FATAL_ERROR", message="no pot", done=True)(tea.objects["instances", "tea"])
     ran = kudo("install", str(package), *AGAIN, "--wait")
-    assert ran.code == 255
+    assert ran.code == ExitCode.PLAN_FAILED
     assert "ended with FATAL_ERROR at deploy.main.app: no pot" in ran.err
 
 
@@ -120,7 +121,7 @@ def test_the_namespace_may_exist(kudo: Cli, tea: FakeApi, package: Path) -> None
 )
 def test_flags_that_do_not_go_together(run: Cli, argv: list[str], text: str) -> None:
     ran = run("install", *argv)
-    assert (ran.code, text in ran.err) == (255, True)
+    assert (ran.code, text in ran.err) == (ExitCode.USAGE, True)
 
 
 # --replace-version
@@ -135,9 +136,7 @@ def test_other_content_is_refused_without_the_flag(
     assert edited.writes() == []
 
 
-def test_the_content_is_replaced_and_the_plan_of_an_upgrade_runs(
-    kudo: Cli, edited: FakeApi, package: Path
-) -> None:
+def test_the_content_is_replaced_and_deploy_runs(kudo: Cli, edited: FakeApi, package: Path) -> None:
     before = edited.objects["operatorversions", VERSION]["metadata"]["resourceVersion"]
     ran = kudo("install", str(package), *REPLACE)
     assert (ran.code, ran.out) == (
@@ -160,7 +159,13 @@ def test_values_are_set_with_the_new_content_and_run_their_plan(
     ran = kudo("install", str(package), *REPLACE)
     assert "missing required parameters during installation: MILK" in ran.err
     assert edited.writes() == []
-    assert kudo("install", str(package), *REPLACE, "-p", "MILK=oat").code == 0
+    edited.plan = "brew"
+    ran = kudo("install", str(package), *REPLACE, "-p", "MILK=oat")
+    assert ran.code == 0
+    assert ran.err == (
+        "The changed values run plan brew. What only plan deploy applies stays as it is until that "
+        "runs: kubectl kudo plan trigger --instance tea -n kitchen --name deploy\n"
+    )
     assert patches(edited) == [{"parameters": {"MILK": "oat"}}]
 
 

@@ -63,7 +63,7 @@ async def upgrade_to(
     users = await check_replaceable(session, found.replaced, before)
 
     async def write() -> JsonObject:
-        await run_children_again(session, install_set, before, users)
+        await run_children_again(session, before, users)
         return await _send(session, before, version, steps.values)
 
     after = await Installation(session, install_set, found).run(write)

@@ -122,6 +122,8 @@ class Plan(ApiModel):
 
 
 class OperatorVersionSpec(ApiModel):
+    """The content of the package: parameters, plans, tasks and templates."""
+
     operator: ObjectReference | None = Field(None, description="The Operator this is a version of.")
     version: Name | None = Field(None, description="Version of the package.")
     app_version: Name | None = Field(None, description="Version of the software it runs.")
@@ -150,7 +152,7 @@ class OperatorVersionSpec(ApiModel):
 
 
 class OperatorVersionStatus(ApiModel):
-    pass
+    """Kept for old objects; not used."""
 
 
 class OperatorVersion(ApiObject):

@@ -33,7 +33,7 @@ from kudo.execution.entries import (
     status_of,
     step_of,
 )
-from kudo.execution.messages import MAX_MESSAGES, bounded
+from kudo.execution.messages import MAX_MESSAGES, bounded, only_messages_differ
 
 __all__ = [
     "MAX_MESSAGES",
@@ -55,6 +55,7 @@ __all__ = [
     "finished_tasks",
     "is_single_step",
     "never_run",
+    "only_messages_differ",
     "phases_of",
     "record",
     "runnable",

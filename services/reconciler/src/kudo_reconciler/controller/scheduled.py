@@ -51,6 +51,9 @@ from kudo_reconciler.store.versions import VersionTooLarge
 
 log = logging.getLogger(__name__)
 
+_MESSAGES_SECONDS = 2.0
+"""Time between two writes of the status of a run that change messages alone."""
+
 
 @dataclass
 class Scheduled:
@@ -324,11 +327,25 @@ class Scheduled:
             reason = progress.failures[0][0].reason if progress.failures else ""
             status = with_entry(status, progress.entry)
             return await self._finish(writer.instance, version, status, progress.entry, reason)
-        await writer.store(progress.entry)
-        soon = self.recheck if progress.look_again is None else progress.look_again
+        later = await self._store(writer, progress.entry, memory)
+        soon = min(later, self.recheck if progress.look_again is None else progress.look_again)
         if memory.is_backing_off:
             return Result("retry", requeue_after=min(soon, self.recheck))
         return Result("waiting", requeue_after=min(soon, self.recheck))
+
+    async def _store(self, writer: StatusWriter, entry: PlanStatus, memory: RunMemory) -> float:
+        """Store the entry of a run that waits; return the seconds until it may be stored.
+
+        The messages of a custom resource or of pods can change many times a second. A message that
+        is not stored is lost: the next reconcile has the present one.
+        """
+        if writer.changes_messages_alone(entry):
+            left = memory.messages_at + _MESSAGES_SECONDS - loop_seconds()
+            if left > 0:
+                return max(left, AGAIN_SECONDS)
+            memory.messages_at = loop_seconds()
+        await writer.store(entry)
+        return self.recheck
 
     async def _missing_children(self, key: Key, memory: RunMemory) -> FatalTaskError | None:
         """Return why the children of a plan cannot be created, before anything is sent."""
