@@ -265,6 +265,7 @@ def test_names_of_phases_and_steps_are_unique_where_they_stand() -> None:
 
 
 def test_the_order_of_findings_is_that_of_the_original_and_always_the_same() -> None:
+    # BTO-44: the order changed between runs.
     of = package(
         operatorVersion="x",
         tasks=tasks(task("Aply")),
