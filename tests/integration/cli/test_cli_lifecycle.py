@@ -20,6 +20,9 @@ PLANS = {
 }
 PARAMETERS = [build.parameter("SIZE", "1"), build.parameter("EXTRA", "1", trigger="extra")]
 
+# Where `package verify` does not see it.
+BROKEN = "{{ if eq .PlanName `broken` }}Not A Name{{ else }}broken{{ end }}"
+
 
 def shop(folder: Path, version: str, *parameters: Json, **operator: Any) -> Path:
     """Write the package of a small operator, and return its folder."""
@@ -28,7 +31,7 @@ def shop(folder: Path, version: str, *parameters: Json, **operator: Any) -> Path
     templates = {
         "app": build.template(build.config_map("app", version="{{ .OperatorVersion }}", **data)),
         "stuck": build.template(build.deployment("stuck", ready_delay="1h")),
-        "broken": build.template(build.config_map("Not A Name")),
+        "broken": build.template(build.config_map(BROKEN)),
     }
     fields = {
         "name": "shop",

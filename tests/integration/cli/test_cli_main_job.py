@@ -168,7 +168,13 @@ async def test_waiting_ends_at_once_when_the_plan_fails(world: World, package: P
     broken = build.template(build.config_map("Not A Name"))
     (package / "templates" / "page.yaml").write_text(broken, encoding="utf-8")
 
-    done = await world.kudo("install", str(package), "--instance", "hello", "--wait")
+    found = await world.kudo("install", str(package), "--instance", "hello", "--wait")
+    assert found.code == 5
+    assert 'ConfigMap "Not A Name" cannot have this name' in found.stderr
+    assert await nothing_created(world)
+
+    arguments = ("--instance", "hello", "--wait", "--skip-verify")
+    done = await world.kudo("install", str(package), *arguments)
 
     assert done.code == 6
     assert "deploy.prepare.page" in done.stderr
