@@ -93,7 +93,7 @@ def no_arguments(command: str, given: Sequence[str], hint: str = "") -> None:
 def describe(error: BaseException) -> str | None:
     """Return what to tell the user, or None if the error is not an expected one."""
     if isinstance(error, CliError):
-        return _with_notes(error, str(error), separator="\n")
+        return _with_notes(error, str(error))
     if isinstance(error, BaseExceptionGroup):
         return describe(error.exceptions[0]) if len(error.exceptions) == 1 else None
     return _of_the_domain(error) or _of_the_cluster(error)
@@ -157,9 +157,14 @@ def _of_the_cluster(error: BaseException) -> str | None:
     return str(error) if isinstance(error, KubeError) else None
 
 
-def _with_notes(error: BaseException, text: str, separator: str = "; ") -> str:
-    """Return the text with what `add_note` added to the error on its way."""
-    return separator.join([text, *getattr(error, "__notes__", ())])
+def _with_notes(error: BaseException, text: str) -> str:
+    """Return the text with what `add_note` added to the error on its way.
+
+    A note that begins with a line end stands on lines of its own.
+    """
+    for note in getattr(error, "__notes__", ()):
+        text += note if note.startswith("\n") else f"; {note}"
+    return text
 
 
 def _api_error(error: "ApiError") -> str:

@@ -85,7 +85,8 @@ async def wait_for(
         talk(f"\nStopped waiting for instance {target.key}. {more}")
         raise
     if wait.outcome.state is State.FAILED:
-        warnings = await warnings_of(session, wait.instance, wait.target.uid)
+        told = wait.outcome.text
+        warnings = await warnings_of(session, wait.instance, wait.target.uid, told=told)
         text = _joined(wait.outcome.text, warnings, await wait.explanation(session))
         raise CliError(text, code=ExitCode.PLAN_FAILED)
     return End(wait.instance, wait.target.uid)

@@ -285,4 +285,7 @@ def test_events_are_told_in_the_order_of_time() -> None:
     assert lines([late, early], "tea.1.") == (
         "Warning events of this run:\n  B: first\n  A: second"
     )
+    assert lines([late, early], "tea.1.", "it was the first") == (
+        "Warning events of this run:\n  B (see above)\n  A: second"
+    )
     assert lines([late, early], "tea.2.") == ""
