@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.core.errors import ExitCode
-from tests.unit.cli.conftest import VERSION, Cli, complete
+from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
 REASON = "the tea is not allowed"
@@ -32,9 +32,7 @@ def test_install_creates_three_objects_in_the_namespace_of_the_context(
         "operatorVersion": {"name": VERSION},
         "parameters": {"CUPS": "3", "TEA": "green"},
     }
-    assert api.objects["operatorversions", VERSION]["spec"]["templates"] == {
-        "pot.yaml": "kind: ConfigMap\n"
-    }
+    assert api.objects["operatorversions", VERSION]["spec"]["templates"] == {"pot.yaml": TEMPLATE}
 
 
 def test_install_takes_an_archive_and_a_parameter_file(
@@ -94,7 +92,7 @@ def test_other_content_under_the_same_version_is_refused(
 ) -> None:
     kudo("install", str(package), "--skip-instance")
     api.requests.clear()
-    (package / "templates" / "pot.yaml").write_text("kind: Secret\n")
+    (package / "templates" / "pot.yaml").write_text(TEMPLATE + "# other\n")
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert ran.code == 255
     assert "differs in spec.templates[pot.yaml]" in ran.err

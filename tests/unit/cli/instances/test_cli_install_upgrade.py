@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.core.errors import ExitCode
-from tests.unit.cli.conftest import VERSION, Cli, complete, running
+from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete, running
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
 NEW = VERSION.replace("0.3.0", "0.4.0")
 AGAIN = ("--instance", "tea", "--upgrade")
 REPLACE = (*AGAIN, "--replace-version")
+CHANGED = TEMPLATE.replace("ConfigMap", "Secret")
 
 
 def edit(folder: Path, file: str, old: str, new: str) -> None:
@@ -34,7 +35,7 @@ def tea(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
 @pytest.fixture
 def edited(tea: FakeApi, package: Path) -> FakeApi:
     """Return the server, after a template of the package was changed."""
-    (package / "templates" / "pot.yaml").write_text("kind: Secret\n")
+    (package / "templates" / "pot.yaml").write_text(CHANGED)
     return tea
 
 
@@ -142,7 +143,7 @@ def test_the_content_is_replaced_and_deploy_runs(kudo: Cli, edited: FakeApi, pac
         0,
         f"operatorversion kitchen/{VERSION} replaced\ninstance kitchen/tea updated\n",
     )
-    assert template(edited) == "kind: Secret\n"
+    assert template(edited) == CHANGED
     (put,) = (body for method, _, body in edited.requests if method == "PUT")
     assert put is not None
     assert put["metadata"]["resourceVersion"] == before
@@ -204,14 +205,14 @@ def test_content_that_changes_meanwhile_is_not_overwritten(
     edited.before_write = change
     ran = kudo("install", str(package), *REPLACE)
     assert ran.err == (f"Error: operatorversion kitchen/{VERSION} changed meanwhile; try again\n")
-    assert template(edited) == "kind: ConfigMap\n"
+    assert template(edited) == TEMPLATE
 
 
 def test_a_denied_change_restores_the_content(kudo: Cli, edited: FakeApi, package: Path) -> None:
     edited.refusals["PATCH", "instances"] = (403, "no tea today")
     ran = kudo("install", str(package), *REPLACE)
     assert ran.err == f"Error: no tea today\nRestored: operatorversion kitchen/{VERSION}.\n"
-    assert template(edited) == "kind: ConfigMap\n"
+    assert template(edited) == TEMPLATE
 
 
 def test_who_may_not_list_other_namespaces_is_told(
