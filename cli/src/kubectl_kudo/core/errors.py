@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 # Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kubeio.errors import ApiError
+    from kubeio.errors import ApiError, ConnectionLost
     from kudo.problems import Problem
 
 _LONGEST = 4000
@@ -151,10 +151,15 @@ def _of_the_cluster(error: BaseException) -> str | None:
     if isinstance(error, ApiError):
         return _with_notes(error, _api_error(error))
     if isinstance(error, ConnectionLost):
-        return _with_notes(error, f"no answer from the API server: {error}")
+        return _with_notes(error, f"no answer from the API server: {_why(error)}")
     if isinstance(error, ConfigError):
         return f"cannot use the cluster's configuration: {error}"
     return str(error) if isinstance(error, KubeError) else None
+
+
+def _why(error: "ConnectionLost") -> str:
+    """Return the reason; the request matters only if it was sent, since -v 6 shows it."""
+    return str(error) if error.maybe_sent else error.reason
 
 
 def _with_notes(error: BaseException, text: str) -> str:
