@@ -56,4 +56,4 @@ def _suggestions(names: Iterable[str], known: list[str]) -> list[str]:
 
 def _add(error: Exception, notes: list[str]) -> None:
     for note in notes:
-        error.add_note(note)
+        error.add_note(f"\n{note}")

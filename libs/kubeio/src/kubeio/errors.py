@@ -74,11 +74,15 @@ class ConnectionLost(KubeError):
         timeout: True after a timeout.
         maybe_sent: False only if the request was certainly not sent, so that a write can be
             repeated safely.
+        reason: The message without the request that it begins with, if it begins with one.
     """
 
-    def __init__(self, message: str, *, timeout: bool = False, maybe_sent: bool = True) -> None:
+    def __init__(
+        self, message: str, *, timeout: bool = False, maybe_sent: bool = True, reason: str = ""
+    ) -> None:
         self.timeout = timeout
         self.maybe_sent = maybe_sent
+        self.reason = reason or message
         super().__init__(message)
 
 

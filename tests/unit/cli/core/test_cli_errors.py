@@ -181,7 +181,7 @@ def test_a_cluster_that_does_not_answer_is_named(run: Cli, tmp_path: Path) -> No
     ran = run("get", "all", "--kubeconfig", str(config))
     assert ran.code == 255
     assert ran.err == (
-        "Error: no answer from the API server: GET /apis/kudo.dev/v1beta1: cannot connect to "
+        "Error: no answer from the API server: cannot connect to "
         "127.0.0.1:1: Connection refused; the server is http://127.0.0.1:1, from context c of "
         f"{config}\n"
     )
