@@ -5,6 +5,7 @@ from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
 _WORDS = ("instance", "instances", "instances.kudo.dev", "ki")
+"""As `core.kinds.BY_WORD` has them, which would take time to import."""
 _TWO = "expecting exactly two arguments - instance and its name, such as: describe instance kafka"
 
 

@@ -15,6 +15,8 @@ class Kind(enum.Enum):
     FOLDER = enum.auto()
     INSTANCE = enum.auto()
     NAMESPACE = enum.auto()
+    OBJECT = enum.auto()
+    """An object of the kind that the first argument names."""
     PACKAGE = enum.auto()
     """A folder, an archive, or a name in a repository."""
     PACKAGE_FILE = enum.auto()
@@ -45,7 +47,9 @@ _FLAGS: dict[str, Expected] = {
 """By the attribute of the flag."""
 _PLACEHOLDERS: dict[str, Expected] = {"file": Kind.FILE, "folder": Kind.FOLDER}
 """By the placeholder of the value, for all other flags."""
+_FORMATS = ("custom-columns=", "json", "jsonpath=", "name", "table", "tree", "wide", "yaml")
 _FLAGS_OF: dict[tuple[str, str], Expected] = {
+    ("get", "output"): _FORMATS,
     ("install", "instance"): None,
     ("package render", "instance"): None,
     ("plan trigger", "name"): Kind.PLAN,
@@ -53,7 +57,8 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
 """By command and attribute, where that differs; the first two name what does not exist yet."""
 _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "completion": (SHELLS,),
-    "get": (("all", "instances", "operators", "operatorversions"),),
+    "describe": (("instance",), Kind.OBJECT),
+    "get": (("all", "instances", "operators", "operatorversions"), Kind.OBJECT),
     "install": (Kind.PACKAGE,),
     "package create": (Kind.PACKAGE_FILE,),
     "package docs": (Kind.PACKAGE_FILE,),
@@ -71,7 +76,7 @@ _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "search": (Kind.SEARCHED,),
     "upgrade": (Kind.PACKAGE,),
 }
-_MANY = {"repo remove"}
+_MANY = {"get", "repo remove"}
 """Commands that take any number of arguments of the last kind."""
 
 

@@ -259,6 +259,8 @@ def test_the_crds_can_be_had_alone(run: Cli) -> None:
 
 
 def test_a_dry_run_without_output_names_the_objects(run: Cli) -> None:
+    # BTO-42: with --wait, a dry run waited for what it had not installed.
+    assert run("init", "--dry-run", "--wait").out == run("init", "--dry-run").out
     ran = run("init", "--dry-run")
     assert "deployment.apps/kudo-webhook applied (dry run)\n" in ran.out
     assert ran.err == "with -o yaml or -o json, the manifests are printed\n"

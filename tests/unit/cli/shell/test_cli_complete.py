@@ -62,7 +62,9 @@ def test_commands_are_offered_with_what_they_do(run: Cli) -> None:
         (["get", "o"], ["operators", "operatorversions"]),
         (["get", "--", "o"], ["operators", "operatorversions"]),
         (["get", "--", "-"], []),
-        (["get", "all", ""], []),
+        (["get", "all", "-o", "j"], ["json", "jsonpath="]),
+        (["describe", ""], ["instance"]),
+        (["describe", "instance", "tea", ""], []),
         (["completion", "p"], ["powershell"]),
     ],
 )
@@ -110,6 +112,15 @@ def test_names_of_the_cluster(kudo: Cli, pot: FakeApi) -> None:
     assert offered(kudo, "--context=other", "plan", "status", "--instance", "") == ([], NO_FILES)
     described = kudo("__complete", "update", "--instance", "").out
     assert described == "tea\tteapot-2.1.0-0.3.0\n:4\n"
+
+
+def test_names_of_objects_are_those_of_the_kind(kudo: Cli, pot: FakeApi) -> None:
+    assert offered(kudo, "get", "instances", "") == (["tea"], NO_FILES)
+    assert offered(kudo, "get", "ki", "tea", "") == ([], NO_FILES)
+    assert offered(kudo, "get", "operators", "") == (["teapot"], NO_FILES)
+    assert offered(kudo, "get", "kov", "t") == (["teapot-2.1.0-0.3.0"], NO_FILES)
+    assert offered(kudo, "get", "all", "") == ([], NO_FILES)
+    assert offered(kudo, "describe", "instance", "") == (["tea"], NO_FILES)
 
 
 def test_plans_and_parameters_of_an_instance(kudo: Cli, pot: FakeApi) -> None:
