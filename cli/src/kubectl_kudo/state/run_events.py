@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.core.wrapping import harmless
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS
 
@@ -56,7 +57,10 @@ def lines(events: Iterable[JsonObject], prefix: str) -> str:
         and event.get("reason") != _END
         and event.get("type") == "Warning"
     ]
-    texts = [f"{event.get('reason')}: {event.get('message')}" for event in sorted(ours, key=_time)]
+    texts = [
+        harmless(f"{event.get('reason')}: {event.get('message')}")
+        for event in sorted(ours, key=_time)
+    ]
     return "\n  ".join(["Warning events of this run:", *texts]) if texts else ""
 
 
