@@ -21,7 +21,7 @@ from kudo.api import (
     PlanStatus,
 )
 from kudo.children import dependencies_of
-from kudo.execution import Intent, adapt, check_plan, fail, finished_tasks, status_of
+from kudo.execution import Intent, adapt, fail, finished_tasks, status_of
 from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
@@ -30,6 +30,7 @@ from kudo.runs.last_run import edited_since
 from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
 from kudo.runs.revalidation import revalidate_scheduled, run_in_progress
 from kudo.runs.status import begun, leaving, running, with_conditions, with_entry
+from kudo.strategies import check_plan
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import (
