@@ -42,8 +42,8 @@ def collect(args: Args) -> None:
     """Collect as the flags say, and print what looks wrong.
 
     Raises:
-        CliError: a name is wrong, the target exists or cannot be written, or the Instance cannot be
-            read; what was collected is there in the last case.
+        CliError: a name is wrong, the target exists or cannot be written, or the Instance cannot
+            be read; what was collected is there in the last case.
     """
     fault = name_fault("namespace", args.kudo_namespace) if args.kudo_namespace else ""
     if fault:
