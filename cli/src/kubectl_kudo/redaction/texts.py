@@ -17,7 +17,8 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(
-    r"(--?[a-z0-9-]{0,32}(?:password|passwd|secret|token|api-?key)[= ])([^\s\"',]{1,4096})",
+    r"((?<![A-Za-z0-9-])--?[a-z0-9-]{0,32}(?:password|passwd|secret|token|api-?key)[= ])"
+    r"([^\s\"',]{1,4096})",
     re.IGNORECASE,
 )
 _SCHEME: Final = re.compile(
