@@ -17,6 +17,7 @@ EXAMPLES = other_examples("package", "init")
 OPERATOR = """\
 name: web
 operatorVersion: 0.1.0
+kubernetesVersion: 1.22.0
 tasks:
   - {name: app, kind: Apply, spec: {resources: [page.yaml]}}
   - {name: hang, kind: Apply, spec: {resources: [job.yaml]}}
