@@ -110,7 +110,6 @@ def _prose(text: str) -> str:
 
 def _exit_codes() -> str:
     rows = [(str(code.value), code.meaning) for code in ExitCode]
-    rows.insert(1, ("1", "An error that the command did not expect, with a traceback: a bug."))
     return _joined(
         _FIRST,
         "# Exit codes",

@@ -29,6 +29,7 @@ COMMAND = Command(
         Flag(("--interactive", "-i"), "ask for everything", default=False),
         Flag(("--overwrite", "-w"), "write into a folder that exists", default=False),
         Flag(("--folder",), "folder to write (default: operator)", "folder", "operator"),
+        Flag(("--description",), "what it does, as search shows it", "text"),
         Flag(("--operator-version",), "version of the package", "version", "0.1.0"),
         Flag(("--app-version",), "version of the application", "version"),
         Flag(("--kudo-version",), "lowest version of KUDO", "version", "0.19.0"),

@@ -55,6 +55,7 @@ def new_package(args: Args, *, asked: bool) -> None:
 def _described(args: Args, name: str) -> NewPackage:
     return NewPackage(
         name=name,
+        description=args.description,
         operator_version=args.operator_version,
         app_version=args.app_version,
         kudo_version=args.kudo_version,
@@ -70,6 +71,7 @@ def _answers(args: Args, name: str) -> tuple[Path, NewPackage]:
     folder = Path(ask("Operator directory", args.folder, needed))
     return folder, NewPackage(
         name=name,
+        description=args.description,
         operator_version=ask("Operator Version", args.operator_version, version_fault),
         app_version=ask("Application Version (optional)", args.app_version, optional_version_fault),
         kudo_version=ask("Required KUDO Version", args.kudo_version, version_fault),

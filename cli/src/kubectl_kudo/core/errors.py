@@ -23,7 +23,7 @@ _OWN_WEBHOOK = re.compile(r'admission webhook "[^"]*kudo\.dev" denied the reques
 
 
 class ExitCode(enum.IntEnum):
-    """The exit codes of commands; 1 is left to Python: an unexpected error, with its traceback.
+    """The exit codes of commands.
 
     KUDO 0.19 ended with 255 after every error. Scripts test for non-zero.
     """
@@ -45,7 +45,7 @@ class ExitCode(enum.IntEnum):
     PLAN_FAILED = 6, "The plan that was waited for has failed."
     TIMED_OUT = 7, "A time limit is over: --wait-time, --wait-timeout or --request-timeout."
     INTERRUPTED = 130, "Ctrl-C was pressed."
-    ERROR = 255, "Any other error: no connection, an unreadable file and all else."
+    ERROR = 255, "Any other error: no connection, an unreadable file, a bug and all else."
 
 
 _ABSENT = frozenset({"OperatorVersionNotFound", "PackageNotFound", "RepositoryUnknown"})

@@ -36,7 +36,7 @@ def stored_requirements(versions: Sequence[JsonObject]) -> Stored:
         (version.metadata.name, position): Requirement(
             task.spec.package, task.spec.operator_version or "", task.spec.app_version or ""
         )
-        for version in filter(None, map(_read, versions))
+        for version in filter(None, map(_read, filter(_has_children, versions)))
         for position, task in enumerate(version.spec.tasks or ())
         if task.kind == KUDO_OPERATOR and task.spec.package
     }
@@ -62,6 +62,12 @@ def _fitting(requirement: Requirement, versions: Sequence[JsonObject]) -> Iterat
             requirement.package, number, app
         ):
             yield version
+
+
+def _has_children(wire: JsonObject) -> bool:
+    """Return whether an OperatorVersion has KudoOperator tasks, without reading its templates."""
+    tasks = (wire.get("spec") or {}).get("tasks") or ()
+    return any(isinstance(task, dict) and task.get("kind") == KUDO_OPERATOR for task in tasks)
 
 
 def _operator(wire: JsonObject) -> object:

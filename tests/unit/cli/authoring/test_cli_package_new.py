@@ -47,6 +47,7 @@ def test_a_new_package_works_at_once(run: Cli, work: Path) -> None:
 def test_flags_are_in_the_package(run: Cli, work: Path) -> None:
     flags = {
         "folder": "web",
+        "description": "Pages: quick # and small",
         "operator-version": "1.2.0",
         "app-version": "1.10",
         "kudo-version": "0.18.0",
@@ -62,6 +63,7 @@ def test_flags_are_in_the_package(run: Cli, work: Path) -> None:
     )
     assert (operator.kudo_version, operator.kubernetes_version) == ("0.18.0", "1.29.0")
     assert operator.url == "https://example.com"
+    assert operator.description == "Pages: quick # and small"
     assert [(one.name, one.email) for one in operator.maintainers] == [
         ('Ada "A" Ä: #', "ada@example.com")
     ]

@@ -274,6 +274,19 @@ def test_an_operators_name_is_looked_up_and_brings_no_package(tmp_path: Path) ->
     assert cluster.asked == [Requirement("b", "1.0.0"), Requirement("b")]
 
 
+def test_a_task_that_is_installed_keeps_the_versions_that_it_names(tmp_path: Path) -> None:
+    root = write(tmp_path / "a", operator("a", "b", "c operatorVersion=3.0.0"))
+    stored = {
+        ("a-0.1.0", 1): Requirement("b", "0.9.0", "7"),
+        ("a-0.1.0", 2): Requirement("c", "2.0.0"),
+        ("other-0.1.0", 1): Requirement("b", "0.1.0"),
+    }
+    cluster = Cluster(installed("b"), installed("c"))
+    resolve(locate(root), cluster, stored=stored)
+    # The package asks for another version of c by now, so that of the cluster does not count.
+    assert cluster.asked == [Requirement("b", "0.9.0", "7"), Requirement("c", "3.0.0")]
+
+
 def test_a_folder_of_the_operators_name_is_not_meant(tmp_path: Path) -> None:
     root = write(tmp_path / "a", operator("a", "b"))
     write(root / "b", operator("b"))

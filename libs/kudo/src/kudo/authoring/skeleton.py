@@ -14,6 +14,7 @@ class NewPackage:
     """What the author says of a new package; texts that are empty are left out."""
 
     name: str
+    description: str = ""
     operator_version: str = "0.1.0"
     app_version: str = ""
     kudo_version: str = "0.19.0"
@@ -41,6 +42,7 @@ def _operator(new: NewPackage) -> str:
         "# users can set are in params.yaml, the Kubernetes objects in templates/.",
         "apiVersion: kudo.dev/v1beta1",
         f"name: {_quoted(new.name)}",
+        *_line("description", new.description),
         f"operatorVersion: {_quoted(new.operator_version)}",
         *_line("appVersion", new.app_version),
         *_line("kudoVersion", new.kudo_version),

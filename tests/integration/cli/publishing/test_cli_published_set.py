@@ -7,7 +7,7 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.resource import Resource
-from tests.integration.cli.published import GAUGE, KEEPER, STREAM, write
+from tests.integration.cli.publishing.published import GAUGE, KEEPER, STREAM, write
 from tests.support import instances
 from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, VERSIONS
 from tests.support.cluster.shell import Shell

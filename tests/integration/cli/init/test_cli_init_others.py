@@ -18,7 +18,7 @@ from tools.chart.helm import NAMESPACE, Json
 pytestmark = pytest.mark.cluster
 
 OLD = "kudo-manager-instance-admission-webhook-config"
-_CHART_TESTS = Path(__file__).parents[2] / "chart"
+_CHART_TESTS = Path(__file__).parents[3] / "chart"
 _CERT_MANAGER_CRDS = ("certificates", "certificaterequests", "issuers", "clusterissuers")
 
 
