@@ -4,26 +4,37 @@ from contextlib import aclosing
 from typing import Final
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.kinds import ALL, INSTANCES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import connect
 from kubectl_kudo.shell.kinds import Kind
 from kubeio.kinds import NAMESPACES
+from kubeio.resource import Resource
 
 _MOST: Final = 500
 """Names that are read; nobody chooses among more."""
 
 
 async def objects(kind: Kind, args: Args) -> list[tuple[str, str]]:
-    """Return the names of namespaces, or of Instances with their OperatorVersions."""
+    """Return the names of objects; those of Instances with their OperatorVersions."""
+    resource = _resource(kind, args)
+    if resource is None:
+        return []
     async with connect(args) as session:
-        if kind is Kind.NAMESPACE:
-            pages = session.client.pages(NAMESPACES, limit=_MOST)
-        else:
-            pages = session.client.pages(INSTANCES, namespace=session.namespace, limit=_MOST)
+        namespace = session.namespace if resource.namespaced else None
+        pages = session.client.pages(resource, namespace=namespace, limit=_MOST)
         async with aclosing(pages):
             first = await anext(pages)
         return [(obj["metadata"]["name"], _description(obj)) for obj in first.items]
+
+
+def _resource(kind: Kind, args: Args) -> Resource | None:
+    if kind is Kind.NAMESPACE:
+        return NAMESPACES
+    if kind is Kind.INSTANCE:
+        return INSTANCES
+    word = str(args.arguments[0]).lower()
+    return next((one for one in ALL if word in {one.plural, one.kind.lower()}), None)
 
 
 def _description(obj: JsonObject) -> str:
