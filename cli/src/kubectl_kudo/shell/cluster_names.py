@@ -23,7 +23,7 @@ async def objects(kind: Kind, args: Args) -> list[tuple[str, str]]:
     async with connect(args) as session:
         pages = session.client.pages(
             resource,
-            namespace=session.namespace,
+            namespace=session.namespace if resource.namespaced else None,
             limit=_MOST,
             # Only of an Instance more is shown, and an OperatorVersion may have 1 MB.
             metadata_only=resource != INSTANCES,

@@ -25,7 +25,6 @@ Errors carry status, reason and causes as attributes. Exceptions of `http1` and 
 leave this package; they are chained as ``__cause__``. CancelledError passes through.
 """
 
-import email.utils
 import math
 import re
 from collections.abc import Mapping
@@ -357,8 +356,11 @@ def _bounded(seconds: float) -> float | None:
 
 
 def _until(http_date: str) -> float | None:
+    # Few servers send a date; each command would pay for the import.
+    from email.utils import parsedate_to_datetime
+
     try:
-        moment = email.utils.parsedate_to_datetime(http_date)
+        moment = parsedate_to_datetime(http_date)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         seconds = (moment - datetime.now(UTC)).total_seconds()

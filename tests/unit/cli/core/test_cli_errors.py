@@ -89,6 +89,7 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
             ["plan", "trigger", "--instance", "tea"],
             "please choose the plan name with '--name=<planName>'",
         ),
+        # BTO-8: arguments of the commands of plans were ignored, also the name of the plan.
         (
             ["plan", "trigger", "brew", "--instance", "tea"],
             NO_ARGUMENTS.format("plan trigger") + "; name the plan with --name=<planName>",
