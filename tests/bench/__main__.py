@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from kudo_cluster.progress import announce
-from tests.bench import deleted, hostile, inline, memory, templates, webhook, workers
+from tests.bench import deleted, hostile, inline, memory, startup, templates, webhook, workers
 from tests.bench.figures import Figure, table, write_json
 from tests.bench.measure.profiling import Profiles
 from tests.bench.options import USUAL, Options
@@ -38,6 +38,7 @@ ALONE: Mapping[str, Callable[[int], list[Figure]]] = {
     "workers": workers.bench,
     "inline": inline.bench,
     "hostile": hostile.bench,
+    "startup": startup.bench,
 }
 
 

@@ -1,5 +1,6 @@
 """Trees of Instances with real containers: the example, a child that fails, one changed by hand."""
 
+import gzip
 import urllib.request
 from pathlib import Path
 
@@ -75,6 +76,31 @@ async def test_a_container_that_fails_in_a_child_fails_the_parent(world: World) 
         in instances.messages(failed, "deploy")
     )
     assert 'job "failing" has failed terminally' in instances.messages(failed, "deploy")
+
+
+async def test_diagnostics_have_the_logs_of_a_container_that_failed_in_a_child(
+    world: World, tmp_path: Path
+) -> None:
+    failing: Json = job("failing", ["sh", "-c", "echo password=hunter2; echo last words; exit 3"])
+    await children.install(
+        world, children.parent(), children.child(settings=build.template(failing))
+    )
+    await world.until_failed("i")
+
+    kubeconfig = world.installation.cluster.kubeconfig("admin")
+    target = tmp_path / "diag"
+    await kudo(
+        world,
+        *("diagnostics", "collect", "--instance", "i", "-O", str(target)),
+        f"--kubeconfig={kubeconfig}",
+    )
+
+    (log,) = target.rglob("main.log.gz")
+    lines = gzip.decompress(log.read_bytes()).decode().splitlines()
+    assert [line.partition(" ")[2] for line in lines] == ["password=(redacted)", "last words"]
+    summary = (target / "SUMMARY.txt").read_text()
+    assert "container main ended with Error (3)" in summary
+    assert "last words" in summary
 
 
 async def test_what_is_changed_by_hand_in_a_child_is_put_back(world: World) -> None:

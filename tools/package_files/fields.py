@@ -15,8 +15,17 @@ from typing import Final, Union, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
+from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.packages import OperatorFile, PackageParameter, ParameterGroup
+from kudo.packages.plans import (
+    PackageMaintainer,
+    PackagePhase,
+    PackagePipeFile,
+    PackagePlan,
+    PackageStep,
+    PackageTask,
+    PackageTaskSpec,
+)
 
 STRATEGIES: Final = ("serial", "parallel")
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "map")
@@ -116,6 +125,16 @@ _CHOICES: Final[Mapping[tuple[type, str], tuple[str, ...]]] = {
     (Phase, "strategy"): STRATEGIES,
     (PackageParameter, "type"): TYPES,
 }
+_MODELS: Final[Mapping[type, type]] = {
+    PackageMaintainer: Maintainer,
+    PackagePhase: Phase,
+    PackagePipeFile: PipeFile,
+    PackagePlan: Plan,
+    PackageStep: Step,
+    PackageTask: Task,
+    PackageTaskSpec: TaskSpec,
+}
+"""The API models, which describe their fields, of what packages are read into."""
 _NAMES: Final[Mapping[tuple[type, str], str]] = {(ParameterGroup, "priority"): "prio"}
 _NOT_IN_FILES: Final[frozenset[tuple[type, str]]] = frozenset({(PackageParameter, "has_default")})
 # In a package, the task names what is to be installed; the model says what the cluster stores.
@@ -201,7 +220,7 @@ def _shape(hint: object) -> Shape:
     if hasattr(hint, "__metadata__"):  # Annotated
         return _shape(get_args(hint)[0])
     assert isinstance(hint, type), hint
-    return Shape("mapping", model=hint)
+    return Shape("mapping", model=_MODELS.get(hint, hint))
 
 
 def _model_of(shape: Shape) -> type | None:

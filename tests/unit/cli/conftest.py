@@ -85,14 +85,16 @@ def package(tmp_path: Path) -> Path:
     (folder / "templates").mkdir(parents=True)
     (folder / "operator.yaml").write_text(OPERATOR)
     (folder / "params.yaml").write_text(PARAMETERS)
-    (folder / "templates" / "pot.yaml").write_text("kind: ConfigMap\n")
+    (folder / "templates" / "pot.yaml").write_text(TEMPLATE)
     return folder
 
 
 @pytest.fixture
 def pot(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
     """Return a server with an idle instance `tea`, after which the package was made newer."""
-    operator = OPERATOR.replace("plans:\n", "plans:\n  brew: {}\n  cleanup: {}\n")
+    phases = "{phases: [{name: main, steps: [{name: app, tasks: [pot]}]}]}"
+    plans = f"plans:\n  brew: {phases}\n  cleanup: {phases}\n"
+    operator = OPERATOR.replace("plans:\n", plans)
     (package / "operator.yaml").write_text(operator)
     parameters = PARAMETERS.replace("{name: TEA}", "{name: TEA, trigger: brew}").replace(
         "{name: SIZE", "{name: POT, immutable: true, default: iron}\n  - {name: SIZE"
@@ -135,6 +137,12 @@ def complete(api: FakeApi, plan: str = "deploy") -> None:
 
 
 VERSION = "teapot-2.1.0-0.3.0"
+TEMPLATE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: pot}
+data: {cups: "{{ .Params.CUPS }}", all: "{{ toJson .Params | sha256sum }}"}
+"""
 OPERATOR = """\
 name: teapot
 operatorVersion: 0.3.0

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo import __version__
-from tests.unit.cli.conftest import Cli
+from tests.unit.cli.conftest import KUBECONFIG, Cli
+from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.imports import imported
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -40,10 +41,72 @@ def test_commands_that_read_and_patch_do_without_models(module: str) -> None:
     assert loaded.isdisjoint({"pydantic", "kudo.api", "kubernetes_asyncio", "gotemplate", "goyaml"})
 
 
+OURS = {"kubectl_kudo", "kubeio", "kudo", "goyaml", "gotemplate"}
+
+FORBIDDEN = {
+    "aiohttp": "a session of one's own sends the requests, except through proxies",
+    "attr": "only aiohttp uses it",
+    "concurrent.futures.process": "worker processes are of the services",
+    "cryptography": "only `init` and templates make certificates",
+    "difflib": "suggestions are made after an error",
+    "email.parser": "http1 reads headers itself",
+    "goyaml": "the kubeconfig is plain YAML",
+    "gotemplate": "only packages have templates",
+    "http.client": "http1 is the client",
+    "importlib.metadata": "the version is a constant",
+    "jsonpatch": "the server applies patches",
+    "kubernetes_asyncio": "only `kubeio.connection` needs it, for credential plugins",
+    "kudo.admission": "only dry runs evaluate rules",
+    "kudo.api": "objects are read as JSON; the models cost 100 ms",
+    "kudo.packages": "no package is read",
+    "kudo.repositories": "no repository is read",
+    "multiprocessing": "worker processes are of the services",
+    "pydantic": "objects are read as JSON",
+    "urllib.request": "proxies are looked up where the environment names one",
+    "xml": "nothing is XML",
+}
+"""Modules that `get` must not load, and why it can do without them."""
+
+
+def _loaded_by(argv: list[str], code: int = 0) -> set[str]:
+    check = f"assert main({argv!r}) == {code}"
+    return imported(f"from kubectl_kudo.__main__ import main; {check}")
+
+
+def test_get_loads_nothing_that_is_forbidden(api: FakeApi, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(KUBECONFIG.format(url=api.url))
+    loaded = _loaded_by(["get", "all", "--kubeconfig", str(kubeconfig)])
+    assert "kubeio.client" in loaded
+    assert {name: why for name, why in FORBIDDEN.items() if name in loaded} == {}
+
+
+def test_version_loads_these_modules_of_ours_and_no_other() -> None:
+    loaded = _loaded_by(["version"])
+    own = {name for name in loaded if name.split(".")[0] in OURS}
+    assert own == {
+        "kubectl_kudo",
+        "kubectl_kudo.__main__",
+        "kubectl_kudo.catalogue",
+        "kubectl_kudo.core",
+        *(f"kubectl_kudo.core.{name}" for name in ("arguments", "command", "errors", "output")),
+        "kubectl_kudo.version",
+    }
+
+
+def test_search_in_a_folder_needs_no_http_client(tmp_path: Path) -> None:
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "index.yaml").write_text("apiVersion: v1\nentries: {}\n")
+    settings = f"context: own\nrepositories: [{{name: own, url: 'file://{tmp_path}'}}]\n"
+    (tmp_path / "repository" / "repositories.yaml").write_text(settings)
+    loaded = _loaded_by(["search", "", "--home", str(tmp_path)])
+    assert loaded.isdisjoint({"aiohttp", "kudo.api", "kudo.packages", "kubeio.client", "pydantic"})
+
+
 def test_verifying_a_package_needs_nothing_of_the_network() -> None:
     argv = ["package", "verify", str(EXAMPLES / "first-operator")]
     loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
-    assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "ssl"})
+    assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "ssl", "pydantic"})
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

@@ -1,6 +1,6 @@
 """`kubectl kudo package create`: writes the archive of a package."""
 
-from kubectl_kudo.core.arguments import OUTPUT, Args, Flag
+from kubectl_kudo.core.arguments import OUTPUT, SKIP_VERIFY, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -25,7 +25,7 @@ COMMAND = Command(
             ("--destination", "-d"), "folder to write to (default: the current one)", "folder", "."
         ),
         Flag(("--overwrite", "-w"), "replace an archive that exists", default=False),
-        Flag(("--skip-verify",), "do not verify the package", default=False),
+        SKIP_VERIFY,
         Flag(
             OUTPUT.names,
             "yaml or json: print only what the verification finds, in this format",

@@ -157,6 +157,7 @@ REPOSITORY = (
     Flag(("--app-version",), "appVersion of a package by name (default: newest)", "text"),
 )
 """Flags of commands that take packages from repositories."""
+SKIP_VERIFY = Flag(("--skip-verify",), "do not verify the package", default=False)
 WAITING = (WAIT, WAIT_TIME)
 WRITING = (DRY_RUN, WRITTEN)
 """Flags of commands that wait for a plan, and of commands that change objects."""

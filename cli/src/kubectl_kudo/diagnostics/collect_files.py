@@ -16,7 +16,7 @@ from typing import Final
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
+from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session, connect
@@ -42,8 +42,8 @@ def collect(args: Args) -> None:
     """Collect as the flags say, and print what looks wrong.
 
     Raises:
-        CliError: a name is wrong, the target exists or cannot be written, or the Instance cannot be read; what was
-            collected is there in the last case.
+        CliError: a name is wrong, the target exists or cannot be written, or the Instance cannot
+            be read; what was collected is there in the last case.
     """
     fault = name_fault("namespace", args.kudo_namespace) if args.kudo_namespace else ""
     if fault:
@@ -52,12 +52,21 @@ def collect(args: Args) -> None:
     with new_bundle(target) as bundle:
         text, problem = asyncio.run(_collect(args, bundle))
     say(text)
-    if problem:
-        raise CliError(f"{problem}; what else could be read is in {target}")
+    if problem is not None:
+        rest = f"{problem.text}; what else could be read is in {target}"
+        raise CliError(rest, code=problem.code)
     talk(f"Collected into {target}. Look through it for secrets before you give it away.")
 
 
-async def _collect(args: Args, bundle: Bundle) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why what was asked for could not be collected."""
+
+    text: str
+    code: ExitCode
+
+
+async def _collect(args: Args, bundle: Bundle) -> tuple[str, _Problem | None]:
     """Return the summary, and why the Instance could not be collected."""
     # What is wrong with the installation is to be collected; it must not end the command.
     args.validate_install = False
@@ -76,7 +85,7 @@ class _Collection:
     reader: Reader
     now: datetime
 
-    async def run(self) -> tuple[str, str]:
+    async def run(self) -> tuple[str, _Problem | None]:
         with suppress(ApiError):
             # Where nothing answers, this ends the command: all other requests would wait, too.
             await self.session.client.server_version()
@@ -94,15 +103,19 @@ class _Collection:
         self.bundle.write_text(SUMMARY, f"{text}\n")
         return text, self._problem(members)
 
-    def _problem(self, members: list[Member]) -> str:
-        """Return why the Instance that was asked for is not among what was collected."""
-        if not self.args.instance or members[0].instance is not None:
-            failed = {failure.path for failure in self.reader.failures}
-            return "" if members or "instances.err" not in failed else "no instances can be read"
+    def _problem(self, members: list[Member]) -> _Problem | None:
+        """Return why there are no Instances among what was collected, if there should be one."""
+        said = {failure.path: failure.text for failure in self.reader.failures}
+        if not self.args.instance:
+            unread = "instances.err" in said and not members
+            return _Problem("no instances can be read", ExitCode.DENIED) if unread else None
+        if members[0].instance is not None:
+            return None
         where = f"instance {self.args.instance} in namespace {self.session.namespace}"
-        said = next((one.text for one in self.reader.failures if one.path == "instance.err"), "")
-        absent = not said or "not found" in said
-        return f"{where} does not exist in the cluster" if absent else f"{where}: {said}"
+        why = said.get("instance.err", "")
+        if "not found" in why:
+            return _Problem(f"{where} does not exist in the cluster", ExitCode.NOT_FOUND)
+        return _Problem(f"{where}: {why}", ExitCode.DENIED)
 
     def _redactor(self, members: list[Member], found: Installation) -> Redactor:
         """Return what knows the secrets of all objects."""

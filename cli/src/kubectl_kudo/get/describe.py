@@ -1,6 +1,6 @@
 """`kubectl kudo describe`: shows one instance with all that belongs to it."""
 
-from kubectl_kudo.core.arguments import OUTPUT, Args
+from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -9,11 +9,7 @@ _TWO = "expecting exactly two arguments - instance and its name, such as: descri
 
 
 def run(args: Args) -> None:
-    if len(args.arguments) != 2:
-        raise UsageError(_TWO)
-    kind, name = args.arguments
-    if kind not in _WORDS:
-        raise UsageError(f'only an instance can be described, and not "{kind}": use get')
+    name = _name(args)
     from kubectl_kudo.core.errors import CliError
     from kubectl_kudo.core.naming import name_fault
     from kubectl_kudo.core.output import check_format
@@ -27,15 +23,28 @@ def run(args: Args) -> None:
     in_session(args, lambda session: describe_instance(session, name, args.output))
 
 
+def _name(args: Args) -> str:
+    """Return the name of the instance, from the arguments or from the flag."""
+    if args.instance and not args.arguments:
+        return str(args.instance)
+    if args.instance or len(args.arguments) != 2:
+        raise UsageError(_TWO)
+    kind, name = args.arguments
+    if kind not in _WORDS:
+        raise UsageError(f'only an instance can be described, and not "{kind}": use get')
+    return str(name)
+
+
 COMMAND = Command(
     "describe",
     "Show one instance: parameters, plans, children, objects and recent events.",
     run,
     "instance <name>",
-    (OUTPUT,),
-    more="Of each parameter it tells whether the value is set or the default. A value whose name\n"
-    "sounds like a secret is hidden; -o json and -o yaml print it. Objects are found by their "
-    "labels and\nowners; kinds that could not be listed are named at the end.",
+    (INSTANCE, OUTPUT),
+    more="`describe --instance <name>` is the same. Of each parameter it tells whether the value\n"
+    "is set or the default. A value whose name sounds like a secret is hidden; -o json and -o\n"
+    "yaml print it. Objects are found by their labels and owners; kinds that could not be\n"
+    "listed are named at the end.",
     examples=(
         ("Everything about an instance", "describe instance my-kafka"),
         ("As data", "describe instance my-kafka -o json"),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, talk, without_bookkeeping
 from kubectl_kudo.core.session import Session
@@ -46,7 +46,8 @@ def _raise(missing: Sequence[NotFound]) -> None:
     if len(missing) == 1:
         raise missing[0]
     if missing:
-        raise CliError("\n  ".join(str(describe(error)) for error in missing))
+        text = "\n  ".join(str(describe(error)) for error in missing)
+        raise CliError(text, code=ExitCode.NOT_FOUND)
 
 
 async def _found(

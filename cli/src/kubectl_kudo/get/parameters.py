@@ -1,18 +1,13 @@
 """Parameters of an Instance: their values, and whether those are set or the default."""
 
-import re
 from dataclasses import dataclass
 
 from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.redaction.names import is_sensitive
 
 SET, DEFAULT, NONE, UNDECLARED = "set", "default", "none", "undeclared"
 """Where a value is from. Of an undeclared one the OperatorVersion says nothing, so no plan uses
 it."""
-
-_SECRET = re.compile(
-    r"pass(word|wd|phrase)|secret|token|credential|(api|access|private|signing|encryption)[-_.]?key",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,7 @@ class Parameter:
     @property
     def is_secret(self) -> bool:
         """Whether its name says that its value is a secret."""
-        return bool(_SECRET.search(self.name))
+        return is_sensitive(self.name, of_user=True)
 
     def to_data(self) -> JsonObject:
         shown = ("required", "immutable", "trigger", "type", "description")

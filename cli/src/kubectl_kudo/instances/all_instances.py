@@ -6,18 +6,19 @@ from kubectl_kudo.core.session import Session
 from kubeio.errors import Forbidden
 
 
-async def all_instances(session: Session) -> list[JsonObject]:
+async def all_instances(session: Session, *, tell: bool = True) -> list[JsonObject]:
     """Return the Instances of all namespaces: they may use OperatorVersions of another one.
 
-    Without permission for that, returns those of the namespace, and says so.
+    Without permission for that, returns those of the namespace, and says so unless `tell` is off.
     """
     try:
         return (await session.client.list(INSTANCES)).items
     except Forbidden:
-        talk(
-            "You may not list the instances of other namespaces: whether one of them uses an "
-            f"operatorversion of namespace {session.namespace} is unknown."
-        )
+        if tell:
+            talk(
+                "You may not list the instances of other namespaces: whether one of them uses an "
+                f"operatorversion of namespace {session.namespace} is unknown."
+            )
         return (await session.client.list(INSTANCES, namespace=session.namespace)).items
 
 

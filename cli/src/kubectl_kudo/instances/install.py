@@ -6,6 +6,7 @@ from kubectl_kudo.core.arguments import (
     PARAMETERS,
     REPOSITORY,
     SERVER,
+    SKIP_VERIFY,
     WAITING,
     WRITING,
     Args,
@@ -51,6 +52,7 @@ COMMAND = Command(
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
         *PARAMETERS,
         *REPOSITORY,
+        SKIP_VERIFY,
         *WAITING,
         Flag(
             ("--create-namespace",),
@@ -76,14 +78,14 @@ COMMAND = Command(
         Flag(("--skip-instance",), "install the operator without an instance", default=False),
         *WRITING,
     ),
-    more="Everything is checked before anything is created. Objects that exist already and "
-    "are\nthe same are left alone, so that the command can be repeated. Packages that it depends "
-    "on\n(KudoOperator tasks) are installed with it.\n\n"
+    more="The package is verified, and everything is checked, before anything is created. Objects "
+    "that\nexist already and are the same are left alone, so that the command can be repeated. "
+    "Packages\nthat it depends on (KudoOperator tasks) are installed with it.\n\n"
     "A name means the newest version in the repository; a folder of that name is ./name.\n\n"
     "With --upgrade an instance that exists is upgraded, or updated if it has the version already, "
     "and\nstays as it is if nothing differs. --replace-version is for the development of a "
     "package: it\nreplaces an operatorversion that only this instance and its children use, and "
-    "runs the plan that\nan upgrade would run.\n\n" + CHANGE_HELP,
+    "runs its deploy\nplan, or the plan of values that change.\n\n" + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
         (

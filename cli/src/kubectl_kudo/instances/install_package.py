@@ -19,6 +19,7 @@ from kubectl_kudo.instances.create_instance import (
 from kubectl_kudo.instances.upgrading.install_or_upgrade import bring_to
 from kubectl_kudo.instances.upgrading.replace_versions import check_replaceable
 from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
+from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import Installation
 from kubectl_kudo.packages.installed import check_namespace, find_installed
 from kubectl_kudo.packages.new_namespace import check_new, namespace_exists, new_namespace
@@ -48,9 +49,11 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     install_set = install_set_of(resolution, session.namespace)
     before = await _existing(session, args, install_set)
     if before is not None:
+        verify_before_install(args, located, resolution)
         await bring_to(session, args, install_set, before, values)
         return
     instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
+    verify_before_install(args, located, resolution)
     namespace = await _namespace(session, args, resolution, install_set, instance, values)
     found = await find_installed(session, install_set, replace=args.replace_version)
     await check_replaceable(session, found.replaced, None)

@@ -12,6 +12,7 @@ from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import namespace_of, report_of
 from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
+from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.packages.installed_versions import no_cluster
 from kubectl_kudo.packages.new_namespace import new_namespace
@@ -32,6 +33,7 @@ def try_install(args: Args, located: Located, values: dict[str, str], *, why: st
     resolution = asyncio.run(resolve_names(located, no_cluster, args))
     install_set = install_set_of(resolution, namespace_of(args))
     instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
+    verify_before_install(args, located, resolution)
     namespace = None
     if args.create_namespace:
         name = instance["metadata"]["name"] if instance else args.instance

@@ -6,6 +6,7 @@ from kubectl_kudo.core.arguments import (
     INSTANCE,
     PARAMETERS,
     REPOSITORY,
+    SKIP_VERIFY,
     WAITING,
     WRITING,
     Args,
@@ -34,10 +35,10 @@ COMMAND = Command(
     "Upgrade an instance to the version of its operator in a package.",
     run,
     "<name|folder|tgz|url>",
-    (INSTANCE, *PARAMETERS, *REPOSITORY, ALLOW_DOWNGRADE, *WAITING, *WRITING),
-    more="The package must be of the same operator and newer, by operatorVersion or appVersion; an "
-    "older\none needs --allow-downgrade. Everything is checked before anything is changed. "
-    "Parameters keep\ntheir values.\n\n"
+    (INSTANCE, *PARAMETERS, *REPOSITORY, SKIP_VERIFY, ALLOW_DOWNGRADE, *WAITING, *WRITING),
+    more="The package must be of the same operator and newer, by operatorVersion or appVersion; "
+    "an older\none needs --allow-downgrade. It is verified, and everything is checked, before "
+    "anything is changed.\nParameters keep their values.\n\n"
     "Parameters that run a plan of their own can be set only after the upgrade: with --wait the "
     "command\nsets them then, without it the command prints how.\n\n" + CHANGE_HELP,
     examples=(

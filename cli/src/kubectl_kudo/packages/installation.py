@@ -110,7 +110,10 @@ class Installation:
     def _tell_created(self) -> None:
         if self._created and not self._report.dry:
             names = ", ".join(self.created)
-            talk(f"\nInterrupted. Created before: {names}. Repeat the command to go on.")
+            talk(
+                f"\nInterrupted. Created before: {names}. Repeat the command to go on, or remove "
+                f"what nobody uses: kubectl kudo uninstall --all-unused -n {self._namespace}"
+            )
 
     async def _created_meanwhile(self, kind: Resource, obj: JsonObject) -> None:
         """Accept an object that another client created meanwhile, if it is the same."""

@@ -101,6 +101,20 @@ async def with_dependencies(session: Session, args: Args, located: Located) -> R
     return await resolve_names(located, installed, args, stored_requirements(versions))
 
 
+async def resolve_without_cluster(located: Located, args: Args) -> Resolution:
+    """Return the package with all that it depends on, from paths and the repository alone.
+
+    Raises:
+        InvalidInput: as of `resolve`.
+    """
+    return await resolve_names(located, _nothing_installed, args)
+
+
+def _nothing_installed(requirement: Requirement) -> OperatorVersion:
+    text = f"{requirement.package} is not looked for in a cluster"
+    raise InvalidInput([Problem("DependencyUnresolved", text)])
+
+
 async def resolve_names(
     located: Located, installed: Lookup, args: Args, stored: Stored | None = None
 ) -> Resolution:

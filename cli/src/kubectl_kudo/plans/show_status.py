@@ -18,7 +18,6 @@ from kubectl_kudo.state.outcome import outcome_of_present, present_run
 from kubectl_kudo.state.plan_view import (
     Below,
     headline,
-    is_pending,
     original_node,
     plan_node,
     shown_plan,
@@ -98,7 +97,7 @@ async def _picture(session: Session, instance: JsonObject, args: Args) -> str:
 async def _explained(session: Session, instance: JsonObject, *, children: bool = True) -> Below:
     """Return what is known of the objects that the steps of the shown plan wait for."""
     plan = shown_plan(instance)
-    if plan is None or is_pending(instance, entries(instance).get(plan) or {}):
+    if plan is None:
         return {}
     steps = waiting_steps(instance, plan)
     found = await explanations(session, steps, children=children)
@@ -112,4 +111,5 @@ def check_plan(instance: JsonObject, version: JsonObject | None, plan: str) -> N
     if plan not in known:
         metadata = instance["metadata"]
         text = f"instance {metadata['namespace']}/{metadata['name']} has no plan {plan}"
-        raise CliError(f"{text}; its plans: {', '.join(sorted(known)) or 'none'}")
+        text = f"{text}; its plans: {', '.join(sorted(known)) or 'none'}"
+        raise CliError(text, code=ExitCode.NOT_FOUND)

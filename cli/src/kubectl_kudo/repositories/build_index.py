@@ -22,12 +22,10 @@ from kudo.repositories import (
     INDEX_FILE,
     Index,
     Maintainer,
-    PackageFile,
-    build,
-    merge,
     read_index,
     write_index,
 )
+from kudo.repositories.building import PackageFile, build, merge
 
 _DEFAULT_URL = "http://localhost/"
 

@@ -9,7 +9,8 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import talk
 from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
 from kubectl_kudo.repositories.credentials import Credentials
-from kubectl_kudo.repositories.download import Downloader, DownloadError, Unreachable
+from kubectl_kudo.repositories.downloads.downloader import Downloader
+from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import below, is_remote, printable, shown_url
 from kudo.problems import InvalidInput, Problem

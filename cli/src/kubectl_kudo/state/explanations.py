@@ -9,7 +9,8 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.wrapping import printable
 from kubectl_kudo.state.outcome import progress
-from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, PENDING, entries, status_of
+from kubectl_kudo.state.plan_view import is_pending, shown_plan
+from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of
 from kubectl_kudo.state.screen import Explanation, Explanations
 from kubectl_kudo.state.waited_objects import WaitedObject, waited_objects
 from kubeio.errors import KubeError, NotFound
@@ -42,6 +43,8 @@ class Waiting:
 def waiting_steps(instance: JsonObject, plan: str) -> list[Waiting]:
     """Return the steps of a run that have a message and are not COMPLETE, a few at most."""
     entry = entries(instance).get(plan) or {}
+    if is_pending(instance, plan):
+        return []
     return [
         Waiting(str(phase.get("name")), str(step.get("name")), path, str(step["message"]))
         for phase in entry.get("phases") or []
@@ -99,12 +102,13 @@ async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIt
 
 async def _of_child(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Found]:
     child = await session.instance(one.name)
-    run = ((child or {}).get("spec") or {}).get("planExecution") or {}
-    plan = str(run.get("planName") or "")
-    if child is None or not plan:
+    plan = None if child is None else shown_plan(child)
+    if child is None or plan is None:
         return
     entry = entries(child).get(plan) or {}
-    yield True, Explanation(f"Instance {one.name}: {progress(plan, entry)}")
+    if active(child) is not None:
+        yield True, Explanation(f"Instance {one.name}: {progress(plan, entry)}")
+    # Of a run that has failed, the message of the parent has the text.
     for step in waiting_steps(child, plan)[:1] if depth < _GENERATIONS else ():
         async for found in _of_message(session, step.message, depth + 1):
             yield found

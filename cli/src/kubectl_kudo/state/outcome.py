@@ -162,8 +162,12 @@ def outcome_of(target: Target, instance: JsonObject | None) -> Outcome:
 
 def _without_entry(target: Target, instance: JsonObject) -> Outcome:
     if scheduled(instance).uid == target.uid:
-        return Outcome(State.WAITING, f"plan {target.plan} is scheduled and was not started yet")
+        return Outcome(State.WAITING, _unstarted(target.plan))
     return _replaced(target, instance)
+
+
+def _unstarted(plan: str) -> str:
+    return f"plan {plan} is scheduled and was not started yet; is the reconciler of KUDO running?"
 
 
 def _replaced(target: Target, instance: JsonObject) -> Outcome:

@@ -110,15 +110,15 @@ def shown_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_B
     """Return the plan that matters; there must be one."""
     name = shown_plan(instance) or ""
     plan, entry = plans.get(name) or {}, entries(instance).get(name) or {}
-    if is_pending(instance, entry):
+    if is_pending(instance, name):
         return _from_version(name, plan, PENDING, below)
     return _from_status(name, plan, entry, below)
 
 
-def is_pending(instance: JsonObject, entry: JsonObject) -> bool:
-    """Return whether the run in progress has not begun: the entry is of the run before it."""
-    run = active(instance)
-    return run is not None and (entry.get("uid") or "") != run.uid
+def is_pending(instance: JsonObject, plan: str) -> bool:
+    """Return whether a run of the plan has not begun: its entry is of the run before it."""
+    run, entry = active(instance), entries(instance).get(plan) or {}
+    return run is not None and run.plan == plan and (entry.get("uid") or "") != run.uid
 
 
 def _from_version(name: str, plan: JsonObject, status: str, below: Below) -> Node:

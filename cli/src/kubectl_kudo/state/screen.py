@@ -84,7 +84,7 @@ def rows_of(
 def _run(instance: JsonObject, plans: JsonObject, explanations: Explanations) -> Iterator[Row]:
     name = shown_plan(instance) or ""
     entry = entries(instance).get(name) or {}
-    phases = [] if is_pending(instance, entry) else entry.get("phases") or []
+    phases = [] if is_pending(instance, name) else entry.get("phases") or []
     node = shown_node(instance, plans)
     yield Row(node.text, 0, Rank.RUNNING)
     for index, phase in enumerate(node.children):

@@ -29,15 +29,12 @@ async def parameters_suggested(
 
 @asynccontextmanager
 async def plans_suggested(session: Session, instance: str, name: str) -> AsyncIterator[None]:
-    """Add to an error, as a note, which plan the name could stand for, or which there are."""
+    """Add to an error, as a note, which plan the name could stand for; a denial lists them all."""
     try:
         yield
     except (ApiError, CliError) as error:
         plans = list((await _spec(session, instance)).get("plans") or {})
-        more = _suggestions([name], plans)
-        if plans and name not in plans and not more:
-            more = [f"{name}: it can be {', '.join(sorted(plans))}"]
-        _add(error, more)
+        _add(error, _suggestions([name], plans))
         raise
 
 

@@ -22,7 +22,7 @@ from kubectl_kudo.state.outcome import (
 )
 from kubectl_kudo.state.progress import Lines, Picture, Progress
 from kubectl_kudo.state.run_events import warnings_of
-from kubectl_kudo.state.runs import COMPLETE, entry_of, status_of
+from kubectl_kudo.state.runs import COMPLETE, active, entry_of, status_of
 
 _EXPLAIN_SECONDS = 5.0
 """Time between two looks at the objects that steps wait for."""
@@ -130,10 +130,16 @@ class _Wait:
         return "\n".join(f"  {text}" for text in texts)
 
     def _waiting_steps(self) -> list[Waiting]:
-        found = entry_of(self.instance, self.target.uid) if self.instance else None
-        return (
-            [] if found is None or self.instance is None else waiting_steps(self.instance, found[0])
-        )
+        if self.instance is None:
+            return []
+        found = entry_of(self.instance, self.target.uid)
+        if found is not None:
+            return waiting_steps(self.instance, found[0])
+        run = active(self.instance)
+        if run is None or not self.instance["metadata"].get("deletionTimestamp"):
+            return []
+        # The cleanup plan was not known when the wait for a deletion began.
+        return waiting_steps(self.instance, run.plan)
 
 
 async def _tick(progress: Progress) -> None:

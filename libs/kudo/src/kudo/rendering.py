@@ -243,6 +243,13 @@ class _Chunk:
     start: int
     end: int
 
+    @property
+    def first_line(self) -> int:
+        """The line of the rendered text in which the document begins, from 1."""
+        document = self.text[self.start : self.end]
+        blank = len(document) - len(document.lstrip())
+        return self.text.count("\n", 0, self.start + blank)
+
     def unreadable(self, reason: str, *, limit: str = "", line: int = 0) -> DocumentError:
         """Return the error; the document stays out of it, since it may be a Secret.
 
@@ -251,20 +258,19 @@ class _Chunk:
             limit: Name of the limit that was exceeded.
             line: Line in the document, from 1; 0 where all of it is at fault.
         """
-        document = self.text[self.start : self.end]
-        if not line:
-            blank = len(document) - len(document.lstrip())
-            line = document.count("\n", 0, blank) + 1
-        # The parser finds the end of a document that ends too early below its last line.
-        line = min(line, document.rstrip().count("\n") + 1)
-        # The line break before the text makes up for the first line being number 1.
-        line += self.text.count("\n", 0, self.start) - 1
         return DocumentError(
             "TaskRenderingError",
             f"parsing YAML from {self.template}: decoding chunk {self.number} failed: {reason}",
             limit=limit,
-            line=line,
+            line=self._line(line) if line else self.first_line,
         )
+
+    def _line(self, line: int) -> int:
+        """Return the line of the rendered text for a line of the document."""
+        # The parser finds the end of a document that ends too early below its last line.
+        last = self.text[self.start : self.end].rstrip().count("\n") + 1
+        # The line break before the text makes up for the first line being number 1.
+        return self.text.count("\n", 0, self.start) - 1 + min(line, last)
 
 
 def read_objects(template: str, text: str, budget: Budget) -> Iterator[JsonObject]:
@@ -273,6 +279,21 @@ def read_objects(template: str, text: str, budget: Budget) -> Iterator[JsonObjec
     Raises:
         DocumentError: a document is not a Kubernetes object.
     """
+    return (item for _, item in _objects(template, text, budget))
+
+
+def objects_with_lines(
+    template: str, text: str, budget: Budget
+) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the objects in the rendered text of a template, with the line of their document.
+
+    Raises:
+        DocumentError: a document is not a Kubernetes object.
+    """
+    return ((chunk.first_line, item) for chunk, item in _objects(template, text, budget))
+
+
+def _objects(template: str, text: str, budget: Budget) -> Iterator[tuple[_Chunk, JsonObject]]:
     for chunk in _chunks(template, text):
         document = _document(chunk, budget)
         if document is None:
@@ -281,7 +302,7 @@ def read_objects(template: str, text: str, budget: Budget) -> Iterator[JsonObjec
             problem = _shape_problem(item)
             if problem is not None:
                 raise chunk.unreadable(problem)
-            yield item
+            yield chunk, item
 
 
 def _chunks(template: str, text: str) -> Iterator[_Chunk]:

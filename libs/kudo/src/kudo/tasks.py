@@ -13,6 +13,7 @@ from kudo.problems import KudoError
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Task
+    from kudo.api.interfaces import TaskFields
 
 
 class TaskError(KudoError):
@@ -60,7 +61,7 @@ class TaskPath:
         return f"A transient error when executing task {self}. Will retry. {error}"
 
 
-def check_task(task: "Task") -> None:
+def check_task(task: "TaskFields") -> None:
     """Refuse a task that no engine can run.
 
     Raises:
@@ -77,20 +78,20 @@ _USE_DUMMY = "if that's what you need, use a Dummy task instead"
 _PIPE_KEY = re.compile(r"[a-zA-Z0-9_\-]+")
 
 
-def _check_resources(task: "Task") -> Iterator[str]:
+def _check_resources(task: "TaskFields") -> Iterator[str]:
     if not task.spec.resources:
         kind = task.kind.lower()
         yield f"{kind} task '{task.name}' has an empty resource list. {_USE_DUMMY}"
 
 
-def _check_toggle(task: "Task") -> Iterator[str]:
+def _check_toggle(task: "TaskFields") -> Iterator[str]:
     if not task.spec.resources:
         yield f"toggle task has an empty resource list. {_USE_DUMMY}"
     if not task.spec.parameter:
         yield "Missing parameter to evaluate the Toggle Task"
 
 
-def _check_pipe(task: "Task") -> Iterator[str]:
+def _check_pipe(task: "TaskFields") -> Iterator[str]:
     if not task.spec.pipe:
         yield "pipe task has an empty pipe files list"
     for item in task.spec.pipe or ():
@@ -103,18 +104,18 @@ def _check_pipe(task: "Task") -> Iterator[str]:
             yield f"invalid pipe key (only letters, numbers and _ and - are allowed): {shown}"
 
 
-def _check_kudo_operator(task: "Task") -> Iterator[str]:
+def _check_kudo_operator(task: "TaskFields") -> Iterator[str]:
     if not task.spec.package:
         yield f"kudo operator task '{task.name}' has an empty package name"
     if not task.spec.operator_version:
         yield f"kudo operator task '{task.name}' has an empty operatorVersion"
 
 
-def _check_nothing(_task: "Task") -> Iterator[str]:
+def _check_nothing(_task: "TaskFields") -> Iterator[str]:
     return iter(())
 
 
-_CHECKS: dict[str, Callable[["Task"], Iterator[str]]] = {
+_CHECKS: dict[str, Callable[["TaskFields"], Iterator[str]]] = {
     "Apply": _check_resources,
     "Delete": _check_resources,
     "Dummy": _check_nothing,

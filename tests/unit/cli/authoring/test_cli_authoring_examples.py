@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.command import Command, Group
+from tests.support.examples import examples
 from tests.unit.cli.conftest import Cli
 
 PREPARED = {
@@ -26,25 +25,7 @@ PREPARED = {
 }
 
 
-def examples() -> list[str]:
-    """Return the example lines of the commands of `package`, without redirections."""
-    package = ROOT.members["package"]
-    assert isinstance(package, Group)
-    lines: list[str] = []
-    pending: list[Group] = [package]
-    while pending:
-        group = pending.pop()
-        for found in map(group.member, group.members):
-            if isinstance(found, Group):
-                pending.append(found)
-            else:
-                assert isinstance(found, Command)
-                assert found.examples
-                lines += [line.partition(" > ")[0] for _, line in found.examples]
-    return lines
-
-
-@pytest.mark.parametrize("line", examples())
+@pytest.mark.parametrize("line", [line.partition(" > ")[0] for line in examples("package")])
 def test_an_example_runs(
     run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:

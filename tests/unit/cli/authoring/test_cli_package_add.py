@@ -325,6 +325,7 @@ def test_a_parameter_is_asked_for_on_a_terminal(teapot: Path) -> None:
 
 
 def test_a_toggle_is_asked_for_its_parameter_and_templates(teapot: Path) -> None:
+    (teapot / "params.yaml").write_text(PARAMETERS.replace('"2"', '"true"\n      type: boolean'))
     answers = [
         *(("Task Name: ", "pot"), ("Task Name: ", "milk"), (KIND, "Toggle")),
         ("Parameter (CUPS): ", "CUPS"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import VERSION, Cli, Ran
 from tests.unit.cli.fake_api import FakeApi
 
@@ -223,7 +224,7 @@ def test_a_missing_instance_is_an_error_and_the_rest_is_collected(
     kudo: Cli, busy: FakeApi, tmp_path: Path
 ) -> None:
     ran = collect(kudo, tmp_path / "diag", "--instance", "coffee")
-    assert ran.code == 255
+    assert ran.code == ExitCode.NOT_FOUND
     text = "instance coffee in namespace kitchen does not exist in the cluster"
     assert ran.err.splitlines()[-1].startswith(f"Error: {text}; ")
     assert {"instance.err", "SUMMARY.txt", "kudo/crds.yaml"} <= files(tmp_path / "diag")
@@ -250,7 +251,7 @@ def test_the_list_of_instances_need_not_be_readable(
     assert collect(kudo, tmp_path / "diag").code == 0
     assert "operator_teapot/instance_tea/tea.yaml" in files(tmp_path / "diag")
     ran = collect(kudo, tmp_path / "more", "--all")
-    assert (ran.code, "no instances can be read" in ran.err) == (255, True)
+    assert (ran.code, "no instances can be read" in ran.err) == (ExitCode.DENIED, True)
 
 
 def test_a_server_that_does_not_answer_leaves_nothing(

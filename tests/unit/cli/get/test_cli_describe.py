@@ -246,6 +246,7 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
     shop.remove("operatorversions", VERSION)
     shop.objects["instances", "tea"]["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
     out = kudo("describe", "instance", "tea").out
+    assert kudo("describe", "--instance", "tea").out == out
     assert f"Operator version:   {VERSION} (missing)\n" in out
     assert "no?pod), being deleted\n" in out
     assert [line.split()[-1] for line in section(out, "Parameters")[1:]] == ["set"] * 3
@@ -261,6 +262,13 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
                 "instance kafka"
             ),
         ),
+        (
+            "instance x --instance x",
+            (
+                "expecting exactly two arguments - instance and its name, such as: describe "
+                "instance kafka"
+            ),
+        ),
         ("operator x", 'only an instance can be described, and not "operator": use get'),
         ("instance x -o xml", "invalid output format, only support 'yaml' or 'json' or empty"),
     ],
@@ -268,6 +276,13 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
 def test_wrong_arguments_are_told_without_a_cluster(run: Cli, line: str, text: str) -> None:
     ran = run("describe", *line.split())
     assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
+
+
+def test_a_name_that_no_instance_can_have_is_not_sent(kudo: Cli, api: FakeApi) -> None:
+    ran = kudo("describe", "--instance", "x/y")
+    assert ran.code != 0
+    assert 'the instance name "x/y" is not valid' in ran.err
+    assert api.requests == []
 
 
 def test_an_instance_that_does_not_exist_is_told(kudo: Cli, api: FakeApi) -> None:

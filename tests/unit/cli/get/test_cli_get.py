@@ -185,7 +185,7 @@ def test_names_that_no_object_has_are_told_after_the_others(kudo: Cli, shop: Fak
     assert (ran.code, ran.out) == (3, "instance.kudo.dev/tea\n")
     assert ran.err == 'Error: instances.kudo.dev "none" not found\n'
     ran = kudo("get", "instances", "none", "nor", "-o", "json")
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (3, "")
     assert ran.err.splitlines() == [
         'Error: instances.kudo.dev "none" not found',
         '  instances.kudo.dev "nor" not found',

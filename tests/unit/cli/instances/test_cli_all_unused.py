@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_kudo.core.errors import ExitCode
 from kubectl_kudo.instances.removing.unused import unused
 from tests.unit.cli.authoring.terminal import on_terminal
 from tests.unit.cli.conftest import VERSION, Cli
@@ -59,6 +60,13 @@ def test_an_instance_of_another_namespace_uses_a_version_too(kudo: Cli, shelf: F
     assert kudo(*YES).out == "operatorversion kitchen/teapot-old deleted\n"
 
 
+def test_who_may_not_list_other_namespaces_is_told_once(kudo: Cli, shelf: FakeApi) -> None:
+    shelf.only_namespaced.add("instances")
+    ran = kudo(*YES)
+    assert (ran.code, left(shelf)[0]) == (0, [VERSION])
+    assert ran.err.count("You may not list the instances of other namespaces") == 1
+
+
 def test_what_changed_meanwhile_stays(kudo: Cli, shelf: FakeApi) -> None:
     def change(call: str) -> None:
         if call == "DELETE operatorversions/kettle-1":
@@ -88,7 +96,7 @@ def test_a_dry_run_asks_nothing_and_deletes_nothing(kudo: Cli, shelf: FakeApi, m
 )
 def test_flags_that_do_not_go_together(run: Cli, argv: list[str], text: str) -> None:
     ran = run("uninstall", *argv)
-    assert (ran.code, text in ran.err) == (2, True)
+    assert (ran.code, text in ran.err) == (ExitCode.USAGE, True)
 
 
 def test_on_a_terminal_it_asks(kudo: Cli, shelf: FakeApi, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.unit.cli.fake_api import FakeApi
 ARGUMENTS = ("--create-namespace", "-n", "cellar", "-p", "TEA=mint")
 MANIFEST = """\
 apiVersion: v1
-kind: ConfigMap
+kind: Namespace
 metadata:
   name: other
   namespace: other
@@ -57,7 +57,9 @@ def test_nothing_is_created_if_the_namespace_exists_or_its_manifest_is_wrong(
     assert exists.code == 255
     assert 'namespaces "kitchen" already exists; leave out --create-namespace' in exists.err
     (described / "templates" / "ns.yaml").write_text("{{ .Params.NONE }}")
-    wrong = kudo("install", str(described), *ARGUMENTS)
+    refused = kudo("install", str(described), *ARGUMENTS)
+    assert '"NONE" in template ns.yaml is not defined  (templates/ns.yaml:1:11)' in refused.err
+    wrong = kudo("install", str(described), *ARGUMENTS, "--skip-verify")
     assert wrong.code == 255
     assert 'failed to render namespace manifest "ns.yaml": ' in wrong.err
     assert api.writes() == []

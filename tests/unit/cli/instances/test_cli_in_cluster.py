@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi
 
@@ -87,7 +88,7 @@ def test_dependencies_are_looked_up_over_all_levels(kudo: Cli, stored: FakeApi) 
     add(stored, "kettle", "1.0.0")
     needs(stored, "kettle-1.0.0", "stove", "2.0.0")
     ran = kudo(*install)
-    assert ran.code == 3
+    assert ran.code == ExitCode.NOT_FOUND
     assert (
         'failed to resolve package Operator: "stove", OperatorVersion: "2.0.0", AppVersion "any", '
         "dependency of package kettle-1.0.0: "

@@ -1,11 +1,15 @@
 """`install` against an API server: what it sends, prints and returns."""
 
+import signal
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import VERSION, Cli, complete
+from kubectl_kudo.core.errors import ExitCode
+from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
 REASON = "the tea is not allowed"
@@ -28,9 +32,7 @@ def test_install_creates_three_objects_in_the_namespace_of_the_context(
         "operatorVersion": {"name": VERSION},
         "parameters": {"CUPS": "3", "TEA": "green"},
     }
-    assert api.objects["operatorversions", VERSION]["spec"]["templates"] == {
-        "pot.yaml": "kind: ConfigMap\n"
-    }
+    assert api.objects["operatorversions", VERSION]["spec"]["templates"] == {"pot.yaml": TEMPLATE}
 
 
 def test_install_takes_an_archive_and_a_parameter_file(
@@ -90,7 +92,7 @@ def test_other_content_under_the_same_version_is_refused(
 ) -> None:
     kudo("install", str(package), "--skip-instance")
     api.requests.clear()
-    (package / "templates" / "pot.yaml").write_text("kind: Secret\n")
+    (package / "templates" / "pot.yaml").write_text(TEMPLATE + "# other\n")
     ran = kudo("install", str(package), "-p", "TEA=mint")
     assert ran.code == 255
     assert "differs in spec.templates[pot.yaml]" in ran.err
@@ -241,3 +243,20 @@ def test_a_timeout_says_what_was_waited_for(kudo: Cli, api: FakeApi, package: Pa
         "See it: kubectl kudo plan wait --instance teapot-instance -n kitchen",
         "Cancel it: kubectl kudo plan cancel --instance teapot-instance -n kitchen",
     ]
+
+
+def test_an_interrupt_says_what_was_created_before(kudo: Cli, api: FakeApi, package: Path) -> None:
+    api.silent.add("instances")
+    command = [sys.executable, "-m", "kubectl_kudo", "install", str(package), "-p", "TEA=mint"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    shown = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert shown[1] == f"operatorversion kitchen/{VERSION} created\n"
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert err.strip() == (
+        f"Interrupted. Created before: operator kitchen/teapot, operatorversion kitchen/{VERSION}. "
+        "Repeat the command to go on, or remove what nobody uses: kubectl kudo uninstall "
+        "--all-unused -n kitchen"
+    )

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.conftest import VERSION, Cli, complete, running
+from kubectl_kudo.core.errors import ExitCode
+from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete, running
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
 NEW = VERSION.replace("0.3.0", "0.4.0")
 AGAIN = ("--instance", "tea", "--upgrade")
 REPLACE = (*AGAIN, "--replace-version")
+CHANGED = TEMPLATE.replace("ConfigMap", "Secret")
 
 
 def edit(folder: Path, file: str, old: str, new: str) -> None:
@@ -33,7 +35,7 @@ def tea(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
 @pytest.fixture
 def edited(tea: FakeApi, package: Path) -> FakeApi:
     """Return the server, after a template of the package was changed."""
-    (package / "templates" / "pot.yaml").write_text("kind: Secret\n")
+    (package / "templates" / "pot.yaml").write_text(CHANGED)
     return tea
 
 
@@ -99,7 +101,7 @@ def test_waiting_for_an_instance_that_stays_tells_how_its_last_run_ended(
     assert ran.out.endswith("instance kitchen/tea unchanged\ninstance kitchen/tea ready\n")
     status("FATAL_ERROR", message="no pot", done=True)(tea.objects["instances", "tea"])
     ran = kudo("install", str(package), *AGAIN, "--wait")
-    assert ran.code == 6
+    assert ran.code == ExitCode.PLAN_FAILED
     assert "ended with FATAL_ERROR at deploy.main.app: no pot" in ran.err
 
 
@@ -119,7 +121,7 @@ def test_the_namespace_may_exist(kudo: Cli, tea: FakeApi, package: Path) -> None
 )
 def test_flags_that_do_not_go_together(run: Cli, argv: list[str], text: str) -> None:
     ran = run("install", *argv)
-    assert (ran.code, text in ran.err) == (2, True)
+    assert (ran.code, text in ran.err) == (ExitCode.USAGE, True)
 
 
 # --replace-version
@@ -134,16 +136,14 @@ def test_other_content_is_refused_without_the_flag(
     assert edited.writes() == []
 
 
-def test_the_content_is_replaced_and_the_plan_of_an_upgrade_runs(
-    kudo: Cli, edited: FakeApi, package: Path
-) -> None:
+def test_the_content_is_replaced_and_deploy_runs(kudo: Cli, edited: FakeApi, package: Path) -> None:
     before = edited.objects["operatorversions", VERSION]["metadata"]["resourceVersion"]
     ran = kudo("install", str(package), *REPLACE)
     assert (ran.code, ran.out) == (
         0,
         f"operatorversion kitchen/{VERSION} replaced\ninstance kitchen/tea updated\n",
     )
-    assert template(edited) == "kind: Secret\n"
+    assert template(edited) == CHANGED
     (put,) = (body for method, _, body in edited.requests if method == "PUT")
     assert put is not None
     assert put["metadata"]["resourceVersion"] == before
@@ -159,7 +159,13 @@ def test_values_are_set_with_the_new_content_and_run_their_plan(
     ran = kudo("install", str(package), *REPLACE)
     assert "missing required parameters during installation: MILK" in ran.err
     assert edited.writes() == []
-    assert kudo("install", str(package), *REPLACE, "-p", "MILK=oat").code == 0
+    edited.plan = "brew"
+    ran = kudo("install", str(package), *REPLACE, "-p", "MILK=oat")
+    assert ran.code == 0
+    assert ran.err == (
+        "The changed values run plan brew. What only plan deploy applies stays as it is until that "
+        "runs: kubectl kudo plan trigger --instance tea -n kitchen --name deploy\n"
+    )
     assert patches(edited) == [{"parameters": {"MILK": "oat"}}]
 
 
@@ -199,14 +205,14 @@ def test_content_that_changes_meanwhile_is_not_overwritten(
     edited.before_write = change
     ran = kudo("install", str(package), *REPLACE)
     assert ran.err == (f"Error: operatorversion kitchen/{VERSION} changed meanwhile; try again\n")
-    assert template(edited) == "kind: ConfigMap\n"
+    assert template(edited) == TEMPLATE
 
 
 def test_a_denied_change_restores_the_content(kudo: Cli, edited: FakeApi, package: Path) -> None:
     edited.refusals["PATCH", "instances"] = (403, "no tea today")
     ran = kudo("install", str(package), *REPLACE)
     assert ran.err == f"Error: no tea today\nRestored: operatorversion kitchen/{VERSION}.\n"
-    assert template(edited) == "kind: ConfigMap\n"
+    assert template(edited) == TEMPLATE
 
 
 def test_who_may_not_list_other_namespaces_is_told(

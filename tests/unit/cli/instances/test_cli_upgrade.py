@@ -24,7 +24,8 @@ def edit(folder: Path, file: str, old: str, new: str) -> None:
 @pytest.fixture
 def tea(kudo: Cli, api: FakeApi, package: Path) -> FakeApi:
     """Return a server with an instance `tea`, after which the package was made newer."""
-    edit(package, "operator.yaml", "plans:\n", "plans:\n  brew: {}\n")
+    brew = "  brew: {phases: [{name: main, steps: [{name: app, tasks: [pot]}]}]}\n"
+    edit(package, "operator.yaml", "plans:\n", f"plans:\n{brew}")
     parameters = PARAMETERS.replace("{name: TEA}", "{name: TEA, trigger: brew}")
     (package / "params.yaml").write_text(parameters)
     assert kudo("install", str(package), "-p", "TEA=mint", *INSTALLED).code == 0

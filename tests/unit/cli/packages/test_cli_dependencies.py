@@ -89,7 +89,7 @@ def test_what_is_installed_already_is_left_alone_and_the_rest_made_good(
 
 def test_a_dependency_with_other_content_is_refused(kudo: Cli, api: FakeApi, tree: Path) -> None:
     kudo("install", str(tree), "--skip-instance")
-    write(tree / "b", operator("b", more="description: other"), pot="kind: ConfigMap")
+    write(tree / "b", operator("b", more="description: other"), pot="{{/* other */}}")
     api.requests.clear()
     ran = kudo("install", str(tree))
     assert ran.code == 255
@@ -248,7 +248,7 @@ def test_verify_looks_at_dependencies(run: Cli, tree: Path) -> None:
     assert ran.code == 5
     assert ran.out == (
         'Errors\ndependency c-one: unable to parse "operatorVersion": Invalid Semantic Version  '
-        f"({tree}/c/operator.yaml: operatorVersion)\n"
+        f"({tree}/c/operator.yaml:2:1) [VersionInvalid]\n"
     )
 
 
@@ -257,7 +257,7 @@ def test_verify_names_what_cannot_be_resolved(run: Cli, tree: Path) -> None:
     ran = run("package", "verify", str(tree))
     assert ran.out == (
         "Errors\ncyclic package dependency found when adding package c-0.1.0 -> a-0.1.0: "
-        "a-0.1.0 -> c-0.1.0 -> a-0.1.0  (operator.yaml: tasks[t0])\n"
+        "a-0.1.0 -> c-0.1.0 -> a-0.1.0  (operator.yaml:6:3) [CircularDependency]\n"
     )
 
 
@@ -272,6 +272,6 @@ def test_verify_warns_of_versions_that_choose_nothing(run: Cli, tree: Path) -> N
     assert ran.code == 0
     assert ran.out.splitlines()[1] == (
         'task "t0" asks for version 1.0.0 of ./b, but that is 0.1.0; the package at that path is '
-        "installed  (operator.yaml: tasks[t0])"
+        "installed  (operator.yaml:6:3) [DependencyVersion]"
     )
     assert "asks for version 2 of ./b, but that is without one;" in ran.out

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi, status
 
@@ -92,7 +93,7 @@ def test_plan_status_of_a_plan_that_there_is_not(
     kudo: Cli, brewed: FakeApi, output: tuple[str, ...]
 ) -> None:
     ran = kudo("plan", "status", "--instance", "tea", "--plan", "stir", *output)
-    assert (ran.code, ran.out) == (255, "")
+    assert (ran.code, ran.out) == (ExitCode.NOT_FOUND, "")
     text = "Error: instance kitchen/tea has no plan stir; its plans: brew, clean, deploy\n"
     assert ran.err == text
 
@@ -102,7 +103,7 @@ def test_plan_status_of_one_plan_goes_with_nothing_that_is_about_others(
     kudo: Cli, brewed: FakeApi, other: str
 ) -> None:
     ran = kudo("plan", "status", "--instance", "tea", "--plan", "brew", other)
-    assert ran.code == 2
+    assert ran.code == ExitCode.USAGE
     assert f"--plan and {other} cannot be combined" in ran.err
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.repositories.credentials import Credentials
-from kubectl_kudo.repositories.download import Downloader, DownloadError, Unreachable
+from kubectl_kudo.repositories.downloads.downloader import Downloader
+from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
 from tests.unit.cli.repositories.server import PackageServer, serving, status, to, truncated
 
 LIMIT = 1000

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_kudo.core.errors import ExitCode
 from kubectl_kudo.state.explanations import described, telling
 from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi, status
@@ -104,6 +105,29 @@ def test_a_child_is_explained_by_its_own_step_and_the_events_below(
     assert "Warning event of Pod db-0" in out
 
 
+def test_a_child_that_failed_is_explained_by_the_events_of_its_objects(
+    kudo: Cli, installed: FakeApi
+) -> None:
+    spec = {"operatorVersion": {"name": VERSION}}
+    installed.add("instances", {"metadata": {"name": "milk"}, "spec": spec})
+    installed.add("events", event("Job", "init", "BackoffLimitExceeded", "backoff limit"))
+    milk = installed.objects["instances", "milk"]
+    status("FATAL_ERROR", message='job "init" has failed terminally: limit')(milk)
+    wait_with(installed, "instance kitchen/milk plan deploy ended", "FATAL_ERROR")
+    out = shown(kudo)
+    assert "Instance milk:" not in out
+    assert "Warning event of Job init: BackoffLimitExceeded: backoff limit (0s ago)\n" in out
+
+
+def test_a_run_that_has_not_begun_is_not_explained_by_the_one_before(
+    kudo: Cli, installed: FakeApi
+) -> None:
+    installed.add("events", event())
+    wait_with(installed, "pod kitchen/db-0 is not running yet", "FATAL_ERROR")
+    installed.objects["instances", "tea"]["spec"]["planExecution"]["uid"] = "2"
+    assert "event of" not in shown(kudo)
+
+
 def test_instances_that_wait_for_each_other_have_an_end(kudo: Cli, installed: FakeApi) -> None:
     wait_with(installed, "instance kitchen/tea active plan is in state IN_PROGRESS (plan deploy)")
     assert 0 < shown(kudo).count("Instance tea: deploy.main.app is IN_PROGRESS") <= 3
@@ -120,7 +144,7 @@ def test_a_failed_plan_ends_the_wait_with_the_events_of_the_object(
     wait_with(installed, "")
     installed.script = [status("FATAL_ERROR", message='job "init" has failed terminally: limit')]
     ran = kudo("plan", "wait", "--instance", "tea")
-    assert ran.code == 6
+    assert ran.code == ExitCode.PLAN_FAILED
     assert ran.err.endswith(
         'FATAL_ERROR at deploy.main.app: job "init" has failed terminally: limit\n'
         "  Warning event of Job init: BackoffLimitExceeded: backoff limit (0s ago)\n"
@@ -132,7 +156,7 @@ def test_a_wait_that_takes_too_long_says_what_it_waited_for(kudo: Cli, installed
     wait_with(installed, "")
     installed.script = [status("IN_PROGRESS", message="pod kitchen/db-0 is not running yet")]
     ran = kudo("plan", "wait", "--instance", "tea", "--wait-time", "1")
-    assert ran.code == 7
+    assert ran.code == ExitCode.TIMED_OUT
     assert (
         "deploy.main.app is IN_PROGRESS (pod kitchen/db-0 is not running yet)\n"
         "  Warning event of Pod db-0: Failed: no image (0s ago)\n"

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_kudo.core.errors import ExitCode
 from tests.support.screen import Screen
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
@@ -150,7 +151,7 @@ def test_a_plan_that_fails_ends_the_wait_with_step_message_and_event(
     with on_terminal(size, "plan", "wait", "--instance", "tea") as terminal:
         terminal.until(lambda screen: "Step s24 [IN_PROGRESS]" in screen.text)
         tea.add("instances", instance("FATAL_ERROR", REASON))
-        assert terminal.end() == 6
+        assert terminal.end() == ExitCode.PLAN_FAILED
         shown = terminal.screen.text
         start = "Error: instance kitchen/tea: plan main ended with FATAL_ERROR at main.p.s24: "
         assert (start + REASON).replace(" ", "") in shown.replace(" ", "")

@@ -116,7 +116,10 @@ def test_an_entry_that_nothing_names_is_waited_for_until_it_is_ended() -> None:
 @pytest.mark.parametrize(
     ("obj", "text"),
     [
-        (instance("deploy", "1"), "plan deploy is scheduled and was not started yet"),
+        (
+            instance("deploy", "1"),
+            "plan deploy is scheduled and was not started yet; is the reconciler of KUDO running?",
+        ),
         (
             instance("deploy", "1", deploy=entry("COMPLETE")),
             "plan deploy is COMPLETE and about to be closed",

@@ -26,14 +26,11 @@ def test_a_misspelt_parameter_has_a_suggestion(
     assert [text for text in (f"{name}: did you mean CUPS?",) if text in ran.err] == more
 
 
-@pytest.mark.parametrize(
-    ("name", "more"),
-    [("brw", "brw: did you mean brew?"), ("xxxx", "xxxx: it can be brew, cleanup, deploy")],
-)
+@pytest.mark.parametrize(("name", "more"), [("brw", "; brw: did you mean brew?"), ("xxxx", "")])
 def test_a_misspelt_plan_has_a_suggestion(kudo: Cli, pot: FakeApi, name: str, more: str) -> None:
     pot.refusals["PATCH", "instances"] = (403, f"denied the request: plan {name} does not exist")
     ran = kudo(*TRIGGER, "--name", name)
-    assert ran.err == f"Error: denied the request: plan {name} does not exist; {more}\n"
+    assert ran.err == f"Error: denied the request: plan {name} does not exist{more}\n"
 
 
 def test_what_is_denied_for_another_reason_has_none(kudo: Cli, pot: FakeApi) -> None:

@@ -316,3 +316,10 @@ def test_kubectl_get_shows_what_people_look_for(plural: str, columns: list[str])
         path = column["jsonPath"].split("[?")[0].removeprefix(".")
         if not path.startswith("metadata."):
             _at(_schema(plural), path)
+
+
+@pytest.mark.parametrize(("crd", "path", "node"), _NODES)
+def test_kubectl_explain_has_a_text_for_each_field(crd: str, path: str, node: JsonObject) -> None:
+    # The API server describes metadata itself; items of lists and maps are no fields.
+    is_field = bool(path) and not path.endswith(("[]", "{}")) and path != ".metadata"
+    assert not is_field or node.get("description", "").endswith("."), f"{crd}.{path}"

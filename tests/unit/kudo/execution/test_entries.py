@@ -17,7 +17,6 @@ from kudo.execution import (
     TaskOutcome,
     adapt,
     begin,
-    check_plan,
     ensure_entries,
     fail,
     finished_tasks,
@@ -27,6 +26,7 @@ from kudo.execution import (
     status_of,
     step_of,
 )
+from kudo.strategies import check_plan
 
 S = ExecutionStatus
 NOW, LATER, LATEST = (f"2026-01-01T00:00:0{second}Z" for second in (0, 1, 9))

@@ -1,7 +1,14 @@
 """All messages of a status are bounded together; what matters most keeps its length."""
 
-from kudo.api import ExecutionStatus, InstanceStatus, PhaseStatus, PlanStatus, StepStatus
-from kudo.execution import MAX_MESSAGES, bounded
+from kudo.api import (
+    ExecutionStatus,
+    InstanceStatus,
+    PhaseStatus,
+    PlanStatus,
+    StepStatus,
+    TaskStatus,
+)
+from kudo.execution import MAX_MESSAGES, bounded, only_messages_differ
 from kudo.runs.status import with_entry
 
 S = ExecutionStatus
@@ -68,3 +75,18 @@ def test_what_was_cut_when_it_was_stored_is_no_news() -> None:
     status = with_entry(InstanceStatus(), entry("deploy", [S.ERROR] * 500))
     later = entry("deploy", [S.ERROR] * 500, when="2026-01-01T00:01:00Z")
     assert with_entry(status, later) == status
+
+
+def test_entries_that_differ_in_messages_alone_are_told_from_others() -> None:
+    one = entry("deploy", [S.IN_PROGRESS])
+    later = {"last_updated_timestamp": "2027-01-01T00:00:00Z"}
+    other = entry("deploy", [S.IN_PROGRESS]).model_copy(update={"message": "text", **later})
+    assert only_messages_differ(one, other)
+    assert not only_messages_differ(one, one)
+    assert not only_messages_differ(one, entry("deploy", [S.ERROR]))
+    assert not only_messages_differ(one, other.model_copy(update={"uid": "v"}))
+    assert not only_messages_differ(one, other.model_copy(update={"status": S.COMPLETE}))
+    task = TaskStatus(name="t", status=S.COMPLETE)
+    step = StepStatus(name="s0", status=S.IN_PROGRESS, tasks=(task,))
+    phases = (PhaseStatus(name="p", status=S.IN_PROGRESS, steps=(step,)),)
+    assert not only_messages_differ(one, other.model_copy(update={"phases": phases}))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.packages import (
     PackageFiles,
     PackageParameter,
@@ -17,6 +16,13 @@ from kudo.packages import (
     parse_package,
     read_package,
 )
+from kudo.packages.plans import PackageMaintainer as Maintainer
+from kudo.packages.plans import PackagePhase as Phase
+from kudo.packages.plans import PackagePipeFile as PipeFile
+from kudo.packages.plans import PackagePlan as Plan
+from kudo.packages.plans import PackageStep as Step
+from kudo.packages.plans import PackageTask as Task
+from kudo.packages.plans import PackageTaskSpec as TaskSpec
 from kudo.problems import InvalidInput
 
 _OPERATOR = """\

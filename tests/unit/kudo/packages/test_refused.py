@@ -88,7 +88,8 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "# nothing", "---\n"])
 def test_an_empty_operator_yaml_is_refused(text: str) -> None:
-    message = "failed to parse yaml into valid operator operator.yaml"
+    why = "has no content" if text else "is empty"
+    message = f"failed to parse yaml into valid operator operator.yaml: the file {why}"
     assert _operator(text) == (Problem("PackageInvalid", message, "operator.yaml"),)
 
 

@@ -8,12 +8,10 @@ from kudo.repositories import (
     Entry,
     Index,
     Maintainer,
-    PackageFile,
-    build,
-    merge,
     read_index,
     write_index,
 )
+from kudo.repositories.building import PackageFile, build, merge
 
 WRITTEN = """\
 apiVersion: v1

@@ -85,7 +85,6 @@ def test_a_text_that_is_no_number_is_told_from_where_it_stands() -> None:
         ("map", {"a": 1}),
         ("map", "a: 1"),
         ("map", None),
-        ("colour", True),
         ("", [1]),
     ],
 )

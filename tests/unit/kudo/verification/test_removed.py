@@ -30,7 +30,7 @@ def removed(templates: dict[str, str], **fields: Any) -> list[tuple[str, str]]:
 def test_an_object_that_is_upgraded_is_warned_of_with_both_versions() -> None:
     assert removed({"a.yaml": OBJECT, "sub/b.yaml": OBJECT + "---\n" + BUDGET}) == [
         (
-            "templates/sub/b.yaml",
+            "templates/sub/b.yaml:5",
             (
                 'PodDisruptionBudget "b" is in policy/v1beta1, which was removed in Kubernetes '
                 "1.25; it is applied as policy/v1"
@@ -41,7 +41,7 @@ def test_an_object_that_is_upgraded_is_warned_of_with_both_versions() -> None:
 
 def test_an_object_without_successor_is_warned_of_with_what_to_do() -> None:
     ((place, message),) = removed({"a.yaml": POLICY})
-    assert place == "templates/a.yaml"
+    assert place == "templates/a.yaml:1"
     assert message.startswith(
         'PodSecurityPolicy "p" cannot be applied: policy/v1beta1 PodSecurityPolicy was removed in '
         "Kubernetes 1.25: use Pod Security admission"
@@ -55,7 +55,7 @@ def test_every_object_in_a_removed_version_is_named() -> None:
 def test_a_removed_version_is_no_error() -> None:
     of = package(templates={"a.yaml": BUDGET})
     assert found(of) == []
-    assert places(of) == ["templates/a.yaml"]
+    assert places(of) == ["templates/a.yaml:1"]
 
 
 def test_versions_that_are_served_or_unknown_are_fine() -> None:

@@ -28,7 +28,7 @@ def test_parameters_of_templates_and_toggles_are_defined() -> None:
         'parameter "SIZE" in template a.yaml is not defined',
         'parameter "NOPE" in ToggleTask x is not defined',
     ]
-    assert places(of)[:2] == ["templates/a.yaml:5", "operator.yaml: tasks[x]"]
+    assert places(of)[:2] == ["templates/a.yaml:5", "operator.yaml: tasks[x].spec.parameter"]
 
 
 def test_a_parameter_that_nothing_uses_is_warned_of() -> None:
@@ -40,7 +40,7 @@ def test_a_parameter_that_nothing_uses_is_warned_of() -> None:
 def test_toggles_and_triggers_use_a_parameter() -> None:
     toggle = task("Toggle", resources=["a.yaml"], parameter="ON")
     parameters = [
-        {"name": "ON", "default": "true"},
+        {"name": "ON", "type": "boolean", "default": "true"},
         {"name": "GO", "default": "1", "trigger": "deploy"},
     ]
     assert verify(package(tasks=tasks(toggle), plans=using("x"), parameters=parameters)) == ()
@@ -101,12 +101,22 @@ def test_templates_render_to_objects(text: str, message: str) -> None:
     assert shown.startswith(message)
 
 
-def test_each_variable_has_its_own_name_as_value() -> None:
-    names = "OperatorName Name Namespace AppVersion OperatorVersion PlanName PhaseName StepName"
+def test_variables_have_the_values_of_the_package_or_ones_that_an_instance_could_give() -> None:
+    expected = {
+        "OperatorName": "first",
+        "Name": "instance",
+        "Namespace": "instance-namespace",
+        "AppVersion": "2.0.0",
+        "OperatorVersion": "0.1.0",
+        "PlanName": "deploy",
+        "PhaseName": "phase",
+        "StepName": "step",
+    }
     checks = "".join(
-        f'{{{{ if ne .{n} "{n}" }}}}{{{{ index "x" 9 }}}}{{{{ end }}}}' for n in names.split()
+        f'{{{{ if ne .{name} "{value}" }}}}{{{{ index "x" 9 }}}}{{{{ end }}}}'
+        for name, value in expected.items()
     )
-    assert verify(package(templates={"a.yaml": checks + OBJECT})) == ()
+    assert verify(package(templates={"a.yaml": checks + OBJECT}, appVersion="2.0.0")) == ()
 
 
 def test_pipes_hold_the_keys_of_all_plans() -> None:

@@ -114,7 +114,8 @@ def test_no_parameter_is_called_unused_where_one_template_takes_all_of_them() ->
     ],
 )
 def test_an_unknown_variable_is_found(text: str) -> None:
-    assert usage(text).unknown == {"Nope": 1}
+    unknown = usage(text).unknown
+    assert {name: line for name, (line, _) in unknown.items()} == {"Nope": 1}
     messages = found(package(templates={"a.yaml": OBJECT + text}, parameters=[{"name": "X"}]))
     assert messages[0] == 'template a.yaml defines an invalid implicit parameter "Nope"'
 
@@ -143,10 +144,10 @@ def test_asking_for_a_parameter_uses_it_and_needs_none() -> None:
     assert (seen.asked, seen.parameters, seen.everything) == ({"A"}, {}, False)
 
 
-def test_the_first_line_of_a_use_is_told() -> None:
-    seen = usage("{{ .Params.A }}\n\n{{ .Params.B }}\n{{ .Params.B }}{{ .Nope }}")
-    assert seen.parameters == {"A": 1, "B": 3}
-    assert seen.unknown == {"Nope": 4}
+def test_the_first_position_of_a_use_is_told() -> None:
+    seen = usage("{{ .Params.A }}\n\nä {{ .Params.B }}\n{{ .Params.B }}{{ .Nope }}")
+    assert seen.parameters == {"A": (1, 11), "B": (3, 13)}
+    assert seen.unknown == {"Nope": (4, 19)}
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,10 @@ def test_steps_name_tasks_that_there_are() -> None:
         'task "nope" in plan "deploy" is not defined',
         'task "nope" in plan "later" is not defined',
     ]
-    assert places(of) == ["operator.yaml: plans.deploy", "operator.yaml: plans.later"]
+    assert places(of) == [
+        "operator.yaml: plans.deploy.phases[0].steps[0].tasks[1]",
+        "operator.yaml: plans.later.phases[0].steps[0].tasks[0]",
+    ]
 
 
 def test_a_task_that_no_step_names_is_warned_of() -> None:
@@ -226,14 +229,14 @@ def test_a_task_is_defined_once() -> None:
 def test_a_trigger_that_names_the_cleanup_plan_is_worth_a_warning() -> None:
     plans = {"cleanup": {"strategy": "serial", "phases": []}}
     of = package(plans=plans, **used({"name": "P", "default": "1", "trigger": "cleanup"}))
-    (text,) = (text for text in warned(of) if "cleanup" in text)
+    (text,) = (text for text in warned(of) if "used in parameter" in text)
     assert text.startswith('plan "cleanup" used in parameter "P" runs only when an instance is ')
 
 
 def test_a_trigger_names_a_plan_that_there_is() -> None:
     of = package(**used({"name": "P", "default": "1", "trigger": "brew"}))
     assert found(of) == ['plan "brew" used in parameter "P" is not defined']
-    assert places(of) == ["params.yaml: parameters[P]"]
+    assert places(of) == ["params.yaml: parameters[P].trigger"]
 
 
 @pytest.mark.parametrize("plans", [None, {}, {"brew": DEPLOY}])

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kubeio.kinds import PODS
+from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
 from tests.support.apiserver.controllers.workloads import Outcome
@@ -143,8 +144,29 @@ def test_a_cause_goes_with_its_pod() -> None:
             await create_pod(scene)
             await wait_because(scene, "ErrImagePull")
             await scene.admin.delete(PODS, "db-0", namespace="ns")
-            await asyncio.sleep(1)
+            await asyncio.sleep(3)
             assert scene.message("i", "deploy") == WAITING
+
+        await waiting(scene, check)
+
+    play(body)
+
+
+def test_messages_that_change_all_the_time_are_written_every_two_seconds_at_most() -> None:
+    async def body(scene: Scene) -> None:
+        async def check() -> None:
+            sets = Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)
+            scene.network.seen.clear()
+            for number in range(300):
+                status = {"status": {"replicas": 2 + number, "readyReplicas": 1}}
+                await scene.admin.merge_patch(
+                    sets, "db", status, namespace="ns", subresource="status"
+                )
+                await asyncio.sleep(0.1)
+            await asyncio.sleep(3)
+            assert "300 old replicas are pending" in scene.message("i", "deploy")
+            # 300 changes in half a minute.
+            assert 10 <= len(scene.network.sent("PUT", "instances")) <= 17
 
         await waiting(scene, check)
 

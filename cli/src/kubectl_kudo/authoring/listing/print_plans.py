@@ -6,8 +6,8 @@ from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import check_format, many
 from kubectl_kudo.core.tree import Node, draw
-from kudo.api import Phase, Plan, Step, Task
 from kudo.authoring.shown import SERIAL, plan_data
+from kudo.packages.plans import PackagePhase, PackagePlan, PackageStep, PackageTask
 
 _NAMED = frozenset({"Apply", "Delete", "Toggle", "Pipe", "Dummy"})
 """Kinds that KUDO 0.19 names in the tree; others are `unknown`."""
@@ -31,17 +31,17 @@ def print_plans(args: Args) -> None:
         print(draw((_plan(name, plan, tasks) for name, plan in plans), "plans"))
 
 
-def _plan(name: str, plan: Plan, tasks: Mapping[str, Task] | None) -> Node:
+def _plan(name: str, plan: PackagePlan, tasks: Mapping[str, PackageTask] | None) -> Node:
     phases = [_phase(phase, tasks) for phase in plan.phases or ()]
     return Node(f"{name} ({plan.strategy or SERIAL})", phases)
 
 
-def _phase(phase: Phase, tasks: Mapping[str, Task] | None) -> Node:
+def _phase(phase: PackagePhase, tasks: Mapping[str, PackageTask] | None) -> Node:
     steps = [_step(step, tasks) for step in phase.steps]
     return Node(f"[phase]  {phase.name} ({phase.strategy or SERIAL})", steps)
 
 
-def _step(step: Step, tasks: Mapping[str, Task] | None) -> Node:
+def _step(step: PackageStep, tasks: Mapping[str, PackageTask] | None) -> Node:
     if tasks is None:
         below = [Node(name) for name in step.tasks]
     else:
@@ -49,12 +49,12 @@ def _step(step: Step, tasks: Mapping[str, Task] | None) -> Node:
     return Node(f"[step]  {step.name}", below)
 
 
-def _task(task: Task) -> Node:
+def _task(task: PackageTask) -> Node:
     kind = task.kind.lower() if task.kind in _NAMED else "unknown"
     return Node(f"[{kind}]  {task.name}", [*_needed(task)])
 
 
-def _needed(task: Task) -> Iterator[Node]:
+def _needed(task: PackageTask) -> Iterator[Node]:
     """Yield what a task is made of."""
     if task.kind == "Toggle":
         yield Node(f"[parameter]  {task.spec.parameter or ''}")

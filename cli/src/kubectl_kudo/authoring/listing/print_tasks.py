@@ -4,8 +4,8 @@ from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import check_format, many
 from kubectl_kudo.core.table import table
-from kudo.api import Task
 from kudo.authoring.shown import task_data
+from kudo.packages.plans import PackageTask
 
 
 def print_tasks(args: Args) -> None:
@@ -25,7 +25,7 @@ def print_tasks(args: Args) -> None:
         print(table([("Name", "Kind", "Resources"), *rows]), end="")
 
 
-def _resources(task: Task) -> str:
+def _resources(task: PackageTask) -> str:
     if task.kind == "Pipe":
         return task.spec.pod or ""
     return f"[{' '.join(task.spec.resources or ())}]"

@@ -67,7 +67,7 @@ def _ask(names: Sequence[str]) -> None:
 
 async def _delete(session: Session, agreed: set[str]) -> None:
     changed = []
-    for kind, obj in (await find_unused(session)).objects():
+    for kind, obj in (await find_unused(session, tell=False)).objects():
         if obj["metadata"]["uid"] not in agreed:
             continue
         try:
@@ -83,15 +83,20 @@ async def _delete(session: Session, agreed: set[str]) -> None:
         raise CliError(f"not deleted, because it changed meanwhile: {', '.join(changed)}")
 
 
-async def find_unused(session: Session) -> Unused:
-    """Return what no Instance of any namespace uses in the namespace of the session."""
+async def find_unused(session: Session, *, tell: bool = True) -> Unused:
+    """Return what no Instance of any namespace uses in the namespace of the session.
+
+    Args:
+        session: The connection.
+        tell: Whether to say so if the Instances of other namespaces cannot be listed.
+    """
     namespace = session.namespace
     # Instances last: one that was created meanwhile is seen, and its version stays.
     versions, operators = await asyncio.gather(
         session.client.list(OPERATOR_VERSIONS, namespace=namespace),
         session.client.list(OPERATORS, namespace=namespace),
     )
-    instances = await all_instances(session)
+    instances = await all_instances(session, tell=tell)
     used = {key[1] for key in map(version_key, instances) if key[0] == namespace}
     return unused(operators.items, versions.items, used)
 

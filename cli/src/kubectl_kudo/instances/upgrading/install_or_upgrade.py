@@ -5,7 +5,7 @@ The same call has the same result, however often it runs: what is there already 
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject, say
+from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.all_instances import version_key
 from kubectl_kudo.instances.upgrading.replace_versions import (
@@ -18,6 +18,7 @@ from kubectl_kudo.packages.install_checks import check_instance
 from kubectl_kudo.packages.install_set import InstallSet, as_declared
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed
+from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.outcome import (
     outcome_of_present,
     present_run,
@@ -26,6 +27,7 @@ from kubectl_kudo.state.outcome import (
 )
 from kubectl_kudo.state.waiting import wait_and_show
 from kudo.api import Instance, OperatorVersion
+from kudo.names import PLAN_DEPLOY
 
 
 async def bring_to(
@@ -50,7 +52,7 @@ async def bring_to(
         _check_values(before, version, values)
 
     async def write() -> JsonObject:
-        await run_children_again(session, install_set, before, users)
+        await run_children_again(session, before, users)
         return await _updated(session, before, version, values, run=bool(found.replaced))
 
     after = await Installation(session, install_set, found).run(write)
@@ -82,7 +84,7 @@ async def _updated(
         before: The Instance.
         version: Its OperatorVersion.
         values: The values to set.
-        run: Whether a plan runs even if no value differs: the one that an upgrade would run.
+        run: Whether the deploy plan runs if no value differs.
     """
     stored = (before.get("spec") or {}).get("parameters") or {}
     declared = as_declared(version, values)
@@ -94,12 +96,24 @@ async def _updated(
             INSTANCES, session.namespace, metadata["name"], patch
         )
         session.report.done(f"{described(INSTANCES, after)} updated")
-        session.report.foretell(triggered_plan(before, after))
+        plan = triggered_plan(before, after)
+        session.report.foretell(plan)
+        if run and plan and plan != PLAN_DEPLOY:
+            talk(_deploy_hint(plan, after))
         return after
     if run:
-        return await run_again(session, before, version)
+        return await run_again(session, before)
     session.report.say(f"{described(INSTANCES, before)} unchanged")
     return before
+
+
+def _deploy_hint(plan: str, instance: JsonObject) -> str:
+    metadata = instance["metadata"]
+    flags = flags_of(f"{metadata['namespace']}/{metadata['name']}")
+    return (
+        f"The changed values run plan {plan}. What only plan {PLAN_DEPLOY} applies stays as it is "
+        f"until that runs: kubectl kudo plan trigger {flags} --name {PLAN_DEPLOY}"
+    )
 
 
 async def _wait(session: Session, before: JsonObject, after: JsonObject, limit: int) -> None:

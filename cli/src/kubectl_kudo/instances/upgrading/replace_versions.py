@@ -9,18 +9,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from kubectl_kudo.core.errors import CliError, listed
+from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.all_instances import all_instances, version_key
-from kubectl_kudo.packages.install_set import InstallSet
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.state.children import names_below
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import active
-from kudo.api import OperatorVersion
-from kudo.runs.plan_choice import plan_for_upgrade
+from kudo.names import PLAN_DEPLOY
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ async def _users(session: Session, versions: Collection[str], own: JsonObject | 
 
 
 async def run_children_again(
-    session: Session, install_set: InstallSet, own: JsonObject, users: Sequence[JsonObject]
+    session: Session, own: JsonObject, users: Sequence[JsonObject]
 ) -> None:
     """Run the plans of the children of an Instance whose OperatorVersions were replaced.
 
@@ -96,26 +94,17 @@ async def run_children_again(
 
     Args:
         session: The connection.
-        install_set: The objects of the package and its dependencies.
         own: The Instance.
         users: The Instances whose OperatorVersions were replaced.
     """
-    new = {one.operator_version.metadata.name: one.operator_version for one in install_set.all}
     for child in users:
         if child["metadata"]["uid"] != own["metadata"]["uid"]:
-            await run_again(session, child, new[version_key(child)[1]])
+            await run_again(session, child)
 
 
-async def run_again(session: Session, instance: JsonObject, version: OperatorVersion) -> JsonObject:
-    """Schedule the plan that an upgrade to the version would run; return the Instance.
-
-    Raises:
-        CliError: the version has no such plan.
-    """
-    choice = plan_for_upgrade(version)
-    if choice.plan is None:
-        raise CliError(listed(f"{described(INSTANCES, instance)}:", choice.problems))
-    execution = {"planName": choice.plan, "uid": str(uuid4()), "status": None}
+async def run_again(session: Session, instance: JsonObject) -> JsonObject:
+    """Schedule the deploy plan, which applies all templates; return the Instance."""
+    execution = {"planName": PLAN_DEPLOY, "uid": str(uuid4()), "status": None}
     metadata = instance["metadata"]
     after = await session.writes.merge_patch(
         INSTANCES,
@@ -124,7 +113,7 @@ async def run_again(session: Session, instance: JsonObject, version: OperatorVer
         {"spec": {"planExecution": execution}},
     )
     session.report.done(f"{described(INSTANCES, after)} updated")
-    session.report.foretell(choice.plan)
+    session.report.foretell(PLAN_DEPLOY)
     return after
 
 

@@ -15,6 +15,7 @@ from kubectl_kudo.instances.update_parameters import update
 from kubectl_kudo.instances.upgrading.replace_versions import check_replaceable, run_children_again
 from kubectl_kudo.instances.upgrading.upgrade_checks import Steps, check_newer, steps_of
 from kubectl_kudo.packages.install_set import InstallSet, as_declared, install_set_of
+from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed
 from kubectl_kudo.packages.resolving import with_dependencies
@@ -30,13 +31,15 @@ _Object = TypeVar("_Object", bound=ApiObject)
 
 async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
     """Check everything, install the version after its dependencies, and set it on the Instance."""
-    install_set = install_set_of(await with_dependencies(session, args, located), session.namespace)
+    resolution = await with_dependencies(session, args, located)
+    install_set = install_set_of(resolution, session.namespace)
     before = await session.instance(args.instance)
     if before is None:
         raise CliError(
             f"instance {session.namespace}/{args.instance} does not exist in the cluster",
             code=ExitCode.NOT_FOUND,
         )
+    verify_before_install(args, located, resolution)
     await upgrade_to(session, args, install_set, before, values)
 
 
@@ -60,7 +63,7 @@ async def upgrade_to(
     users = await check_replaceable(session, found.replaced, before)
 
     async def write() -> JsonObject:
-        await run_children_again(session, install_set, before, users)
+        await run_children_again(session, before, users)
         return await _send(session, before, version, steps.values)
 
     after = await Installation(session, install_set, found).run(write)

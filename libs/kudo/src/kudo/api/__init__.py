@@ -7,6 +7,7 @@ process, and the worker processes of the reconciler, which are started often, ne
 import importlib
 from typing import TYPE_CHECKING
 
+from kudo.api.naming import default_instance_name, operator_version_name
 from kudo.api.states import ExecutionStatus
 from kudo.api.wire import Json, JsonObject
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
         Step,
         Task,
         TaskSpec,
-        default_instance_name,
-        operator_version_name,
     )
 
 __all__ = [

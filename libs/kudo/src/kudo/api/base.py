@@ -5,7 +5,7 @@ the fields that are unset. Field names are camelCase on the wire, as Kubernetes 
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
@@ -60,16 +60,21 @@ class ApiModel(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
 
 
+_NOT_USED: Final = "Part of every reference of Kubernetes; not used."
+
+
 class ObjectReference(ApiModel):
     """core/v1 ObjectReference. KUDO itself uses `name` and `namespace` only."""
 
-    api_version: str | None = None
-    field_path: str | None = None
-    kind: str | None = None
-    name: str | None = None
-    namespace: str | None = None
-    resource_version: str | None = None
-    uid: str | None = None
+    api_version: str | None = Field(None, description=_NOT_USED)
+    field_path: str | None = Field(None, description=_NOT_USED)
+    kind: str | None = Field(None, description=_NOT_USED)
+    name: str | None = Field(None, description="Name of the object.")
+    namespace: str | None = Field(
+        None, description="Namespace of the object; if empty, that of the object that refers to it."
+    )
+    resource_version: str | None = Field(None, description=_NOT_USED)
+    uid: str | None = Field(None, description=_NOT_USED)
 
 
 class OwnerReference(ApiModel):

@@ -56,6 +56,8 @@ def new_run(plan: str, uid: str) -> JsonObject:
 
 
 class InstanceSpec(ApiModel):
+    """What is installed, its parameters, and the plan that is to run."""
+
     operator_version: ObjectReference | None = Field(
         None, description="The OperatorVersion in force; its namespace defaults to the Instance's."
     )
@@ -73,7 +75,7 @@ _TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}
 
 
 class TaskStatus(ApiModel):
-    name: str = ""
+    name: str = Field("", description="Name of the task.")
     status: str = Field("", description="State of the task.")
     message: str | None = Field(None, description="What the task waits for, or why it failed.")
     started_at: str | None = Field(
@@ -85,7 +87,7 @@ class TaskStatus(ApiModel):
 
 
 class StepStatus(ApiModel):
-    name: str = ""
+    name: str = Field("", description="Name of the step.")
     status: str = Field("", description="State of the step.")
     message: str | None = Field(None, description="Why the step is in that state.")
     tasks: tuple[TaskStatus, ...] | None = Field(
@@ -94,14 +96,14 @@ class StepStatus(ApiModel):
 
 
 class PhaseStatus(ApiModel):
-    name: str = ""
+    name: str = Field("", description="Name of the phase.")
     status: str = Field("", description="State of the phase.")
     message: str | None = Field(None, description="Why the phase is in that state.")
     steps: tuple[StepStatus, ...] | None = Field(None, description="State of each step.")
 
 
 class PlanStatus(ApiModel):
-    name: str = ""
+    name: str = Field("", description="Name of the plan.")
     status: str = Field("", description="State of the last run of the plan.")
     message: str | None = Field(None, description="Why the plan is in that state.")
     last_updated_timestamp: str | None = Field(
@@ -185,6 +187,8 @@ class LastRun(ApiModel):
 
 
 class InstanceStatus(ApiModel):
+    """What the reconciler observed: the state of plans, and conditions."""
+
     plan_status: Mapping[str, PlanStatus] | None = Field(
         None, description="The last run of each plan, by plan name."
     )

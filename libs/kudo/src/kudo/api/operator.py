@@ -13,6 +13,8 @@ class Maintainer(ApiModel):
 
 
 class OperatorSpec(ApiModel):
+    """What the operator is, as its package says."""
+
     description: Text | None = Field(None, description="What the operator does.")
     kudo_version: Name | None = Field(None, description="Lowest version of KUDO that it needs.")
     kubernetes_version: Name | None = Field(
@@ -28,7 +30,7 @@ class OperatorSpec(ApiModel):
 
 
 class OperatorStatus(ApiModel):
-    pass
+    """Kept for old objects; not used."""
 
 
 class Operator(ApiObject):

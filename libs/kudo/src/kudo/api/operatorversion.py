@@ -122,6 +122,8 @@ class Plan(ApiModel):
 
 
 class OperatorVersionSpec(ApiModel):
+    """The content of the package: parameters, plans, tasks and templates."""
+
     operator: ObjectReference | None = Field(None, description="The Operator this is a version of.")
     version: Name | None = Field(None, description="Version of the package.")
     app_version: Name | None = Field(None, description="Version of the software it runs.")
@@ -150,7 +152,7 @@ class OperatorVersionSpec(ApiModel):
 
 
 class OperatorVersionStatus(ApiModel):
-    pass
+    """Kept for old objects; not used."""
 
 
 class OperatorVersion(ApiObject):
@@ -192,12 +194,3 @@ class OperatorVersion(ApiObject):
     def task(self, name: str) -> Task | None:
         """Return the first task of that name, as the original resolves duplicates."""
         return next((t for t in self.spec.tasks or () if t.name == name), None)
-
-
-def operator_version_name(operator: str, version: str, app_version: str = "") -> str:
-    """Return the object name that the CLI gives an OperatorVersion."""
-    return "-".join(part for part in (operator, app_version, version) if part)
-
-
-def default_instance_name(operator: str) -> str:
-    return f"{operator}-instance"

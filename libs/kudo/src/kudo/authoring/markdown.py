@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from kudo.api import Plan
 from kudo.authoring.shown import SERIAL, default_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.packages import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.packages.plans import PackagePlan
 from kudo.verification.values import stored
 
 _CHANGES: Final = {
@@ -93,7 +93,7 @@ def _steps(operator: OperatorFile) -> Iterator[str]:
             yield _phases(plan)
 
 
-def _phases(plan: Plan) -> str:
+def _phases(plan: PackagePlan) -> str:
     lines = []
     for phase in plan.phases or ():
         order = _order(phase.strategy, len(phase.steps))

@@ -1,9 +1,11 @@
 """Tasks, plans and parameters of a package as data, in the words of its files."""
 
+from dataclasses import asdict
 from typing import Final
 
-from kudo.api import JsonObject, Plan, Task
+from kudo.api import JsonObject
 from kudo.packages import Package, PackageParameter
+from kudo.packages.plans import PackagePlan, PackageTask, PackageTaskSpec
 from kudo.verification.values import stored
 
 SERIAL: Final = "serial"
@@ -28,11 +30,11 @@ def missing_values(package: Package) -> list[PackageParameter]:
     ]
 
 
-def task_data(task: Task) -> JsonObject:
-    return {"name": task.name, "kind": task.kind, "spec": task.spec.to_wire()}
+def task_data(task: PackageTask) -> JsonObject:
+    return {"name": task.name, "kind": task.kind, "spec": _fields(task.spec)}
 
 
-def plan_data(name: str, plan: Plan) -> JsonObject:
+def plan_data(name: str, plan: PackagePlan) -> JsonObject:
     return {
         "name": name,
         "strategy": plan.strategy or SERIAL,
@@ -68,3 +70,19 @@ def parameter_data(parameter: PackageParameter) -> JsonObject:
         "advanced": parameter.advanced,
         **{name: value for name, value in fields.items() if value not in ("", None)},
     }
+
+
+def _fields(spec: PackageTaskSpec) -> JsonObject:
+    """Return the fields that a task has, by their names in `operator.yaml`."""
+    given = {_camel(name): value for name, value in asdict(spec).items() if value is not None}
+    if spec.pipe is not None:
+        given["pipe"] = [
+            {_camel(name): value for name, value in asdict(file).items() if value is not None}
+            for file in spec.pipe
+        ]
+    return {name: [*value] if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))

@@ -22,7 +22,6 @@ from kudo.execution.entries import (
     adapt,
     attempted_still,
     begin,
-    check_plan,
     ensure_entries,
     fail,
     finished_tasks,
@@ -34,7 +33,7 @@ from kudo.execution.entries import (
     status_of,
     step_of,
 )
-from kudo.execution.messages import MAX_MESSAGES, bounded
+from kudo.execution.messages import MAX_MESSAGES, bounded, only_messages_differ
 
 __all__ = [
     "MAX_MESSAGES",
@@ -50,13 +49,13 @@ __all__ = [
     "attempted_still",
     "begin",
     "bounded",
-    "check_plan",
     "decide",
     "ensure_entries",
     "fail",
     "finished_tasks",
     "is_single_step",
     "never_run",
+    "only_messages_differ",
     "phases_of",
     "record",
     "runnable",

@@ -24,7 +24,6 @@ from kudo.api import (
     StepStatus,
     TaskStatus,
 )
-from kudo.problems import Problem
 
 S = ExecutionStatus
 _MAX_MESSAGE = 2000
@@ -64,23 +63,6 @@ class StepOutcome:
 
 def phases_of(plan: Plan) -> tuple[Phase, ...]:
     return plan.phases or ()
-
-
-def check_plan(name: str, plan: Plan) -> Iterator[Problem]:
-    """Yield what makes the plan impossible to run."""
-    for where, strategy in _strategies(name, plan):
-        if strategy not in {"", "serial", "parallel"}:
-            yield Problem(
-                "InvalidPlan",
-                f"strategy '{strategy}' of {where} is unknown; use 'serial' or 'parallel'",
-                f"spec.plans[{name}]",
-            )
-
-
-def _strategies(name: str, plan: Plan) -> Iterator[tuple[str, str]]:
-    yield f"plan '{name}'", plan.strategy
-    for phase in phases_of(plan):
-        yield f"phase '{name}.{phase.name}'", phase.strategy
 
 
 # Entries

@@ -1,4 +1,4 @@
-"""Bounds the messages of a status in all.
+"""Bounds the messages of a status in all, and tells whether messages alone have changed.
 
 Each message has its own bound (`entries`). Hundreds of failing steps, in dozens of plans, would
 still make an Instance too large for etcd, and every write of it slow.
@@ -27,6 +27,29 @@ def bounded(entries: Mapping[str, PlanStatus]) -> Mapping[str, PlanStatus]:
         return entries
     kept = _kept(entries)
     return {name: _with_messages(name, entry, kept) for name, entry in entries.items()}
+
+
+def only_messages_differ(one: PlanStatus, other: PlanStatus) -> bool:
+    """Return whether two entries are the same but for messages and the time of their last change.
+
+    False also for entries that are equal.
+    """
+    return one != other and _without_messages(one) == _without_messages(other)
+
+
+def _without_messages(entry: PlanStatus) -> tuple[object, ...]:
+    phases = tuple(
+        (phase.name, phase.status, tuple(map(_step_without_messages, phase.steps or ())))
+        for phase in entry.phases or ()
+    )
+    return entry.name, entry.status, entry.uid, entry.started_at, entry.finished_at, phases
+
+
+def _step_without_messages(step: StepStatus) -> tuple[object, ...]:
+    tasks = tuple(
+        (task.name, task.status, task.started_at, task.finished_at) for task in step.tasks or ()
+    )
+    return step.name, step.status, tasks
 
 
 def _messages(entries: Mapping[str, PlanStatus]) -> Iterator[tuple[_Place, str, str]]:

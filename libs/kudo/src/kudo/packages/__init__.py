@@ -6,9 +6,12 @@
 A package comes from strangers, so reading is bounded (`PackageLimits`), follows no links and never
 leaves the package. Everything that is wrong with one is `kudo.problems.InvalidInput`, which names
 file, field and reason.
+
+The objects are made of API models, which are imported at the first use of `to_objects`.
 """
 
-from kudo.packages.convert import PackageObjects, to_objects
+from typing import TYPE_CHECKING
+
 from kudo.packages.files import PackageFiles, PackageLimits
 from kudo.packages.location import Located, locate, locate_in_archive
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
@@ -21,8 +24,12 @@ from kudo.packages.resolution import (
     Stored,
     check_installed,
     depends,
+    depends_by_name,
     resolve,
 )
+
+if TYPE_CHECKING:
+    from kudo.packages.convert import PackageObjects, to_objects
 
 __all__ = [
     "DependencyLimits",
@@ -40,6 +47,7 @@ __all__ = [
     "Stored",
     "check_installed",
     "depends",
+    "depends_by_name",
     "locate",
     "locate_in_archive",
     "open_package",
@@ -48,3 +56,16 @@ __all__ = [
     "resolve",
     "to_objects",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what makes objects.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    if name in {"PackageObjects", "to_objects"}:
+        from kudo.packages import convert
+
+        return getattr(convert, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

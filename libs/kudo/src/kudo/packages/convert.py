@@ -3,12 +3,13 @@
 The checks are those that KUDO 0.19 makes at each installation, verified or not.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 
 from kudo.api import (
     Instance,
     InstanceSpec,
+    Maintainer,
     ObjectMeta,
     ObjectReference,
     Operator,
@@ -16,13 +17,19 @@ from kudo.api import (
     OperatorVersion,
     OperatorVersionSpec,
     Parameter,
+    Phase,
+    PipeFile,
+    Plan,
+    Step,
     Task,
+    TaskSpec,
     default_instance_name,
     operator_version_name,
 )
 from kudo.names import LABEL_OPERATOR
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import OperatorFile, Package, PackageParameter
+from kudo.packages.plans import PackageMaintainer, PackagePhase, PackagePlan, PackageTask
 from kudo.parameters.text import to_text
 from kudo.problems import InvalidInput, Problem
 
@@ -60,7 +67,7 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
     )
 
 
-def _task_faults(task: Task, package: Package) -> Iterator[str]:
+def _task_faults(task: PackageTask, package: Package) -> Iterator[str]:
     spec = task.spec
     needed: tuple[str, ...] = ()
     match task.kind:
@@ -92,7 +99,7 @@ def _operator(file: OperatorFile, namespace: str) -> Operator:
             description=file.description or None,
             kudo_version=file.kudo_version or None,
             kubernetes_version=file.kubernetes_version or None,
-            maintainers=file.maintainers or None,
+            maintainers=tuple(map(_maintainer, file.maintainers)) or None,
             url=file.url or None,
             namespace_manifest=file.namespace_manifest or None,
         ),
@@ -108,11 +115,40 @@ def _operator_version(package: Package, namespace: str) -> OperatorVersion:
             version=file.operator_version or None,
             app_version=file.app_version or None,
             templates=dict(package.templates) or None,
-            tasks=file.tasks or None,
+            tasks=tuple(map(_task, file.tasks)) or None,
             parameters=tuple(map(_parameter, package.parameters)) or None,
-            plans=file.plans,
+            plans=None if file.plans is None else _plans(file.plans),
         ),
     )
+
+
+def _maintainer(one: PackageMaintainer) -> Maintainer:
+    return Maintainer(name=one.name, email=one.email)
+
+
+def _task(task: PackageTask) -> Task:
+    spec = {field.name: getattr(task.spec, field.name) for field in fields(task.spec)}
+    if task.spec.pipe is not None:
+        spec["pipe"] = tuple(
+            PipeFile(file=one.file, env_file=one.env_file, kind=one.kind, key=one.key)
+            for one in task.spec.pipe
+        )
+    return Task(name=task.name, kind=task.kind, spec=TaskSpec(**spec))
+
+
+def _plans(plans: Mapping[str, PackagePlan]) -> dict[str, Plan]:
+    return {
+        name: Plan(
+            strategy=plan.strategy,
+            phases=None if plan.phases is None else tuple(map(_phase, plan.phases)),
+        )
+        for name, plan in plans.items()
+    }
+
+
+def _phase(phase: PackagePhase) -> Phase:
+    steps = tuple(Step(name=step.name, tasks=step.tasks) for step in phase.steps)
+    return Phase(name=phase.name, strategy=phase.strategy, steps=steps)
 
 
 def _instance(file: OperatorFile, namespace: str) -> Instance:

@@ -122,22 +122,27 @@ class Fields:
         return None
 
     def _as_text(self, name: str, value: object) -> str:
-        match value:
-            case str():
-                return value
-            case None:
-                return ""
-            case bool():
-                return "true" if value else "false"
-            case int():
-                return str(value)
-            case float():
-                return format_float(value, bits=32)
-        self.complain(name, value, "text")
-        return ""
+        text = "" if value is None else text_of(value)
+        if text is None:
+            self.complain(name, value, "text")
+        return text or ""
 
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path and name else self.path or name
+
+
+def text_of(value: object) -> str | None:
+    """Return the text that a scalar becomes where text is declared, as in Go; else None."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return format_float(value, bits=32)
+    return None
 
 
 def _described(value: object) -> str:

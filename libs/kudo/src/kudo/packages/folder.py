@@ -20,6 +20,13 @@ from kudo.packages.files import (
 
 _TEMPLATES = "templates"
 _MATTERS = ".yaml"
+_MISNAMED = ".yml"
+"""Files that are no part of a package; they are read to tell their author so."""
+_FILES = frozenset(
+    name.replace(_MATTERS, suffix)
+    for name in (OPERATOR_FILE, PARAMETERS_FILE)
+    for suffix in (_MATTERS, _MISNAMED)
+)
 
 
 def read_folder(folder: Path, limits: PackageLimits) -> PackageFiles:
@@ -41,7 +48,7 @@ def read_folder(folder: Path, limits: PackageLimits) -> PackageFiles:
 def _entries(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield the entries that matter, with paths relative to `folder`."""
     for entry in _listed(folder):
-        if entry.name in {OPERATOR_FILE, PARAMETERS_FILE}:
+        if entry.name in _FILES:
             yield entry.name, entry
         elif entry.name.startswith(_TEMPLATES) and not entry.is_file(follow_symlinks=False):
             yield from _tree(entry.name, entry)
@@ -68,7 +75,7 @@ def _take(path: str, entry: os.DirEntry[str], collector: FileCollector) -> None:
         return
     elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
         collector.refuse(path, "a package may hold only regular files")
-    elif _MATTERS not in entry.name:
+    elif _MATTERS not in entry.name and not entry.name.endswith(_MISNAMED):
         return
     elif collector.fits(path, entry.stat(follow_symlinks=False).st_size):
         collector.keep(path, _content(Path(entry.path)))

@@ -1,9 +1,10 @@
 """The content of the files of a package, before conversion to API objects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from kudo.api import Maintainer, Plan, Task
+from kudo.packages.files import PackageFiles
+from kudo.packages.plans import PackageMaintainer, PackagePlan, PackageTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,9 @@ class OperatorFile:
     kubernetes_version: str = ""
     url: str = ""
     namespace_manifest: str = ""
-    maintainers: tuple[Maintainer, ...] = ()
-    tasks: tuple[Task, ...] = ()
-    plans: Mapping[str, Plan] | None = None
+    maintainers: tuple[PackageMaintainer, ...] = ()
+    tasks: tuple[PackageTask, ...] = ()
+    plans: Mapping[str, PackagePlan] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Package:
     Attributes:
         templates: Template texts by name.
         origin: Where it was read from, for messages.
+        files: The files that it was read from, for positions in them.
     """
 
     operator: OperatorFile
@@ -113,3 +115,4 @@ class Package:
     groups: tuple[ParameterGroup, ...]
     templates: Mapping[str, str]
     origin: str
+    files: PackageFiles = field(default=PackageFiles("", {}), compare=False, repr=False)

@@ -1,11 +1,19 @@
 """Parses `operator.yaml` and `params.yaml`."""
 
 from goyaml import DumpError, YamlError, load
-from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.names import API_VERSION
 from kudo.packages.fields import Fields
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup
+from kudo.packages.plans import (
+    PackageMaintainer,
+    PackagePhase,
+    PackagePipeFile,
+    PackagePlan,
+    PackageStep,
+    PackageTask,
+    PackageTaskSpec,
+)
 from kudo.parameters.text import to_text
 from kudo.problems import Problem
 
@@ -18,7 +26,8 @@ def parse_operator(content: bytes, problems: list[Problem]) -> OperatorFile:
     document = _document(content, OPERATOR_FILE, problems)
     fields = Fields.of(document, "", OPERATOR_FILE, problems)
     if document is None and len(problems) == before:
-        fields.note(f"failed to parse yaml into valid operator {OPERATOR_FILE}")
+        why = "has no content" if content.strip() else "is empty"
+        fields.note(f"failed to parse yaml into valid operator {OPERATOR_FILE}: the file {why}")
     _check_api_version(fields)
     plans = fields.named("plans")
     return OperatorFile(
@@ -62,19 +71,19 @@ def _check_api_version(fields: Fields) -> None:
         fields.note(f"expecting supported API version {API_VERSION} but got {version}")
 
 
-def _maintainer(fields: Fields) -> Maintainer:
-    return Maintainer(name=fields.text("name") or None, email=fields.text("email") or None)
+def _maintainer(fields: Fields) -> PackageMaintainer:
+    return PackageMaintainer(name=fields.text("name") or None, email=fields.text("email") or None)
 
 
-def _task(fields: Fields) -> Task:
-    return Task(
+def _task(fields: Fields) -> PackageTask:
+    return PackageTask(
         name=fields.text("name"), kind=fields.text("kind"), spec=_task_spec(fields.child("spec"))
     )
 
 
-def _task_spec(fields: Fields) -> TaskSpec:
+def _task_spec(fields: Fields) -> PackageTaskSpec:
     pipe = fields.children("pipe")
-    return TaskSpec(
+    return PackageTaskSpec(
         resources=fields.texts("resources"),
         parameter=fields.text("parameter") or None,
         pod=fields.text("pod") or None,
@@ -91,8 +100,8 @@ def _task_spec(fields: Fields) -> TaskSpec:
     )
 
 
-def _pipe_file(fields: Fields) -> PipeFile:
-    return PipeFile(
+def _pipe_file(fields: Fields) -> PackagePipeFile:
+    return PackagePipeFile(
         file=fields.text("file") or None,
         env_file=fields.text("envFile") or None,
         kind=fields.text("kind") or None,
@@ -100,24 +109,24 @@ def _pipe_file(fields: Fields) -> PipeFile:
     )
 
 
-def _plan(fields: Fields) -> Plan:
+def _plan(fields: Fields) -> PackagePlan:
     phases = fields.children("phases")
-    return Plan(
+    return PackagePlan(
         strategy=fields.text("strategy"),
         phases=None if phases is None else tuple(map(_phase, phases)),
     )
 
 
-def _phase(fields: Fields) -> Phase:
-    return Phase(
+def _phase(fields: Fields) -> PackagePhase:
+    return PackagePhase(
         name=fields.text("name"),
         strategy=fields.text("strategy"),
         steps=tuple(map(_step, fields.children("steps") or ())),
     )
 
 
-def _step(fields: Fields) -> Step:
-    return Step(name=fields.text("name"), tasks=fields.texts("tasks") or ())
+def _step(fields: Fields) -> PackageStep:
+    return PackageStep(name=fields.text("name"), tasks=fields.texts("tasks") or ())
 
 
 def _parameter(fields: Fields) -> PackageParameter:

@@ -63,7 +63,7 @@ def parse_package(files: PackageFiles) -> Package:
     problems: list[Problem] = []
     for name in (OPERATOR_FILE, PARAMETERS_FILE):
         if name not in files.files:
-            message = f"operator package missing {name} in {files.origin}"
+            message = f"operator package missing {name} in {files.origin}{_hint(name, files)}"
             problems.append(Problem("PackageIncomplete", message, name))
     if problems:
         raise InvalidInput(problems)
@@ -72,26 +72,43 @@ def parse_package(files: PackageFiles) -> Package:
     templates = _templates(files, problems)
     if problems:
         raise InvalidInput(problems)
-    return Package(operator, parameters, groups, templates, files.origin)
+    return Package(operator, parameters, groups, templates, files.origin, files)
+
+
+def _hint(name: str, files: PackageFiles) -> str:
+    """Return what to do about a missing file, where another one looks like it."""
+    misnamed = name.replace(".yaml", ".yml")
+    if misnamed in files.files:
+        return f"; rename {misnamed} to {name}"
+    below = [path for path in files.files if path.endswith(f"/{name}") and path.count("/") == 1]
+    if len(below) == 1:
+        folder = posixpath.dirname(below[0])
+        return (
+            f"; it is in the folder {folder} of the archive, so pack the content of that folder: "
+            f"kubectl kudo package create {folder}"
+        )
+    return ""
 
 
 def _templates(files: PackageFiles, problems: list[Problem]) -> dict[str, str]:
     templates: dict[str, str] = {}
     for path, content in files.walk():
-        if not _is_template(path):
+        if not is_template(path):
             continue
         try:
-            templates[_template_name(path)] = content.decode()
+            templates[template_name(path)] = content.decode()
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             problems.append(Problem("PackageInvalid", "not UTF-8 text", f"{path}:{line}"))
     return templates
 
 
-def _is_template(path: str) -> bool:
+def is_template(path: str) -> bool:
+    """Return whether a file of a package is a template, as KUDO 0.19 decides it."""
     folder, name = posixpath.split(path)
     return folder.startswith(_TEMPLATES) and ".yaml" in name
 
 
-def _template_name(path: str) -> str:
+def template_name(path: str) -> str:
+    """Return the name by which tasks refer to a template."""
     return path.rpartition(f"{_TEMPLATES}/")[2]

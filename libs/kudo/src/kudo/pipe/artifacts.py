@@ -10,7 +10,7 @@ from kudo.pipe.envfile import EnvFileError
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api import PipeFile
+    from kudo.api.interfaces import PipeFileFields
 
 MAX_FILE_BYTES = 1024 * 1024
 """As much as a ConfigMap or Secret can hold."""
@@ -18,12 +18,12 @@ MAX_TOTAL_BYTES = 16 * 1024 * 1024
 """All files of a task are in memory at the same time."""
 
 
-def path_of(file: "PipeFile") -> str:
+def path_of(file: "PipeFileFields") -> str:
     """Return the path of the file in the pod."""
     return file.file or file.env_file or ""
 
 
-def check_sizes(files: Sequence["PipeFile"], sizes: Sequence[int]) -> None:
+def check_sizes(files: Sequence["PipeFileFields"], sizes: Sequence[int]) -> None:
     """Refuse files that are too large; `sizes` in bytes.
 
     Raises:
@@ -44,7 +44,7 @@ def check_sizes(files: Sequence["PipeFile"], sizes: Sequence[int]) -> None:
         )
 
 
-def artifact(file: "PipeFile", content: bytes | Mapping[str, str], name: str) -> JsonObject:
+def artifact(file: "PipeFileFields", content: bytes | Mapping[str, str], name: str) -> JsonObject:
     """Return the ConfigMap or Secret for a file.
 
     Args:
@@ -56,13 +56,13 @@ def artifact(file: "PipeFile", content: bytes | Mapping[str, str], name: str) ->
     return {"apiVersion": "v1", "kind": file.kind, "metadata": {"name": name}, **fields}
 
 
-def unreadable(file: "PipeFile", error: EnvFileError) -> FatalTaskError:
+def unreadable(file: "PipeFileFields", error: EnvFileError) -> FatalTaskError:
     """Return the error of an env file; reason PipeTaskError."""
     text = f"pipe env file {path_of(file)} cannot be read: {error}"
     return FatalTaskError("PipeTaskError", text)
 
 
-def _secret(file: "PipeFile", content: bytes | Mapping[str, str]) -> JsonObject:
+def _secret(file: "PipeFileFields", content: bytes | Mapping[str, str]) -> JsonObject:
     if isinstance(content, bytes):
         data = {_base_name(file): content}
     else:
@@ -70,13 +70,13 @@ def _secret(file: "PipeFile", content: bytes | Mapping[str, str]) -> JsonObject:
     return {"type": "Opaque", "data": {key: _base64(value) for key, value in data.items()}}
 
 
-def _config_map(file: "PipeFile", content: bytes | Mapping[str, str]) -> JsonObject:
+def _config_map(file: "PipeFileFields", content: bytes | Mapping[str, str]) -> JsonObject:
     if isinstance(content, bytes):
         return {"binaryData": {_base_name(file): _base64(content)}}
     return {"data": dict(content)}
 
 
-def _base_name(file: "PipeFile") -> str:
+def _base_name(file: "PipeFileFields") -> str:
     return posixpath.basename(posixpath.normpath(path_of(file)))
 
 

@@ -13,7 +13,8 @@ from kudo.dns1123 import MAX_SUBDOMAIN
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api import OperatorVersion, Plan, Task
+    from kudo.api import OperatorVersion
+    from kudo.api.interfaces import PlanFields, TaskFields
 
 _DROPPED = re.compile(r"[^a-z0-9]")
 
@@ -54,10 +55,10 @@ def _part(text: str) -> str:
 
 
 def uses(
-    instance: str, name: str, plan: "Plan", tasks: Iterable["Task"]
-) -> Iterator[tuple[PipeNames, "Task"]]:
+    instance: str, name: str, plan: "PlanFields", tasks: Iterable["TaskFields"]
+) -> Iterator[tuple[PipeNames, "TaskFields"]]:
     """Yield the Pipe tasks of a plan, once for each step that names them."""
-    pipe_tasks: dict[str, Task] = {}
+    pipe_tasks: dict[str, TaskFields] = {}
     for task in tasks:
         pipe_tasks.setdefault(task.name, task)
     for phase in plan.phases or ():
@@ -95,7 +96,7 @@ def pipes(instance: str, name: str, version: "OperatorVersion") -> dict[str, str
     return artifacts
 
 
-def naming_problems(found: Iterable[tuple[PipeNames, "Task"]]) -> Iterator[str]:
+def naming_problems(found: Iterable[tuple[PipeNames, "TaskFields"]]) -> Iterator[str]:
     """Yield why the objects of Pipe tasks cannot have the names that they would get."""
     taken: dict[tuple[str, str], str] = {}
     for names, task in found:
@@ -108,7 +109,7 @@ def naming_problems(found: Iterable[tuple[PipeNames, "Task"]]) -> Iterator[str]:
                 yield f"{known} and {what} would both be {kind} {name}; rename one of them"
 
 
-def _objects(names: PipeNames, task: "Task") -> Iterator[tuple[str, str, str]]:
+def _objects(names: PipeNames, task: "TaskFields") -> Iterator[tuple[str, str, str]]:
     """Yield kind, name and description of each object of a task."""
     yield "Pod", names.pod, f"pipe task {names}"
     for file in task.spec.pipe or ():

@@ -17,7 +17,7 @@ from kudo.redaction import without_quotes
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api import PipeFile
+    from kudo.api.interfaces import PipeFileFields
 
 WAITER = "waiter"
 MAX_FILES = 100
@@ -87,7 +87,7 @@ def _unreadable(problem: str, *, limit: str = "") -> FatalTaskError:
     return FatalTaskError("ResourceUnmarshalError", text, limit=limit)
 
 
-def validate(pod: JsonObject, files: Iterable["PipeFile"]) -> Iterator[str]:
+def validate(pod: JsonObject, files: Iterable["PipeFileFields"]) -> Iterator[str]:
     """Yield what prevents this pod from producing the files.
 
     Args:
@@ -115,7 +115,7 @@ def validate(pod: JsonObject, files: Iterable["PipeFile"]) -> Iterator[str]:
     yield from _place_problems(spec, files)
 
 
-def _place_problems(spec: JsonObject, files: tuple["PipeFile", ...]) -> Iterator[str]:
+def _place_problems(spec: JsonObject, files: tuple["PipeFileFields", ...]) -> Iterator[str]:
     volumes = _shared_volumes(spec)
     if len(volumes) != 1:
         yield (
@@ -132,7 +132,7 @@ def _place_problems(spec: JsonObject, files: tuple["PipeFile", ...]) -> Iterator
         yield from _path_problems(file, mount)
 
 
-def _path_problems(file: "PipeFile", mount: str) -> Iterator[str]:
+def _path_problems(file: "PipeFileFields", mount: str) -> Iterator[str]:
     path = path_of(file)
     below = _below(path, mount)
     if below is None or below.startswith("."):

@@ -1,13 +1,13 @@
 """Repositories of packages: their index, the order of versions, and the list of repositories.
 
     index.yaml -> Index -> Entry, chosen by name and versions -> URLs and digest of a .tgz file
-    files of a folder -> Index -> index.yaml
+    files of a folder -> building -> Index -> index.yaml
 
 Nothing is downloaded here. An index comes from strangers, so reading it is bounded, and everything
-that is wrong with it is `kudo.problems.InvalidInput`.
+that is wrong with it is `kudo.problems.InvalidInput`. `building` is imported by its own name, since
+it reads packages: readers of an index would wait for the import of all that.
 """
 
-from kudo.repositories.building import PackageFile, build, merge
 from kudo.repositories.entry import Entry, Maintainer
 from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index, write_index
 from kudo.repositories.settings import (
@@ -26,13 +26,10 @@ __all__ = [
     "Entry",
     "Index",
     "Maintainer",
-    "PackageFile",
     "Repository",
     "Settings",
-    "build",
     "choose",
     "is_prerelease",
-    "merge",
     "newest_first",
     "read_index",
     "read_settings",

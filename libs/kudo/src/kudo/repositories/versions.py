@@ -1,7 +1,6 @@
 """The order of the versions of a package, and choosing one of them."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any, Final
 
 from gotemplate import VersionError
@@ -99,6 +98,8 @@ def _flags(entry: Entry) -> str:
 
 
 def _similar(name: str, index: Index) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(name, index.entries, n=1)
     return f"; did you mean {close[0]}?" if close else ""
 

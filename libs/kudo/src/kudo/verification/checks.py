@@ -1,32 +1,43 @@
-"""All checks, in the order of KUDO 0.19."""
+"""All checks, first those of KUDO 0.19 in its order."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from kudo.packages import Package
+from kudo.packages.reader import is_template, template_name
+from kudo.packages.source import source_of
 from kudo.verification import (
-    namespaces,
+    fields,
+    files,
     operator,
     parameters,
     pipes,
     plans,
-    removed,
-    rendered,
     tasks,
     templates,
 )
 from kudo.verification.finding import Finding
+from kudo.verification.rendered import namespaces, objects, removed, rendering
+from kudo.verification.rendered.rendering import Rendering
 
 Check = Callable[[Package], Iterable[Finding]]
+RenderedCheck = Callable[[Rendering], Iterable[Finding]]
 
 CHECKS: Final[tuple[Check, ...]] = (
+    fields.keys_are_unique,
+    fields.fields_are_known,
+    fields.texts_keep_their_spelling,
+    fields.defaults_keep_their_spelling,
     parameters.names_are_unique,
     parameters.names_can_be_typed,
+    parameters.types_are_known,
     operator.versions_are_semantic,
     operator.the_name_can_be_used,
     tasks.tasks_can_be_built,
     tasks.task_names_are_unique,
     tasks.steps_name_defined_tasks,
+    tasks.steps_have_tasks,
     tasks.tasks_are_used,
     plans.triggers_name_defined_plans,
     plans.there_is_a_deploy_plan,
@@ -34,25 +45,62 @@ CHECKS: Final[tuple[Check, ...]] = (
     plans.names_in_plans_are_unique,
     templates.parameters_are_defined,
     templates.parameters_are_used,
+    templates.toggles_are_booleans,
     parameters.immutable_ones_get_a_value,
     parameters.enums_are_valid,
     parameters.defaults_are_valid,
     parameters.groups_of_parameters_are_valid,
     parameters.advanced_ones_need_no_value,
     parameters.groups_are_valid,
+    files.template_files_are_named_as_such,
+    files.template_names_are_unique,
     templates.templates_can_be_parsed,
     templates.variables_are_known,
+    templates.conditions_depend_on_values,
     templates.tasks_name_defined_templates,
     templates.templates_are_used,
     pipes.keys_are_unique,
     pipes.artifacts_can_be_named,
-    rendered.templates_can_be_rendered,
+)
+"""Checks of what the package declares."""
+
+RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
+    rendering.templates_can_be_rendered,
     removed.versions_are_served,
     namespaces.only_the_manifest_is_a_namespace,
     namespaces.the_manifest_is_one_namespace,
+    objects.templates_are_not_empty,
+    objects.names_can_be_used,
+    objects.namespaces_are_not_set,
+    objects.objects_are_defined_once,
+    objects.keys_of_objects_are_unique,
 )
+"""Checks of what the templates render to."""
 
 
 def verify(package: Package) -> tuple[Finding, ...]:
     """Return everything that is wrong with a package; the same findings in the same order."""
-    return tuple(finding for check in CHECKS for finding in check(package))
+    rendered = Rendering(package)
+    declared = (finding for check in CHECKS for finding in check(package))
+    made = (finding for check in RENDERED_CHECKS for finding in check(rendered))
+    return tuple(located(finding, package) for found in (declared, made) for finding in found)
+
+
+def located(finding: Finding, package: Package) -> Finding:
+    """Return a finding with the line and column of its place."""
+    place = finding.place
+    if place.path and not place.line:
+        source = source_of(package.files.files.get(place.file, b""))
+        found = source.position(place.path)
+        if found is not None:
+            place = replace(place, line=found.line, column=found.column)
+    elif not place.path and place.file not in package.files.files:
+        place = replace(place, file=_path_of(place.file, package))
+    return replace(finding, place=place)
+
+
+def _path_of(file: str, package: Package) -> str:
+    """Return the path of a template, whose name may leave some of it out."""
+    name = file.removeprefix("templates/")
+    paths = (path for path in package.files.files if is_template(path))
+    return next((path for path in paths if template_name(path) in {name, file}), file)

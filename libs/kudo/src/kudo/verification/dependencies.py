@@ -1,28 +1,48 @@
 """Checks of the packages that a package brings along; what clusters hold is not known here."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from kudo.api import operator_version_name
 from kudo.packages import Located, Package, Resolution, resolve
-from kudo.problems import InvalidInput
-from kudo.verification.checks import verify
-from kudo.verification.finding import Finding, Severity, at_task, warning
+from kudo.problems import InvalidInput, Problem
+from kudo.verification import children
+from kudo.verification.checks import located, verify
+from kudo.verification.finding import Finding, Place, Severity, at_task, warning
+
+_TASK: Final = re.compile(r"operator\.yaml: tasks\[(.*)\]", re.DOTALL)
 
 
-def verify_dependencies(located: Located) -> tuple[Finding, ...]:
+def verify_dependencies(
+    package: Located, resolution: Resolution | None = None
+) -> tuple[Finding, ...]:
     """Return what is wrong with the dependencies of a package, and with finding them.
 
-    A task that names an operator instead of a place is not judged: what is installed decides.
+    Args:
+        package: The package.
+        resolution: The package with its dependencies; by default those at paths. A task that names
+            an operator is not checked then: what is installed decides.
     """
     try:
-        resolution = resolve(located, None)
+        resolution = resolution or resolve(package, None)
     except InvalidInput as error:
-        return tuple(Finding(Severity.ERROR, problem) for problem in error.problems)
-    return (
-        *_other_versions(located.package, resolution),
-        *(finding for package in resolution.dependencies for finding in _of(package)),
+        return tuple(located(_unresolved(problem), package.package) for problem in error.problems)
+    own = (
+        *_other_versions(package.package, resolution),
+        *children.verify(resolution.root, resolution),
     )
+    return (
+        *(located(finding, package.package) for finding in own),
+        *(finding for one in resolution.dependencies for finding in _of(one, resolution)),
+    )
+
+
+def _unresolved(problem: Problem) -> Finding:
+    task = _TASK.fullmatch(problem.field)
+    place = at_task(task[1]) if task else Place(problem.field)
+    return Finding(Severity.ERROR, problem, place)
 
 
 def _other_versions(package: Package, resolution: Resolution) -> Iterator[Finding]:
@@ -38,11 +58,12 @@ def _other_versions(package: Package, resolution: Resolution) -> Iterator[Findin
                 yield warning("DependencyVersion", message, at_task(asked.name))
 
 
-def _of(package: Package) -> Iterator[Finding]:
+def _of(package: Package, resolution: Resolution) -> Iterator[Finding]:
     """Yield what is wrong with one dependency, named in message and place."""
     file = package.operator
     name = operator_version_name(file.name, file.operator_version, file.app_version)
-    for finding in verify(package):
+    nested = (located(finding, package) for finding in children.verify(package, resolution))
+    for finding in (*verify(package), *nested):
         problem = finding.problem
         yield replace(
             finding,
@@ -51,4 +72,6 @@ def _of(package: Package) -> Iterator[Finding]:
                 message=f"dependency {name}: {problem.message}",
                 field=f"{package.origin}/{problem.field}",
             ),
+            place=replace(finding.place, file=f"{package.origin}/{finding.place.file}"),
+            edit=None,
         )

@@ -1,24 +1,41 @@
 """Checks of what `params.yaml` declares, by itself."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Final
 
 from kudo.packages import Package, PackageParameter
-from kudo.verification.finding import Finding, at_group, at_parameter, error
+from kudo.packages.files import PARAMETERS_FILE
+from kudo.packages.source import source_of
+from kudo.problems import shown_name
+from kudo.verification.finding import Edit, Finding, at_group, at_parameter, error
 from kudo.verification.tasks import repeated
 from kudo.verification.values import enum_fault, type_fault
 
 _NOT_IN_NAMES: Final = ";,"
+TYPES: Final = ("string", "integer", "number", "boolean", "array", "map")
+_ALIASES: Final = {
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "str": "string",
+    "list": "array",
+    "object": "map",
+    "dict": "map",
+}
+"""What other languages call the types."""
 
 
 def names_are_unique(package: Package) -> Iterator[Finding]:
     """Names that differ in case only are one name to people."""
-    seen: set[str] = set()
+    seen: dict[str, list[str]] = {}
     for parameter in package.parameters:
-        name = parameter.name.lower()
-        if name in seen:
-            yield _error(parameter, "has a duplicate", "ParameterDuplicate")
-        seen.add(name)
+        before = seen.setdefault(parameter.name.lower(), [])
+        if before:
+            place = at_parameter(parameter.name, occurrence=before.count(parameter.name))
+            message = f'parameter "{parameter.name}" has a duplicate'
+            yield error("ParameterDuplicate", message, place, "remove or rename one of them")
+        before.append(parameter.name)
 
 
 def names_can_be_typed(package: Package) -> Iterator[Finding]:
@@ -26,24 +43,57 @@ def names_can_be_typed(package: Package) -> Iterator[Finding]:
         for character in parameter.name:
             if character in _NOT_IN_NAMES:
                 text = f"contains invalid character '{character}'"
-                yield _error(parameter, text, "ParameterNameInvalid")
+                yield _error(parameter, text, "name", "ParameterNameInvalid")
+
+
+def types_are_known(package: Package) -> Iterator[Finding]:
+    """A value of an unknown type is taken as it is, and its checks never run."""
+    for parameter in package.parameters:
+        if parameter.type and parameter.type not in TYPES:
+            text = f'has the unknown type "{shown_name(parameter.type)}"'
+            folded = parameter.type.casefold()
+            meant = folded if folded in TYPES else _ALIASES.get(folded, "")
+            close = get_close_matches(folded, TYPES, n=1)
+            known = f'did you mean "{meant or close[0]}"?' if meant or close else _known_types()
+            yield error(
+                "ParameterTypeUnknown",
+                f'parameter "{parameter.name}" {text}',
+                at_parameter(parameter.name, "type"),
+                known,
+                _type_edit(package, parameter, meant),
+            )
+
+
+def _known_types() -> str:
+    return f"types are {', '.join(TYPES)}"
+
+
+def _type_edit(package: Package, parameter: PackageParameter, meant: str) -> Edit | None:
+    """Return the edit of a type that is another name of a known one."""
+    source = source_of(package.files.files.get(PARAMETERS_FILE, b""))
+    node = source.value(("parameters", package.parameters.index(parameter), "type"))
+    if not meant or node is None or source.plain(node) is None:
+        return None
+    summary = f'changed type "{parameter.type}" of parameter "{parameter.name}" to "{meant}"'
+    start = node.start_mark.index
+    return Edit(PARAMETERS_FILE, start, start + len(parameter.type), meant, summary)
 
 
 def immutable_ones_get_a_value(package: Package) -> Iterator[Finding]:
     for parameter in package.parameters:
         if parameter.immutable and not parameter.required and not _has_default(parameter):
             text = "is immutable but is not marked as required or has a default value"
-            yield _error(parameter, text)
+            yield _error(parameter, text, "immutable")
 
 
 def enums_are_valid(package: Package) -> Iterator[Finding]:
     for parameter in package.parameters:
         if parameter.enum == ():
-            yield _error(parameter, "is an enum but has no allowed values")
+            yield _error(parameter, "is an enum but has no allowed values", "enum")
         for value in parameter.enum or ():
             fault = type_fault(value, parameter.type)
             if fault:
-                yield _error(parameter, f"has an invalid enum value: {fault}")
+                yield _error(parameter, f"has an invalid enum value: {fault}", "enum")
 
 
 def defaults_are_valid(package: Package) -> Iterator[Finding]:
@@ -53,17 +103,17 @@ def defaults_are_valid(package: Package) -> Iterator[Finding]:
         value = parameter.default
         fault = type_fault(value, parameter.type) or enum_fault(parameter, value)
         if fault:
-            yield _error(parameter, f"has an invalid default value: {fault}")
+            yield _error(parameter, f"has an invalid default value: {fault}", "default")
 
 
 def groups_of_parameters_are_valid(package: Package) -> Iterator[Finding]:
     defined = {group.name for group in package.groups}
     for parameter in package.parameters:
         if "/" in parameter.group:
-            yield _error(parameter, "has a group with invalid character '/'")
+            yield _error(parameter, "has a group with invalid character '/'", "group")
         if parameter.group and parameter.group not in defined:
             text = f'has a group "{parameter.group}" that is not defined in the group section'
-            yield _error(parameter, text)
+            yield _error(parameter, text, "group")
 
 
 def advanced_ones_need_no_value(package: Package) -> Iterator[Finding]:
@@ -73,7 +123,7 @@ def advanced_ones_need_no_value(package: Package) -> Iterator[Finding]:
                 "is marked as advanced, but also as required and has no default. An advanced "
                 "parameter must either be optional or have a default value"
             )
-            yield _error(parameter, text)
+            yield _error(parameter, text, "advanced")
 
 
 def groups_are_valid(package: Package) -> Iterator[Finding]:
@@ -83,12 +133,15 @@ def groups_are_valid(package: Package) -> Iterator[Finding]:
             yield error("ParameterGroupInvalid", text, at_group(group.name))
     for name in repeated(group.name for group in package.groups):
         text = f'parameter group "{name}" is duplicated'
-        yield error("ParameterGroupInvalid", text, at_group(name))
+        yield error("ParameterGroupInvalid", text, at_group(name, occurrence=1))
 
 
 def _has_default(parameter: PackageParameter) -> bool:
     return parameter.default is not None
 
 
-def _error(parameter: PackageParameter, text: str, reason: str = "ParameterInvalid") -> Finding:
-    return error(reason, f'parameter "{parameter.name}" {text}', at_parameter(parameter.name))
+def _error(
+    parameter: PackageParameter, text: str, field: str, reason: str = "ParameterInvalid"
+) -> Finding:
+    place = at_parameter(parameter.name, field)
+    return error(reason, f'parameter "{parameter.name}" {text}', place)

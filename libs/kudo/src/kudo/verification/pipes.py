@@ -1,16 +1,16 @@
 """Checks of Pipe tasks: their keys, the names that they give, and the pods that they run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from kudo.api import PipeFile, default_instance_name
+from kudo.api import default_instance_name
 from kudo.packages import Package
+from kudo.packages.plans import PackagePipeFile
 from kudo.pipe import naming_problems, read_pod, uses, validate
-from kudo.rendering import render
 from kudo.tasks import FatalTaskError
 from kudo.verification.finding import Finding, at_plan, error
 from kudo.verification.tasks import repeated
 
-PodFiles = dict[str, list[Sequence[PipeFile]]]
+PodFiles = dict[str, list[Sequence[PackagePipeFile]]]
 """What tasks copy, by the template of their pod."""
 
 
@@ -39,19 +39,15 @@ def pods_of(package: Package) -> PodFiles:
     return pods
 
 
-def pod_fault(
-    file: str, text: str, values: Mapping[str, object], copied: Sequence[Sequence[PipeFile]]
-) -> FatalTaskError | None:
-    """Return what the engine would say of a pod template.
+def pod_fault(text: str, copied: Sequence[Sequence[PackagePipeFile]]) -> FatalTaskError | None:
+    """Return what the engine would say of a pod.
 
     Args:
-        file: Name of the template.
-        text: Its text.
-        values: What it can refer to.
+        text: What its template renders to.
         copied: The files of each task that uses it.
     """
     try:
-        pod = read_pod(render(file, text, values))
+        pod = read_pod(text)
     except FatalTaskError as fault:
         return fault
     problems = dict.fromkeys(problem for files in copied for problem in validate(pod, files))

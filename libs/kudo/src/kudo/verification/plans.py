@@ -2,11 +2,20 @@
 
 from collections.abc import Iterator
 
-from kudo.api import Plan
-from kudo.execution import check_plan
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.packages import Package
-from kudo.verification.finding import Finding, at_parameter, at_plan, error, in_operator, warning
+from kudo.packages.plans import PackagePlan
+from kudo.packages.source import Named, Path
+from kudo.strategies import check_plan
+from kudo.verification.finding import (
+    Finding,
+    at_parameter,
+    at_plan,
+    did_you_mean,
+    error,
+    in_operator,
+    warning,
+)
 from kudo.verification.tasks import repeated
 
 
@@ -17,19 +26,21 @@ def triggers_name_defined_plans(package: Package) -> Iterator[Finding]:
             message = (
                 f'plan "{parameter.trigger}" used in parameter "{parameter.name}" is not defined'
             )
-            yield error("PlanUnknown", message, at_parameter(parameter.name))
+            place = at_parameter(parameter.name, "trigger")
+            yield error("PlanUnknown", message, place, did_you_mean(parameter.trigger, plans))
         elif parameter.trigger == PLAN_CLEANUP:
             message = (
                 f'plan "{PLAN_CLEANUP}" used in parameter "{parameter.name}" runs only when an '
                 "instance is deleted: changes of the parameter will be denied"
             )
-            yield warning("CleanupNotManual", message, at_parameter(parameter.name))
+            yield warning("CleanupNotManual", message, at_parameter(parameter.name, "trigger"))
 
 
 def there_is_a_deploy_plan(package: Package) -> Iterator[Finding]:
     if PLAN_DEPLOY not in (package.operator.plans or {}):
         message = f"an operator is required to have '{PLAN_DEPLOY}' plan"
-        yield error("DeployPlanMissing", message, in_operator("plans"))
+        suggestion = did_you_mean(PLAN_DEPLOY, package.operator.plans or {})
+        yield error("DeployPlanMissing", message, in_operator("plans"), suggestion)
 
 
 def strategies_are_known(package: Package) -> Iterator[Finding]:
@@ -41,15 +52,16 @@ def strategies_are_known(package: Package) -> Iterator[Finding]:
 
 def names_in_plans_are_unique(package: Package) -> Iterator[Finding]:
     for plan_name, plan in (package.operator.plans or {}).items():
-        for what, name, where in _duplicates(plan_name, plan):
+        for what, name, where, path in _duplicates(plan_name, plan):
             message = f'{what} "{name}" is defined more than once in {where}; names must be unique'
-            yield error("NameDuplicate", message, at_plan(plan_name))
+            yield error("NameDuplicate", message, at_plan(plan_name, *path))
 
 
-def _duplicates(plan_name: str, plan: Plan) -> Iterator[tuple[str, str, str]]:
+def _duplicates(plan_name: str, plan: PackagePlan) -> Iterator[tuple[str, str, str, Path]]:
     phases = plan.phases or ()
     for name in repeated(phase.name for phase in phases):
-        yield "phase", name, f'plan "{plan_name}"'
-    for phase in phases:
+        yield "phase", name, f'plan "{plan_name}"', ("phases", Named(name, 1))
+    for number, phase in enumerate(phases):
         for name in repeated(step.name for step in phase.steps):
-            yield "step", name, f'phase "{phase.name}" of plan "{plan_name}"'
+            where = f'phase "{phase.name}" of plan "{plan_name}"'
+            yield "step", name, where, ("phases", number, "steps", Named(name, 1))

@@ -2,11 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from kudo.api import Plan, Step, Task
 from kudo.packages import Package
+from kudo.packages.plans import PackagePlan, PackageStep, PackageTask
+from kudo.packages.source import Path
 from kudo.tasks import FatalTaskError, check_task
-from kudo.verification.finding import Finding, at_plan, at_task, error, warning
+from kudo.verification.finding import Finding, at_plan, at_task, did_you_mean, error, warning
+
+_DOES_NOTHING = "it is COMPLETE at once; add what it is to do, or remove it"
 
 
 def tasks_can_be_built(package: Package) -> Iterator[Finding]:
@@ -17,45 +21,68 @@ def tasks_can_be_built(package: Package) -> Iterator[Finding]:
             yield error(fault.reason, str(fault), at_task(task.name))
 
 
-def _with_version(task: Task) -> Task:
+def _with_version(task: PackageTask) -> PackageTask:
     """Give a KudoOperator task a version: it need not name one, installing the package adds it."""
     if task.kind != "KudoOperator" or task.spec.operator_version:
         return task
-    return task.model_copy(
-        update={"spec": task.spec.model_copy(update={"operator_version": "any"})}
-    )
+    return replace(task, spec=replace(task.spec, operator_version="any"))
 
 
 def task_names_are_unique(package: Package) -> Iterator[Finding]:
     for name in repeated(task.name for task in package.operator.tasks):
         message = f'task "{name}" is defined more than once; steps would use the first one'
-        yield error("NameDuplicate", message, at_task(name))
+        place = at_task(name, occurrence=1)
+        yield error("NameDuplicate", message, place, "remove or rename one of them")
 
 
 def steps_name_defined_tasks(package: Package) -> Iterator[Finding]:
-    defined = {task.name for task in package.operator.tasks}
-    for plan, name in dict.fromkeys(_used(package)):
-        if name not in defined:
+    defined = list(dict.fromkeys(task.name for task in package.operator.tasks))
+    told: set[tuple[str, str]] = set()
+    for plan, name, path in _used(package):
+        if name not in defined and (plan, name) not in told:
+            told.add((plan, name))
             message = f'task "{name}" in plan "{plan}" is not defined'
-            yield error("TaskUnknown", message, at_plan(plan))
+            yield error("TaskUnknown", message, at_plan(plan, *path), did_you_mean(name, defined))
+
+
+def steps_have_tasks(package: Package) -> Iterator[Finding]:
+    """A step without tasks, and a phase without steps, is COMPLETE without having done anything."""
+    for name, plan in (package.operator.plans or {}).items():
+        phases = plan.phases or ()
+        if not phases:
+            yield warning("PlanEmpty", f'plan "{name}" has no phases', at_plan(name), _DOES_NOTHING)
+        for number, phase in enumerate(phases):
+            place = at_plan(name, "phases", number)
+            if not phase.steps:
+                message = f'phase "{phase.name}" of plan "{name}" has no steps'
+                yield warning("PhaseEmpty", message, place, _DOES_NOTHING)
+            for n, step in enumerate(phase.steps):
+                if not step.tasks:
+                    message = (
+                        f'step "{step.name}" of phase "{phase.name}" of plan "{name}" has no tasks'
+                    )
+                    place = at_plan(name, "phases", number, "steps", n)
+                    yield warning("StepEmpty", message, place, _DOES_NOTHING)
 
 
 def tasks_are_used(package: Package) -> Iterator[Finding]:
-    used = {name for _, name in _used(package)}
+    used = {name for _, name, _ in _used(package)}
     for name in dict.fromkeys(task.name for task in package.operator.tasks):
         if name not in used:
-            yield warning("TaskUnused", f'task "{name}" defined but not used', at_task(name))
+            message = f'task "{name}" defined but not used'
+            yield warning("TaskUnused", message, at_task(name), "name it in a step, or remove it")
 
 
-def _used(package: Package) -> Iterator[tuple[str, str]]:
-    """Yield plan and task for each task that a step names."""
+def _used(package: Package) -> Iterator[tuple[str, str, Path]]:
+    """Yield plan, task and path in the plan for each task that a step names."""
     for name, plan in (package.operator.plans or {}).items():
-        for step in steps_of(plan):
-            for task in step.tasks:
-                yield name, task
+        for number, phase in enumerate(plan.phases or ()):
+            for n, step in enumerate(phase.steps):
+                for position, task in enumerate(step.tasks):
+                    yield name, task, ("phases", number, "steps", n, "tasks", position)
 
 
-def steps_of(plan: Plan) -> Iterator[Step]:
+def steps_of(plan: PackagePlan) -> Iterator[PackageStep]:
     for phase in plan.phases or ():
         yield from phase.steps
 

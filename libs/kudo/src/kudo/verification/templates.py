@@ -4,19 +4,29 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+import yaml
+
 from gotemplate import Environment, TemplateError, nodes, parse_tree
-from kudo.api import Task
-from kudo.packages import Package
+from kudo.packages import Package, PackageParameter
+from kudo.packages.files import PARAMETERS_FILE
+from kudo.packages.plans import PackageTask
+from kudo.packages.source import Path, source_of
+from kudo.problems import shown
+from kudo.values.checks import read_fully
 from kudo.verification.finding import (
+    Edit,
     Finding,
     at_parameter,
     at_task,
     at_template,
+    did_you_mean,
     error,
     warning,
 )
-from kudo.verification.usage import Usage, usage_of
+from kudo.verification.usage import VARIABLES, Usage, usage_of
+from kudo.verification.values import stored
 
+_DECLARE: Final = "declare it with type: boolean"
 _FUNCTIONS: Final = Environment(policy="operator").function_names
 
 
@@ -24,15 +34,17 @@ def parameters_are_defined(package: Package) -> Iterator[Finding]:
     """Templates and Toggle tasks use parameters that `params.yaml` has."""
     defined = {parameter.name for parameter in package.parameters}
     for file, usage in _usages(package):
-        for name, line in usage.parameters.items():
+        for name, position in usage.parameters.items():
             if name not in defined:
                 message = f'parameter "{name}" in template {file} is not defined'
-                yield error("ParameterUnknown", message, at_template(file, line))
+                place = at_template(file, *position)
+                yield error("ParameterUnknown", message, place, did_you_mean(name, defined))
     for task in _toggles(package):
         name = task.spec.parameter or ""
         if name and name not in defined:
             message = f'parameter "{name}" in ToggleTask {task.name} is not defined'
-            yield error("ParameterUnknown", message, at_task(task.name))
+            place = at_task(task.name, "spec", "parameter")
+            yield error("ParameterUnknown", message, place, did_you_mean(name, defined))
 
 
 def parameters_are_used(package: Package) -> Iterator[Finding]:
@@ -45,7 +57,81 @@ def parameters_are_used(package: Package) -> Iterator[Finding]:
     for parameter in package.parameters:
         if parameter.name not in used and not parameter.trigger:
             message = f'parameter "{parameter.name}" defined but not used.'
-            yield warning("ParameterUnused", message, at_parameter(parameter.name))
+            place = at_parameter(parameter.name)
+            yield warning("ParameterUnused", message, place, "use it in a template, or remove it")
+
+
+def toggles_are_booleans(package: Package) -> Iterator[Finding]:
+    """A Toggle task fails unless the value of its parameter is a boolean.
+
+    Published packages toggle parameters without type whose default is a boolean; that works until
+    somebody sets another value.
+    """
+    parameters = {parameter.name: parameter for parameter in reversed(package.parameters)}
+    for task in _toggles(package):
+        parameter = parameters.get(task.spec.parameter or "")
+        if parameter is None or parameter.type == "boolean":
+            continue
+        subject = f'parameter "{parameter.name}" of ToggleTask {task.name}'
+        default = stored(parameter, parameter.default) if parameter.has_default else None
+        place = at_parameter(parameter.name, "type" if parameter.type else "name")
+        if parameter.type in {"array", "map"}:
+            message = f"{subject} is of type {parameter.type}, so the task can never run"
+            yield error("ToggleNotBoolean", message, place, _DECLARE)
+        elif default and read_fully("boolean", default):
+            message = f'{subject} has the default "{shown(default)}", which is no boolean'
+            place = at_parameter(parameter.name, "default")
+            yield error("ToggleNotBoolean", message, place, _DECLARE)
+        else:
+            message = f"{subject} is not of type boolean, so a wrong value is found only by the run"
+            edit = None if parameter.type else _with_type(package, parameter)
+            yield warning("ToggleNotBoolean", message, place, _DECLARE, edit)
+
+
+def _with_type(package: Package, parameter: PackageParameter) -> Edit | None:
+    """Return the edit that declares a parameter as boolean, behind its name."""
+    source = source_of(package.files.files.get(PARAMETERS_FILE, b""))
+    path = ("parameters", package.parameters.index(parameter))
+    mapping, name = source.value(path), source.value((*path, "name"))
+    if not isinstance(mapping, yaml.MappingNode) or name is None:
+        return None
+    end, column = name.end_mark.index, mapping.start_mark.column
+    added = ", type: boolean"
+    if not mapping.flow_style:
+        end = (source.text + "\n").index("\n", end)
+        added = f"\n{' ' * column}type: boolean"
+    summary = f'declared parameter "{parameter.name}" as boolean'
+    return Edit(PARAMETERS_FILE, end, end, added, summary)
+
+
+def conditions_depend_on_values(package: Package) -> Iterator[Finding]:
+    """In a condition a text is true unless it is empty, so the text `false` is true."""
+    parameters = {parameter.name: parameter for parameter in reversed(package.parameters)}
+    for file, usage in _usages(package):
+        for name, position in usage.conditions.items():
+            parameter = parameters.get(name)
+            value = _value_in_condition(parameter) if parameter else ""
+            if value:
+                message = (
+                    f'parameter "{name}" in a condition of template {file} is text, so the '
+                    f"condition is true for {value} as well"
+                )
+                place = at_template(file, *position)
+                suggestion = f'compare it: eq .Params.{name} "true"'
+                yield warning("ConditionAlwaysTrue", message, place, suggestion)
+
+
+def _value_in_condition(parameter: PackageParameter) -> str:
+    """Return a value that looks false in a condition and is not; empty if there is none."""
+    if parameter.type in {"integer", "number"}:
+        return '"0"'
+    default = stored(parameter, parameter.default) if parameter.has_default else None
+    boolean = parameter.type == "boolean" or (
+        parameter.type in {"", "string"}
+        and default is not None
+        and default.casefold() in {"true", "false"}
+    )
+    return '"false"' if boolean else ""
 
 
 def templates_can_be_parsed(package: Package) -> Iterator[Finding]:
@@ -58,17 +144,30 @@ def templates_can_be_parsed(package: Package) -> Iterator[Finding]:
 
 def variables_are_known(package: Package) -> Iterator[Finding]:
     for file, usage in _usages(package):
-        for name, line in usage.unknown.items():
+        for name, position in usage.unknown.items():
             message = f'template {file} defines an invalid implicit parameter "{name}"'
-            yield error("VariableUnknown", message, at_template(file, line))
+            yield error(
+                "VariableUnknown", message, at_template(file, *position), _meant(name, package)
+            )
+
+
+def _meant(name: str, package: Package) -> str:
+    if name in {parameter.name for parameter in package.parameters}:
+        return f"parameters are in .Params: .Params.{name}"
+    return did_you_mean(name, (*VARIABLES, "Params", "Pipes"))
 
 
 def tasks_name_defined_templates(package: Package) -> Iterator[Finding]:
     for task in package.operator.tasks:
-        for file in dict.fromkeys(templates_of(task)):
-            if file not in package.templates:
+        told: set[str] = set()
+        for file, path in _named_templates(task):
+            if file not in package.templates and file not in told:
+                told.add(file)
                 message = f'template "{file}" required by {task.name} but is not defined'
-                yield error("TemplateUnknown", message, at_task(task.name))
+                suggestion = did_you_mean(file, package.templates)
+                yield error(
+                    "TemplateUnknown", message, at_task(task.name, "spec", *path), suggestion
+                )
 
 
 def templates_are_used(package: Package) -> Iterator[Finding]:
@@ -76,22 +175,28 @@ def templates_are_used(package: Package) -> Iterator[Finding]:
     for file in package.templates:
         if file not in used and file != package.operator.namespace_manifest:
             message = f'template "{file}" is not referenced from any task'
-            yield warning("TemplateUnused", message, at_template(file))
+            yield warning("TemplateUnused", message, at_template(file), "name it in a task")
 
 
-def templates_of(task: Task) -> Iterator[str]:
+def templates_of(task: PackageTask) -> Iterator[str]:
     """Yield the templates that a task of its kind needs."""
+    return (file for file, _ in _named_templates(task))
+
+
+def _named_templates(task: PackageTask) -> Iterator[tuple[str, Path]]:
+    """Yield the templates that a task of its kind needs, with the path of the field."""
     spec = task.spec
     match task.kind:
         case "Apply" | "Delete" | "Toggle":
-            yield from spec.resources or ()
+            for number, file in enumerate(spec.resources or ()):
+                yield file, ("resources", number)
         case "Pipe" if spec.pod:
-            yield spec.pod
+            yield spec.pod, ("pod",)
         case "KudoOperator" if spec.parameter_file:
-            yield spec.parameter_file
+            yield spec.parameter_file, ("parameterFile",)
 
 
-def _toggles(package: Package) -> Iterator[Task]:
+def _toggles(package: Package) -> Iterator[PackageTask]:
     return (task for task in package.operator.tasks if task.kind == "Toggle")
 
 

@@ -25,22 +25,28 @@ VARIABLES: Final = (
     "StepName",
 )
 """What templates find at the top beside `Params` and `Pipes`."""
+_LOGICAL: Final = frozenset({"and", "or", "not"})
+
+Position = tuple[int, int]
+"""Line and column, from 1."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """What a template uses, with the line of the first use.
+    """What a template uses, with the position of the first use.
 
     Attributes:
         parameters: Parameters that it takes the value of.
+        conditions: Parameters that are conditions by themselves, as in `{{ if .Params.X }}`.
         asked: Parameters of which it asks whether they exist.
         unknown: Names at the top of the data that are none of the known ones.
         everything: Whether it hands on all parameters at once.
     """
 
-    parameters: dict[str, int] = field(default_factory=dict)
+    parameters: dict[str, Position] = field(default_factory=dict)
+    conditions: dict[str, Position] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
-    unknown: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, Position] = field(default_factory=dict)
     everything: bool = False
 
 
@@ -60,7 +66,12 @@ class _Literal:
     text: str
 
 
-_Value = _Thing | _Literal
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    name: str
+
+
+_Value = _Thing | _Literal | _Parameter
 _Scope = ChainMap[str, _Value]
 _DATA, _PARAMETERS, _OTHER = _Thing.DATA, _Thing.PARAMETERS, _Thing.OTHER
 
@@ -100,7 +111,9 @@ class _Walk:
 
     def _block(self, node: nodes.Block, dot: _Value, scope: _Scope) -> None:
         value = self._commands(node.pipe.commands, dot, scope)
-        if isinstance(node, nodes.Range):
+        if not isinstance(node, nodes.Range):
+            self._condition(node.pipe, value, dot, scope)
+        else:
             self._hand_on(value)
             value = _OTHER
         self._set(node.pipe, value, scope)
@@ -111,6 +124,19 @@ class _Walk:
         if name in self._bodies and (name, dot) not in self._seen:
             self._seen.add((name, dot))
             self._pending.append((self._bodies[name], dot))
+
+    def _condition(self, pipe: nodes.Pipe, value: _Value, dot: _Value, scope: _Scope) -> None:
+        """Note the parameters whose value is asked for truth: alone, or in `and`, `or`, `not`."""
+        if isinstance(value, _Parameter):
+            self._usage.conditions.setdefault(value.name, self._position(pipe.pos))
+            return
+        if len(pipe.commands) != 1:
+            return
+        function, *rest = pipe.commands[0].args
+        if isinstance(function, nodes.Identifier) and function.name in _LOGICAL:
+            for operand in rest:
+                inner = operand if isinstance(operand, nodes.Pipe) else _alone(operand)
+                self._condition(inner, self._operand(operand, dot, scope), dot, scope)
 
     # Pipelines
 
@@ -195,9 +221,11 @@ class _Walk:
     def _members(self, value: _Value, names: Iterable[str], pos: int) -> _Value:
         for name in names:
             if value is _PARAMETERS:
-                self._usage.parameters.setdefault(name, self._line(pos))
-            elif value is _DATA and name not in {*VARIABLES, "Params", "Pipes"}:
-                self._usage.unknown.setdefault(name, self._line(pos))
+                self._usage.parameters.setdefault(name, self._position(pos))
+                value = _Parameter(name)
+                continue
+            if value is _DATA and name not in {*VARIABLES, "Params", "Pipes"}:
+                self._usage.unknown.setdefault(name, self._position(pos))
             value = _PARAMETERS if value is _DATA and name == "Params" else _OTHER
         return value
 
@@ -206,5 +234,13 @@ class _Walk:
         if value in {_DATA, _PARAMETERS}:
             self._usage.everything = True
 
-    def _line(self, pos: int) -> int:
-        return self._tree.place(pos)[0]
+    def _position(self, pos: int) -> Position:
+        source = self._tree.source
+        return source.count("\n", 0, pos) + 1, pos - source.rfind("\n", 0, pos)
+
+
+def _alone(operand: nodes.Operand) -> nodes.Pipe:
+    """Return an operand as a pipeline of its own."""
+    return nodes.Pipe(
+        operand.pos, (), is_assign=False, commands=(nodes.Command(operand.pos, (operand,)),)
+    )

@@ -21,7 +21,7 @@ from kudo.api import (
     PlanStatus,
 )
 from kudo.children import dependencies_of
-from kudo.execution import Intent, adapt, check_plan, fail, finished_tasks, status_of
+from kudo.execution import Intent, adapt, fail, finished_tasks, status_of
 from kudo.identity import identity
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.pipe import pipes
@@ -30,6 +30,7 @@ from kudo.runs.last_run import edited_since
 from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
 from kudo.runs.revalidation import revalidate_scheduled, run_in_progress
 from kudo.runs.status import begun, leaving, running, with_conditions, with_entry
+from kudo.strategies import check_plan
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import (
@@ -49,6 +50,9 @@ from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.store.versions import VersionTooLarge
 
 log = logging.getLogger(__name__)
+
+_MESSAGES_SECONDS = 2.0
+"""Time between two writes of the status of a run that change messages alone."""
 
 
 @dataclass
@@ -323,11 +327,25 @@ class Scheduled:
             reason = progress.failures[0][0].reason if progress.failures else ""
             status = with_entry(status, progress.entry)
             return await self._finish(writer.instance, version, status, progress.entry, reason)
-        await writer.store(progress.entry)
-        soon = self.recheck if progress.look_again is None else progress.look_again
+        later = await self._store(writer, progress.entry, memory)
+        soon = min(later, self.recheck if progress.look_again is None else progress.look_again)
         if memory.is_backing_off:
             return Result("retry", requeue_after=min(soon, self.recheck))
         return Result("waiting", requeue_after=min(soon, self.recheck))
+
+    async def _store(self, writer: StatusWriter, entry: PlanStatus, memory: RunMemory) -> float:
+        """Store the entry of a run that waits; return the seconds until it may be stored.
+
+        The messages of a custom resource or of pods can change many times a second. A message that
+        is not stored is lost: the next reconcile has the present one.
+        """
+        if writer.changes_messages_alone(entry):
+            left = memory.messages_at + _MESSAGES_SECONDS - loop_seconds()
+            if left > 0:
+                return max(left, AGAIN_SECONDS)
+            memory.messages_at = loop_seconds()
+        await writer.store(entry)
+        return self.recheck
 
     async def _missing_children(self, key: Key, memory: RunMemory) -> FatalTaskError | None:
         """Return why the children of a plan cannot be created, before anything is sent."""

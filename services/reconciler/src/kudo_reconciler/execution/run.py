@@ -27,6 +27,7 @@ from kudo.execution import (
     decide,
     finished_tasks,
     is_single_step,
+    only_messages_differ,
     record,
     runnable,
     status_of,
@@ -70,6 +71,13 @@ class StatusWriter:
         """
         status = with_entry(self.status, entry)
         self.instance = await self.instances.write_status(self.instance, status)
+
+    def changes_messages_alone(self, entry: PlanStatus) -> bool:
+        """Return whether storing the entry would change nothing but messages."""
+        stored = self.stored(entry)
+        if stored is None or not only_messages_differ(stored, entry):
+            return False
+        return with_entry(self.status, stored) == self.instance.status
 
     def stored(self, entry: PlanStatus) -> PlanStatus | None:
         """Return the stored entry; None if it is of another run."""

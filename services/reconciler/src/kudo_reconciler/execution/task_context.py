@@ -55,6 +55,7 @@ class RunMemory:
             that was deleted.
         healthy: uids of objects that were healthy: none of them is created again after a deletion.
         waiting: By uid, since when objects are not healthy, and the causes that were told.
+        messages_at: Time of the event loop's clock at which messages alone were stored last.
         steps: Start times of the steps.
         states: Backoff of the steps that were attempted.
         attempts: Attempts in progress, or ended and not recorded yet.
@@ -75,6 +76,7 @@ class RunMemory:
     healthy: set[str] = field(default_factory=set)
     waiting: dict[str, WaitingObject] = field(default_factory=dict)
     reported: set[tuple[str, str]] = field(default_factory=set)
+    messages_at: float = float("-inf")
     steps: StepTimes = field(default_factory=StepTimes)
     states: dict[StepRef, StepState] = field(default_factory=dict)
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)

@@ -5,25 +5,24 @@ from collections.abc import Iterator
 from typing import Final
 
 from goyaml import load
-from kudo.packages import Package
-from kudo.rendering import render, render_objects
 from kudo.tasks import FatalTaskError
 from kudo.verification.finding import Finding, at_template, error, in_operator
-from kudo.verification.rendered import Values, values_of
+from kudo.verification.rendered.rendering import Rendering
 
 _KIND: Final = "Namespace"
 _AT_THE_MARGIN: Final = re.compile(rf"^kind:\s*(['\"]?){_KIND}\1\s*(?:#.*)?$", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"\n---")
 
 
-def only_the_manifest_is_a_namespace(package: Package) -> Iterator[Finding]:
+def only_the_manifest_is_a_namespace(rendering: Rendering) -> Iterator[Finding]:
     """Check the text, in whichever branch it is, and the objects that it renders to."""
-    values = values_of(package)
+    package = rendering.package
     for file, text in package.templates.items():
         if file == package.operator.namespace_manifest or _KIND not in text:
             continue
         match = _AT_THE_MARGIN.search(text)
-        if match or _makes_namespace(file, text, values):
+        made = next((one for one in rendering.found(file)[0] if one.object["kind"] == _KIND), None)
+        if match or made:
             message = (
                 f"template \"{file}\" contains 'kind: Namespace' not allowed unless specified as "
                 "'NamespaceManifest'"
@@ -32,28 +31,21 @@ def only_the_manifest_is_a_namespace(package: Package) -> Iterator[Finding]:
             yield error("NamespaceNotAllowed", message, at_template(file, line))
 
 
-def _makes_namespace(file: str, text: str, values: Values) -> bool:
-    try:
-        manifests = render_objects((file,), {file: text}, values)
-    except FatalTaskError:
-        return False
-    return any(manifest.object["kind"] == _KIND for manifest in manifests)
-
-
-def the_manifest_is_one_namespace(package: Package) -> Iterator[Finding]:
+def the_manifest_is_one_namespace(rendering: Rendering) -> Iterator[Finding]:
+    package = rendering.package
     file = package.operator.namespace_manifest
     if file and file not in package.templates:
         message = f'NamespaceManifest "{file}" not found in /templates folder'
         yield error("NamespaceManifestInvalid", message, in_operator("namespaceManifest"))
     elif file:
-        message = _manifest_fault(file, package)
+        message = _manifest_fault(file, rendering)
         if message:
             yield error("NamespaceManifestInvalid", message, at_template(file))
 
 
-def _manifest_fault(file: str, package: Package) -> str:
+def _manifest_fault(file: str, rendering: Rendering) -> str:
     try:
-        kinds = list(_kinds(render(file, package.templates[file], values_of(package))))
+        kinds = list(_kinds(rendering.text(file)))
     except FatalTaskError:  # which the check of rendering reports
         return ""
     except ValueError:

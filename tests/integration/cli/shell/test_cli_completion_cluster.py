@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cluster.world import World
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "first-operator"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "first-operator"
 
 
 @pytest.fixture

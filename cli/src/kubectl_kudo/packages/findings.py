@@ -1,0 +1,76 @@
+"""Prints findings of the verification as text, as data, or as SARIF."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kubectl_kudo.core.output import JsonObject, one, say
+from kudo.verification import Finding
+
+
+def print_findings(findings: Sequence[Finding], output: str, root: Path) -> None:
+    """Print findings in a format.
+
+    Args:
+        findings: The findings.
+        output: `yaml`, `json`, `sarif`, or empty for text.
+        root: The folder or archive of the package, which paths in SARIF begin with.
+    """
+    if output == "sarif":
+        from kubectl_kudo.packages.sarif import sarif
+
+        print(one(sarif(findings, root), "json"), end="")
+    elif output:
+        print(one(_data(findings), output), end="")
+    else:
+        _print(findings)
+
+
+def located_message(finding: Finding) -> str:
+    """Return the message with place, code and suggestion."""
+    text = f"{finding.problem.message}  ({finding.place.position or finding.problem.field})"
+    return f"{text} [{finding.code}]{_suggested(finding)}"
+
+
+def _suggested(finding: Finding) -> str:
+    return f"\n    {finding.suggestion}" if finding.suggestion else ""
+
+
+def _data(findings: Sequence[Finding]) -> JsonObject:
+    """Return the data of KUDO 0.19, and the findings with their places if there are any."""
+    errors = [finding.problem.message for finding in findings if finding.is_error]
+    warnings = [finding.problem.message for finding in findings if not finding.is_error]
+    data: JsonObject = {"errors": errors, "warnings": warnings, "valid": not errors}
+    if findings:
+        data["findings"] = [_finding(finding) for finding in findings]
+    return data
+
+
+def _finding(finding: Finding) -> JsonObject:
+    place = finding.place
+    fields: JsonObject = {
+        "severity": finding.severity.value,
+        "code": finding.code,
+        "message": finding.problem.message,
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "field": place.field,
+        "suggestion": finding.suggestion,
+        "fixable": finding.edit is not None,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    errors = [finding for finding in findings if finding.is_error]
+    warnings = [finding for finding in findings if not finding.is_error]
+    for title, listed in (("Warnings", warnings), ("Errors", errors)):
+        if listed:
+            say(title)
+        for finding in listed:
+            say(located_message(finding))
+    fixable = sum(finding.edit is not None for finding in findings)
+    if fixable:
+        say(f"{fixable} of them can be corrected by --fix")
+    if not errors:
+        say("package is valid")

@@ -1,0 +1,1 @@
+"""Downloads of indexes and packages; aiohttp is imported only for a server."""

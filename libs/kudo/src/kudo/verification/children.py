@@ -1,0 +1,91 @@
+"""Checks of the parameters that KudoOperator tasks give to the packages of their children."""
+
+from collections.abc import Iterator
+
+from kudo.packages import Package, PackageParameter, Resolution
+from kudo.packages.plans import PackageTask
+from kudo.packages.source import Source
+from kudo.parameters import check_value, parse_parameter_file
+from kudo.problems import InvalidInput
+from kudo.tasks import FatalTaskError
+from kudo.template_lines import template_line
+from kudo.verification.finding import Finding, Place, at_task, at_template, did_you_mean, error
+from kudo.verification.rendered.rendering import Rendering
+from kudo.verification.values import declared, stored
+
+_KIND = "KudoOperator"
+
+
+def verify(package: Package, resolution: Resolution) -> Iterator[Finding]:
+    """Yield what is wrong with the values for children whose package is known."""
+    known = {_identity(one): one for one in resolution.dependencies}
+    rendering = Rendering(package)
+    for task in package.operator.tasks:
+        spec = task.spec
+        child = known.get((spec.package, spec.operator_version, spec.app_version))
+        if task.kind == _KIND and child is not None:
+            yield from _values(task, child, rendering)
+
+
+def _identity(package: Package) -> tuple[str | None, str | None, str | None]:
+    file = package.operator
+    return file.name or None, file.operator_version or None, file.app_version or None
+
+
+def _values(task: PackageTask, child: Package, rendering: Rendering) -> Iterator[Finding]:
+    file = task.spec.parameter_file or ""
+    values: dict[str, str] = {}
+    if file:
+        if file not in rendering.package.templates:  # which another check reports
+            return
+        try:
+            values = parse_parameter_file(file, rendering.text(file, fill=True))
+        except FatalTaskError:  # which the check of rendering reports
+            return
+        except InvalidInput as fault:
+            yield error("ParameterInvalid", str(fault), at_template(file))
+            return
+    parameters = {parameter.name: parameter for parameter in child.parameters}
+    for name, value in values.items():
+        if name not in parameters:
+            message = f'parameter "{name}" of task "{task.name}" is not declared by {_name(child)}'
+            place = _place(file, name, rendering)
+            yield error("ParameterUnknown", message, place, did_you_mean(name, parameters))
+        else:
+            yield from _value(file, parameters[name], value, rendering)
+    for parameter in child.parameters:
+        if parameter.name not in values and _is_needed(parameter):
+            message = (
+                f'task "{task.name}" gives no value to parameter "{parameter.name}", which '
+                f"{_name(child)} requires"
+            )
+            place = at_template(file) if file else at_task(task.name, "spec")
+            yield error("ParameterRequired", message, place)
+
+
+def _value(
+    file: str, parameter: PackageParameter, value: str, rendering: Rendering
+) -> Iterator[Finding]:
+    """Check a value that is the same for all Instances."""
+    place = _place(file, parameter.name, rendering)
+    line = rendering.package.templates[file].split("\n")[place.line - 1] if place.line else "{{"
+    problem = check_value(declared(parameter), value)
+    if problem is not None and "{{" not in line:
+        yield error(problem.reason, problem.message, place)
+
+
+def _place(file: str, name: str, rendering: Rendering) -> Place:
+    text = rendering.package.templates[file]
+    found = Source(rendering.text(file, fill=True)).position((name,))
+    line = template_line(file, text, rendering.filled, found.line) if found else None
+    return at_template(file, line or 0)
+
+
+def _is_needed(parameter: PackageParameter) -> bool:
+    return parameter.required and not (
+        parameter.has_default and stored(parameter, parameter.default) is not None
+    )
+
+
+def _name(package: Package) -> str:
+    return f"package {package.operator.name}"

@@ -1,0 +1,270 @@
+"""Checks of the fields of `operator.yaml` and `params.yaml` as they are written.
+
+Reading a package is as lenient as in KUDO 0.19: of a key that comes twice the last one counts,
+unknown keys are ignored, and a number without quotes becomes the text that Go makes of it. Here the
+author gets to know.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+import yaml
+
+from goyaml import YamlError, load
+from kudo.packages import Package
+from kudo.packages.fields import text_of
+from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
+from kudo.packages.source import Entry, Path, Position, Source, path_text, source_of
+from kudo.parameters.text import go_text
+from kudo.problems import shown, shown_name
+from kudo.verification.finding import Edit, Finding, Place, error, warning
+
+_DESCRIPTIVE: Final = frozenset({"description", "displayName", "hint", "group", "prio", "url"})
+"""Fields that people read; what runs does not depend on them."""
+_MERGE: Final = "<<"
+_EXTENSION: Final = "x-"
+"""Begins the names of fields that other programs read."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFields:
+    """The fields that a mapping may have.
+
+    Attributes:
+        known: Their values, by name; `*` stands for any name.
+    """
+
+    known: Mapping[str, "_Shape"]
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A list.
+
+    Attributes:
+        items: Its items.
+    """
+
+    items: "_Shape"
+
+
+_TEXT: Final = "text"
+"""A field whose value becomes text."""
+_ANY: Final = "any"
+_Shape = KnownFields | _List | str
+
+_SPEC: Final = KnownFields(
+    {
+        "resources": _List(_TEXT),
+        **dict.fromkeys(("parameter", "pod", "package", "instanceName", "parameterFile"), _TEXT),
+        **dict.fromkeys(("appVersion", "operatorVersion"), _TEXT),
+        "pipe": _List(KnownFields(dict.fromkeys(("file", "envFile", "kind", "key"), _TEXT))),
+        **dict.fromkeys(("wait", "wantErr", "fatal", "done"), _ANY),
+    }
+)
+_STEP: Final = KnownFields({"name": _TEXT, "tasks": _List(_TEXT)})
+_PHASE: Final = KnownFields({"name": _TEXT, "strategy": _TEXT, "steps": _List(_STEP)})
+_SHAPES: Final[Mapping[str, _Shape]] = {
+    OPERATOR_FILE: KnownFields(
+        {
+            **dict.fromkeys(("apiVersion", "name", "description", "url"), _TEXT),
+            **dict.fromkeys(("operatorVersion", "appVersion", "kudoVersion"), _TEXT),
+            **dict.fromkeys(("kubernetesVersion", "namespaceManifest"), _TEXT),
+            "maintainers": _List(KnownFields({"name": _TEXT, "email": _TEXT})),
+            "tasks": _List(KnownFields({"name": _TEXT, "kind": _TEXT, "spec": _SPEC})),
+            "plans": KnownFields({"*": KnownFields({"strategy": _TEXT, "phases": _List(_PHASE)})}),
+        }
+    ),
+    PARAMETERS_FILE: KnownFields(
+        {
+            "apiVersion": _TEXT,
+            "groups": _List(
+                KnownFields(
+                    {
+                        **dict.fromkeys(("name", "displayName", "description"), _TEXT),
+                        "prio": _ANY,
+                    }
+                )
+            ),
+            "parameters": _List(
+                KnownFields(
+                    {
+                        **dict.fromkeys(("name", "displayName", "description", "hint"), _TEXT),
+                        **dict.fromkeys(("trigger", "type", "group"), _TEXT),
+                        **dict.fromkeys(("required", "immutable", "advanced"), _ANY),
+                        **dict.fromkeys(("default", "enum"), _ANY),
+                    }
+                )
+            ),
+        }
+    ),
+}
+
+
+def keys_are_unique(package: Package) -> Iterator[Finding]:
+    """Of a key that comes twice the last one counts, without a word."""
+    for file, source in _sources(package):
+        seen: dict[tuple[int, str], Entry] = {}
+        for entry in source.entries():
+            name = entry.name if shape_at(file, entry.path) is None else entry.name.casefold()
+            if entry.name == _MERGE:
+                continue
+            first = seen.setdefault((id(entry.mapping), name), entry)
+            if first is not entry:
+                yield _duplicate(file, first, entry)
+
+
+def _duplicate(file: str, first: Entry, entry: Entry) -> Finding:
+    line = Position.of(first.key).line
+    name = path_text((*entry.path, entry.name))
+    message = (
+        f'key "{shown_name(name)}" is given twice, first in line {line}; only the last one counts'
+    )
+    harmless = entry.name in _DESCRIPTIVE or _same(first.value, entry.value)
+    make = warning if harmless else error
+    return make("KeyDuplicate", message, _key(file, entry), "remove or rename one of them")
+
+
+def _same(left: yaml.Node, right: yaml.Node) -> bool:
+    return bool(yaml.serialize(left) == yaml.serialize(right))
+
+
+def fields_are_known(package: Package) -> Iterator[Finding]:
+    """A misspelt field is an error if what runs depends on the field that is meant."""
+    for file, source in _sources(package):
+        siblings: dict[int, set[str]] = {}
+        for entry in source.entries():
+            siblings.setdefault(id(entry.mapping), set()).add(entry.name)
+        for entry in source.entries():
+            shape = shape_at(file, entry.path)
+            if not isinstance(shape, KnownFields) or "*" in shape.known:
+                continue
+            if entry.name == _MERGE or entry.name.startswith(_EXTENSION):
+                continue
+            known = {name.casefold() for name in shape.known}
+            if entry.name.casefold() not in known:
+                plain = bool(source.plain(entry.key))
+                meant = _meant(entry.name, shape.known, siblings[id(entry.mapping)])
+                yield _unknown(file, entry, meant, list(shape.known), plain=plain)
+
+
+def _meant(name: str, known: Iterable[str], there: Collection[str]) -> str:
+    """Return the field that a misspelt one stands for; empty if there is none."""
+    close = get_close_matches(name, [one for one in known if one not in there], n=1, cutoff=0.7)
+    return close[0] if close else ""
+
+
+def _unknown(file: str, entry: Entry, meant: str, known: list[str], *, plain: bool) -> Finding:
+    name = path_text((*entry.path, entry.name))
+    message = f'field "{shown_name(name)}" is unknown and is ignored'
+    place = _key(file, entry)
+    if not meant:
+        suggestion = f"known fields are {', '.join(known)}"
+        return warning("FieldUnknown", message, place, suggestion)
+    start = entry.key.start_mark.index
+    summary = f'renamed field "{shown_name(entry.name)}" to "{meant}"'
+    edit = Edit(file, start, start + len(entry.name), meant, summary) if plain else None
+    make = warning if meant in _DESCRIPTIVE else error
+    return make("FieldUnknown", message, place, f'did you mean "{meant}"?', edit)
+
+
+def texts_keep_their_spelling(package: Package) -> Iterator[Finding]:
+    """`0.10` without quotes is the number 0.1, and `on` is true."""
+    for file, source in _sources(package):
+        for path, node, descriptive in _texts(file, source):
+            written = source.plain(node)
+            found = None if written is None else _read_as(written)
+            if written is None or found is None or found == written:
+                continue
+            edit = Edit(
+                file,
+                node.start_mark.index,
+                node.start_mark.index + len(written),
+                f'"{written}"',
+                f'put quotes around "{written}"',
+            )
+            message = f"{shown(written)} is read as {shown(found)}"
+            make = warning if descriptive else error
+            suggestion = f'put quotes around it: "{shown(written)}"'
+            yield make("TextUnquoted", message, _at(file, path, node), suggestion, edit)
+
+
+def _texts(file: str, source: Source) -> Iterator[tuple[Path, yaml.Node, bool]]:
+    """Yield path and node of the values that become text, and whether people alone read them."""
+    for entry in source.entries():
+        shape = shape_at(file, entry.path)
+        if not isinstance(shape, KnownFields):
+            continue
+        known = {name.casefold(): shape.known[name] for name in shape.known}
+        kind = known.get(entry.name.casefold())
+        path = (*entry.path, entry.name)
+        if "*" in shape.known:
+            yield path, entry.key, False
+        elif kind == _TEXT:
+            yield path, entry.value, entry.name in _DESCRIPTIVE
+        elif kind == _List(_TEXT) and isinstance(entry.value, yaml.SequenceNode):
+            yield from (((*path, n), item, False) for n, item in enumerate(entry.value.value))
+
+
+def _read_as(written: str) -> str | None:
+    """Return the text that reading makes of a plain scalar; None for null."""
+    value = _value(written)
+    return None if value is None else text_of(value)
+
+
+def _value(written: str) -> object:
+    """Return the value of a plain scalar; None if it has none."""
+    try:
+        return load(written)
+    except YamlError:
+        return None
+
+
+def defaults_keep_their_spelling(package: Package) -> Iterator[Finding]:
+    """A default may be meant as a number or a boolean, so it is only warned of."""
+    source = source_of(package.files.files.get(PARAMETERS_FILE, b""))
+    for number, parameter in enumerate(package.parameters):
+        if parameter.type not in {"", "string"}:
+            continue
+        path = ("parameters", number, "default")
+        node = source.value(path)
+        written = None if node is None else source.plain(node)
+        value = None if written is None else _value(written)
+        if node is None or written is None or value is None or go_text(value) == written:
+            continue
+        message = (
+            f'the default of parameter "{parameter.name}" is written {shown(written)} and read as '
+            f"{shown(go_text(value))}"
+        )
+        suggestion = f'put quotes around it if "{shown(written)}" is meant'
+        yield warning("DefaultUnquoted", message, _at(PARAMETERS_FILE, path, node), suggestion)
+
+
+def _sources(package: Package) -> Iterator[tuple[str, Source]]:
+    for file in _SHAPES:
+        yield file, source_of(package.files.files.get(file, b""))
+
+
+def shape_at(file: str, path: tuple[object, ...]) -> _Shape | None:
+    """Return what may stand at a path of a file; None where anything may."""
+    shape: _Shape | None = _SHAPES[file]
+    for element in path:
+        if isinstance(shape, KnownFields) and isinstance(element, str):
+            names = {name.casefold(): name for name in shape.known}
+            shape = shape.known.get(names.get(element.casefold(), "*"))
+        elif isinstance(shape, _List) and isinstance(element, int):
+            shape = shape.items
+        else:
+            return None
+    return shape
+
+
+def _key(file: str, entry: Entry) -> Place:
+    return _at(file, (*entry.path, entry.name), entry.key)
+
+
+def _at(file: str, path: Path, node: yaml.Node) -> Place:
+    found = Position.of(node)
+    return Place(file, path, found.line, found.column)

@@ -1,0 +1,1 @@
+"""Checks of what templates render to with the defaults of the package."""

@@ -1,0 +1,148 @@
+"""Checks of the objects that templates render to with the defaults of the package."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kudo.dns1123 import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
+from kudo.packages import Package
+from kudo.packages.source import Position, Source, path_text
+from kudo.problems import shown, shown_name
+from kudo.verification.finding import Finding, at_template, error, warning
+from kudo.verification.rendered.rendering import (
+    NAMESPACE,
+    RenderedObject,
+    Rendering,
+    without_objects,
+)
+from kudo.verification.tasks import steps_of
+from kudo.verification.templates import templates_of
+
+_NAME: Final = ("metadata", "name")
+_NAMESPACE: Final = ("metadata", "namespace")
+_SERVICE: Final = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
+_PATH_SEGMENTS: Final = frozenset({"rbac.authorization.k8s.io"})
+"""Groups whose names may contain anything but `/` and `%`."""
+_CLUSTER_SCOPED: Final = frozenset(
+    {
+        *("Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding"),
+        *("CustomResourceDefinition", "StorageClass", "PriorityClass", "IngressClass"),
+        *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"),
+        *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "RuntimeClass"),
+        *("PodSecurityPolicy", "CSIDriver", "VolumeSnapshotClass", "ClusterIssuer"),
+    }
+)
+_APPLYING: Final = frozenset({"Apply", "Toggle"})
+
+
+def templates_are_not_empty(rendering: Rendering) -> Iterator[Finding]:
+    package = rendering.package
+    used = {file for task in package.operator.tasks for file in templates_of(task)}
+    for file, text in package.templates.items():
+        if file in used - without_objects(package) and not text.strip():
+            message = f'template "{file}" is empty'
+            yield warning("TemplateEmpty", message, at_template(file), "write an object into it")
+
+
+def names_can_be_used(rendering: Rendering) -> Iterator[Finding]:
+    """Check the names of objects by the rules of their kind."""
+    for item, fill in _objects(rendering):
+        name = item.object["metadata"]["name"]
+        fault = _name_fault(item, name)
+        if fault:
+            message = f'{item.object["kind"]} "{shown_name(name)}" cannot have this name: {fault}'
+            place = rendering.place(item, _NAME, fill=fill)
+            yield error("ObjectNameInvalid", message, place)
+
+
+def _name_fault(item: RenderedObject, name: str) -> str:
+    group = _group(item)
+    if group in _PATH_SEGMENTS:
+        return 'use no "%" in it' if "%" in name else ""
+    if (group, item.object["kind"]) == ("", "Service"):
+        if _SERVICE.fullmatch(name) and len(name) <= MAX_LABEL:
+            return ""
+        return (
+            f'use at most {MAX_LABEL} lower-case letters, digits and "-", with a letter at the '
+            "beginning and a letter or digit at the end"
+        )
+    if is_subdomain(name):
+        return ""
+    return (
+        f'use at most {MAX_SUBDOMAIN} lower-case letters, digits, "-" and ".", with a letter or '
+        "digit at both ends"
+    )
+
+
+def namespaces_are_not_set(rendering: Rendering) -> Iterator[Finding]:
+    """Objects get the namespace of their Instance, whatever a template says."""
+    for item, fill in _objects(rendering):
+        namespace = item.object["metadata"].get("namespace")
+        if namespace in {None, "", NAMESPACE} or item.object["kind"] in _CLUSTER_SCOPED:
+            continue
+        message = (
+            f'namespace "{shown_name(str(namespace))}" of {item} is replaced by that of the '
+            "instance"
+        )
+        place = rendering.place(item, _NAMESPACE, fill=fill)
+        yield warning("NamespaceOverridden", message, place, "remove the field")
+
+
+def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
+    """Of two definitions of an object in one plan, the one that is applied last wins."""
+    found = {file: rendering.found(file) for file in rendering.package.templates}
+    told: set[tuple[str, ...]] = set()
+    for plan in rendering.package.operator.plans or {}:
+        seen: dict[tuple[str, ...], RenderedObject] = {}
+        for file in _applied_by(rendering.package, plan):
+            objects, fill = found.get(file, ((), False))
+            for item in objects:
+                key = (_group(item), item.object["kind"], item.object["metadata"]["name"])
+                first = seen.setdefault(key, item)
+                if first is item or (*key, first.file, file) in told:
+                    continue
+                told.add((*key, first.file, file))
+                message = f'{item} is defined in template "{first.file}" as well, in plan "{plan}"'
+                place = rendering.place(item, _NAME, fill=fill)
+                yield warning("ObjectDuplicate", message, place, "give one of them another name")
+
+
+def _applied_by(package: Package, plan: str) -> list[str]:
+    """Return the templates that a plan applies, each once."""
+    tasks = {task.name: task for task in reversed(package.operator.tasks)}
+    steps = steps_of((package.operator.plans or {})[plan])
+    used = [tasks[name] for step in steps for name in step.tasks if name in tasks]
+    files = (file for task in used if task.kind in _APPLYING for file in task.spec.resources or ())
+    return list(dict.fromkeys(files))
+
+
+def keys_of_objects_are_unique(rendering: Rendering) -> Iterator[Finding]:
+    """Of a key that comes twice in an object the last one counts."""
+    for file in rendering.package.templates:
+        objects, fill = rendering.found(file)
+        lines = rendering.text(file, fill=fill).split("\n") if objects else []
+        told: set[int] = set()
+        for item in objects:
+            if item.line in told:
+                continue
+            told.add(item.line)
+            for entry in Source("\n".join(lines[item.line - 1 :])).entries():
+                if entry.shadowed and entry.name != "<<":
+                    at = item.line + Position.of(entry.key).line - 1
+                    key = shown(path_text((*entry.path, entry.name)))
+                    message = f'key "{key}" of {item} is given twice; only the last one counts'
+                    place = rendering.place(item, fill=fill, line=at)
+                    yield warning("KeyDuplicate", message, place, "remove one of them")
+
+
+def _objects(rendering: Rendering) -> Iterator[tuple[RenderedObject, bool]]:
+    """Yield the objects of all templates that tasks apply or delete."""
+    skipped = without_objects(rendering.package)
+    for file in rendering.package.templates:
+        if file not in skipped:
+            objects, fill = rendering.found(file)
+            yield from ((item, fill) for item in objects)
+
+
+def _group(item: RenderedObject) -> str:
+    return str(item.object["apiVersion"]).rpartition("/")[0]

@@ -1,0 +1,294 @@
+"""Checks of templates by what they render to with the defaults of the package.
+
+A required parameter without default has a stand-in, since every Instance gives it a value. So have
+the variables that an Instance gives, such as its name.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from gotemplate import TemplateError
+from goyaml import YamlError
+from kudo.api import JsonObject
+from kudo.dns1123 import is_subdomain
+from kudo.packages import Package, PackageParameter
+from kudo.packages.plans import PackagePipeFile
+from kudo.packages.source import Path, Source
+from kudo.parameters import template_values
+from kudo.problems import InvalidInput
+from kudo.rendering import DocumentError, Engine, objects_with_lines, render
+from kudo.tasks import FatalTaskError
+from kudo.template_lines import template_line
+from kudo.verification.finding import Finding, Place, at_template, error
+from kudo.verification.pipes import pod_fault, pods_of
+from kudo.verification.values import Declared, stored
+
+Values = dict[str, object]
+
+NAMESPACE: Final = "instance-namespace"
+"""Stands for the namespace of an Instance."""
+_INSTANCE: Final = "instance"
+_STAND_INS: Final = {"integer": "1", "number": "1", "boolean": "true", "array": None, "map": None}
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST: Final = 20
+"""Characters of a stand-in, so that names that contain several of them do not become too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedObject:
+    """An object that a template renders to.
+
+    Attributes:
+        file: Name of the template.
+        object: The object.
+        line: Line of the rendered text in which its document begins.
+    """
+
+    file: str
+    object: JsonObject
+    line: int
+
+    def __str__(self) -> str:
+        return f'{self.object["kind"]} "{self.object["metadata"]["name"]}"'
+
+
+class Rendering:
+    """The templates of a package, rendered when a check needs them, and only once.
+
+    Attributes:
+        package: The package.
+    """
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self._texts: dict[tuple[str, bool], str | FatalTaskError] = {}
+        self._objects: dict[tuple[str, bool], tuple[RenderedObject, ...] | FatalTaskError] = {}
+
+    @cached_property
+    def strict(self) -> Values:
+        """The values of a rendering in which optional parameters have no stand-in."""
+        return values_of(self.package)
+
+    @cached_property
+    def filled(self) -> Values:
+        """The values of a rendering in which all parameters have a value."""
+        return values_of(self.package, fill=True)
+
+    def values(self, *, fill: bool = False) -> Values:
+        return self.filled if fill else self.strict
+
+    def text(self, file: str, *, fill: bool = False) -> str:
+        """Return what a template renders to.
+
+        Raises:
+            FatalTaskError: it cannot be rendered.
+        """
+        if (file, fill) not in self._texts:
+            self._texts[file, fill] = self._render(file, fill=fill)
+        found = self._texts[file, fill]
+        if isinstance(found, FatalTaskError):
+            raise found
+        return found
+
+    def objects(self, file: str, *, fill: bool = False) -> tuple[RenderedObject, ...]:
+        """Return the objects that a template renders to.
+
+        Raises:
+            FatalTaskError: it cannot be rendered, or renders to something else.
+        """
+        if (file, fill) not in self._objects:
+            self._objects[file, fill] = self._read(file, fill=fill)
+        found = self._objects[file, fill]
+        if isinstance(found, FatalTaskError):
+            raise found
+        return found
+
+    def found(self, file: str) -> tuple[tuple[RenderedObject, ...], bool]:
+        """Return the objects of a template, and whether optional parameters have a stand-in.
+
+        There are none if the template cannot be rendered, which another check reports.
+        """
+        for fill in (False, True):
+            try:
+                objects = self.objects(file, fill=fill)
+            except FatalTaskError:
+                continue
+            if objects:
+                return objects, fill
+        return (), False
+
+    def place(self, item: RenderedObject, path: Path = (), *, fill: bool, line: int = 0) -> Place:
+        """Return where the template has a field of an object.
+
+        Args:
+            item: The object.
+            path: The field.
+            fill: Whether the object was rendered with stand-ins for optional parameters.
+            line: Line of the rendered text; 0 for that of the field.
+        """
+        if not line:
+            lines = self.text(item.file, fill=fill).split("\n")[item.line - 1 :]
+            found = Source("\n".join(lines)).position(path)
+            line = item.line + (found.line - 1 if found else 0)
+        return self._place(item.file, line, fill=fill)
+
+    def place_of_fault(self, file: str, fault: DocumentError) -> Place:
+        """Return the line of the template that a wrong document comes from."""
+        return self._place(file, fault.line, fill=False)
+
+    def _place(self, file: str, rendered: int, *, fill: bool) -> Place:
+        text = self.package.templates[file]
+        line = template_line(file, text, self.values(fill=fill), rendered)
+        return at_template(file, line or 0)
+
+    def _render(self, file: str, *, fill: bool) -> str | FatalTaskError:
+        try:
+            return render(file, self.package.templates[file], self.values(fill=fill))
+        except FatalTaskError as fault:
+            return fault
+
+    def _read(self, file: str, *, fill: bool) -> tuple[RenderedObject, ...] | FatalTaskError:
+        try:
+            text = self.text(file, fill=fill)
+            found = objects_with_lines(file, text, Engine.full().budget)
+            return tuple(RenderedObject(file, item, line) for line, item in found)
+        except FatalTaskError as fault:
+            return fault
+
+
+def templates_can_be_rendered(rendering: Rendering) -> Iterator[Finding]:
+    """What tasks apply must be Kubernetes objects; parameter files of children only render.
+
+    What Pipe tasks run must be a pod that can hand their files on.
+    """
+    package = rendering.package
+    pods = pods_of(package)
+    texts = without_objects(package)
+    for file in package.templates:
+        if file in texts:
+            fault = _text_fault(file, rendering)
+        else:
+            copied = pods.get(file)
+            fault = _fault(file, rendering, copied, fill=False)
+            # A name that an optional parameter gives is no mistake: users who need it set it.
+            if fault and not _of_the_engine(fault):
+                filled = _fault(file, rendering, copied, fill=True)
+                fault = fault if filled else None
+        if fault:
+            yield _finding(file, fault, rendering)
+
+
+def without_objects(package: Package) -> set[str]:
+    """Return the templates that need not give objects."""
+    files = {task.spec.parameter_file or "" for task in package.operator.tasks}
+    return {*files, package.operator.namespace_manifest}
+
+
+def values_of(package: Package, *, fill: bool = False) -> Values:
+    """Return what the templates are rendered with.
+
+    Args:
+        package: The package.
+        fill: Whether optional parameters without default have a stand-in, too.
+    """
+    operator = package.operator
+    keys = (key for _, keys in _pipe_keys_by_task(package) for key in keys)
+    return {
+        "OperatorName": operator.name if is_subdomain(operator.name) else "operator",
+        "Name": _INSTANCE,
+        "Namespace": NAMESPACE,
+        "AppVersion": operator.app_version,
+        "OperatorVersion": operator.operator_version,
+        "PlanName": "deploy",
+        "PhaseName": "phase",
+        "StepName": "step",
+        "Params": {
+            parameter.name: _value(parameter, fill=fill) for parameter in package.parameters
+        },
+        "Pipes": {key: _name_of(key) for key in keys},
+    }
+
+
+def _value(parameter: PackageParameter, *, fill: bool) -> object:
+    text = stored(parameter, parameter.default) if parameter.has_default else None
+    if text is None and (parameter.required or fill):
+        text = _stand_in(parameter)
+    try:
+        value = Declared(parameter.name, parameter.type, text)
+        return template_values([value], {})[parameter.name]
+    except InvalidInput:  # a wrong default, which another check reports
+        value = Declared(parameter.name, parameter.type)
+        return template_values([value], {})[parameter.name]
+
+
+def _stand_in(parameter: PackageParameter) -> str | None:
+    if parameter.enum:
+        return stored(parameter, parameter.enum[0])
+    return _STAND_INS.get(parameter.type, _name_of(parameter.name))
+
+
+def _name_of(text: str) -> str:
+    """Return a name that objects can have, similar to a text."""
+    return _NOT_IN_NAMES.sub("-", text.lower()).strip("-")[:_LONGEST].strip("-") or "value"
+
+
+def _pipe_keys_by_task(package: Package) -> Iterator[tuple[str, list[str]]]:
+    for task in package.operator.tasks:
+        if task.kind == "Pipe":
+            yield task.name, [pipe.key for pipe in task.spec.pipe or () if pipe.key]
+
+
+def _fault(
+    file: str,
+    rendering: Rendering,
+    copied: Sequence[Sequence[PackagePipeFile]] | None,
+    *,
+    fill: bool,
+) -> FatalTaskError | None:
+    try:
+        if copied is not None:
+            return pod_fault(rendering.text(file, fill=fill), copied)
+        rendering.objects(file, fill=fill)
+    except FatalTaskError as fault:
+        return fault
+    return None
+
+
+def _text_fault(file: str, rendering: Rendering) -> FatalTaskError | None:
+    try:
+        rendering.text(file)
+    except FatalTaskError as fault:
+        return fault
+    return None
+
+
+def _of_the_engine(fault: FatalTaskError) -> bool:
+    """Whether the template could not be rendered at all."""
+    return isinstance(fault.__cause__, TemplateError)
+
+
+def _finding(file: str, fault: FatalTaskError, rendering: Rendering) -> Finding:
+    cause, text = fault.__cause__, str(fault)
+    if isinstance(cause, TemplateError):
+        message = text.removeprefix(f"error expanding template {file}: ")
+        column = cause.column + 1 if cause.executing else 0
+        return error(fault.reason, message, at_template(file, cause.line, column))
+    if fault.reason == "ResourceValidationError":
+        return error(fault.reason, text, at_template(file))
+    place, reason = at_template(file), text
+    if isinstance(fault, DocumentError):
+        place, reason = rendering.place_of_fault(file, fault), _with_line(fault)
+    reason = reason.removeprefix(f"parsing YAML from {file}: ")
+    message = f"parsing rendered YAML from {file} failed: {reason}"
+    return error(fault.reason, message, place)
+
+
+def _with_line(fault: DocumentError) -> str:
+    """Return the message with the line of the whole rendered text, instead of the document's."""
+    cause = fault.__cause__
+    if not isinstance(cause, YamlError):
+        return str(fault)
+    return str(fault).replace(f"line {cause.line},", f"rendered line {fault.line},", 1)

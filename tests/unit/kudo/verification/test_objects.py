@@ -1,0 +1,174 @@
+"""What `package verify` finds in the objects that templates render to, and where."""
+
+import pytest
+
+from kudo.verification import Finding
+from tests.unit.kudo.verification.test_fields import OPERATOR, PARAMETERS, of_code, package
+from tests.unit.kudo.verification.test_fields import TEMPLATE as FIRST
+
+ALL = "apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\n"
+
+
+def told(code: str, template: str, parameters: str = PARAMETERS) -> list[Finding]:
+    """Return the findings in a second template that the package applies."""
+    operator = OPERATOR.replace("[a.yaml]", "[a.yaml, b.yaml]")
+    return of_code(code, package(operator, parameters, b=template))
+
+
+def positions(findings: list[Finding]) -> list[str]:
+    return [finding.place.position for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("ConfigMap", "Pot"), ("ConfigMap", "a_b"), ("ConfigMap", "-a"), ("Secret", "a" * 254)),
+        *(("Service", "a.b"), ("Service", "1a"), ("Service", "a" * 64)),
+        ("ConfigMap", "{{ .Name }}-{{ .Params.SIZE }}_"),
+    ],
+)
+def test_a_name_that_no_object_can_have_is_an_error(kind: str, name: str) -> None:
+    text = "# {{ if true }}\n\n# {{ end }}\n---\n" + ALL.format(kind=kind, name=f'"{name}"')
+    [finding] = told("ObjectNameInvalid", text)
+    assert finding.is_error
+    assert positions([finding]) == ["templates/b.yaml:8"]
+    assert "cannot have this name: use at most" in finding.problem.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("ConfigMap", "a.b-c"), ("ConfigMap", "1a"), ("Service", "a-1")),
+        *(("ConfigMap", "{{ .Name }}-{{ .Params.WITHOUT_DEFAULT }}"), ("Cup", "{{ .Name }}")),
+        ("ConfigMap", "{{ .OperatorName }}-{{ .Namespace }}-{{ .PlanName }}"),
+    ],
+)
+def test_a_name_that_objects_can_have_is_fine(kind: str, name: str) -> None:
+    parameters = PARAMETERS + "  - name: WITHOUT_DEFAULT\n"
+    assert told("ObjectNameInvalid", ALL.format(kind=kind, name=name), parameters) == []
+
+
+def test_names_of_roles_may_contain_nearly_anything() -> None:
+    text = ALL.format(kind="ClusterRole", name="system:Pot_a")
+    rbac = text.replace("v1", "rbac.authorization.k8s.io/v1")
+    assert told("ObjectNameInvalid", rbac) == []
+
+
+def test_a_namespace_that_is_replaced_is_warned_of() -> None:
+    service = ALL.format(kind="Service", name="a")
+    [finding] = told("NamespaceOverridden", service + "  namespace: monitoring\n")
+    assert (finding.severity, positions([finding])) == ("warning", ["templates/b.yaml:5"])
+    assert told("NamespaceOverridden", service + "  namespace: {{ .Namespace }}\n") == []
+    role = ALL.format(kind="ClusterRole", name="a") + "  namespace: monitoring\n"
+    assert told("NamespaceOverridden", role) == []
+
+
+def test_an_object_that_two_templates_define_is_warned_of() -> None:
+    again = "{{ if eq .PlanName .PlanName }}\n" + ALL.format(kind="ConfigMap", name="a") + "{{end}}"
+    [finding] = told("ObjectDuplicate", again)
+    assert (finding.severity, positions([finding])) == ("warning", ["templates/b.yaml:5"])
+    assert finding.problem.message == (
+        'ConfigMap "a" is defined in template "a.yaml" as well, in plan "deploy"'
+    )
+    assert told("ObjectDuplicate", ALL.format(kind="Secret", name="a")) == []
+    other = ALL.format(kind="ConfigMap", name="a").replace("v1", "example.com/v1")
+    assert told("ObjectDuplicate", other) == []
+
+
+def test_templates_of_different_plans_may_define_one_object() -> None:
+    operator = OPERATOR.replace(
+        "plans:\n",
+        "  - {name: other, kind: Apply, spec: {resources: [b.yaml]}}\n"
+        "plans:\n  other: {phases: [{name: p, steps: [{name: s, tasks: [other]}]}]}\n",
+    )
+    assert of_code("ObjectDuplicate", package(operator, b=FIRST)) == []
+
+
+def test_a_key_that_comes_twice_in_an_object_is_warned_of() -> None:
+    text = "{{ $x := 1 }}\n" + ALL.format(kind="ConfigMap", name="b") + "data:\n  k: 1\n  k: 2\n"
+    [finding] = told("KeyDuplicate", "---\n" + text)
+    assert (finding.severity, positions([finding])) == ("warning", ["templates/b.yaml:8"])
+    assert finding.problem.message.startswith('key "data.k" of ConfigMap "b" is given twice')
+
+
+def test_an_empty_template_is_warned_of() -> None:
+    assert positions(told("TemplateEmpty", "\n")) == ["templates/b.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: [\n", 1),
+        ("# {{ .Name }}\n\na: b: c\n", 3),
+        (FIRST + "---\n# comment\na: b: c\n", 7),
+        ("{{ if true }}\n{{ range until 3 }}\n{{ end }}\nkind: b: c\n{{ end }}\n", 4),
+    ],
+)
+def test_wrong_yaml_is_told_with_the_line_of_the_template(text: str, line: int) -> None:
+    [finding] = told("TaskRenderingError", text)
+    assert positions([finding]) == [f"templates/b.yaml:{line}"]
+    assert "rendered line " in finding.problem.message
+
+
+def test_what_the_engine_cannot_render_has_line_and_column() -> None:
+    [finding] = told("TaskRenderingError", FIRST + "# {{ .Params.SIZE.none }}")
+    assert positions([finding]) == ["templates/b.yaml:5:13"]
+
+
+def test_a_removed_version_is_corrected_where_nothing_else_changes() -> None:
+    text = ALL.format(kind="PodDisruptionBudget", name="b").replace("v1", "policy/v1beta1")
+    [finding] = told("RemovedAPIVersion", "# old\n" + text + "spec: {maxUnavailable: 1}\n")
+    assert positions([finding]) == ["templates/b.yaml:2"]
+    assert finding.edit is not None
+    assert finding.edit.text == "policy/v1"
+    indirect = text.replace("apiVersion: ", "apiVersion: {{ if true }}").replace(
+        "v1beta1", "v1beta1{{ end }}"
+    )
+    [finding] = told("RemovedAPIVersion", indirect)
+    assert finding.edit is None
+
+
+# Conditions
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "if .Params.LID",
+        "if not .Params.LID",
+        "if and .Name .Params.LID",
+        "if or (not .Params.LID) (eq .Name `a`)",
+        "if $.Params.LID",
+        "if (.Params.LID)",
+        "with .Params.LID",
+        "if eq .Name `a` }}{{ else if .Params.LID",
+        "$x := .Params.LID }}{{ if $x",
+        "if index .Params `LID`",
+    ],
+)
+@pytest.mark.parametrize("fields", ["type: boolean", "default: 'false'", "default: true"])
+def test_a_condition_that_is_text_is_warned_of(condition: str, fields: str) -> None:
+    parameters = PARAMETERS + f"  - {{name: LID, {fields}}}\n"
+    [finding] = told(
+        "ConditionAlwaysTrue", f"#\n# {{{{ {condition} }}}}{{{{ end }}}}\n", parameters
+    )
+    assert (finding.severity, finding.place.line) == ("warning", 2)
+    assert finding.suggestion == 'compare it: eq .Params.LID "true"'
+
+
+@pytest.mark.parametrize(
+    ("condition", "fields"),
+    [
+        ('if eq .Params.LID "true"', "type: boolean"),
+        ("if .Params.LID", "default: ''"),
+        ("if .Params.LID", "type: array, default: []"),
+        ("if .Params.LID", "default: iron"),
+        ("range .Params.LID", "type: array, default: []"),
+        ("if hasKey .Params `LID`", "type: boolean"),
+    ],
+)
+def test_a_condition_that_asks_whether_there_is_a_value_is_fine(
+    condition: str, fields: str
+) -> None:
+    parameters = PARAMETERS + f"  - {{name: LID, {fields}}}\n"
+    assert told("ConditionAlwaysTrue", f"# {{{{ {condition} }}}}{{{{ end }}}}\n", parameters) == []
