@@ -195,7 +195,8 @@ async def test_wait_on_a_failing_plan_tells_step_reason_and_events(installed: Wo
         assert "plan broken ended with FATAL_ERROR at broken.phase1.app" in done.stderr
         assert "failed to apply ConfigMap Not A Name of template broken.yaml" in done.stderr
         _, _, events = done.stderr.partition("Warning events of this run:\n")
-        assert events.startswith(f"  {event['reason']}: ")
+        assert events.startswith(f"  {event['reason']} (see above)\n")
+        assert "failed to apply ConfigMap" not in events
 
 
 async def test_wait_ends_well_with_a_plan_that_does(installed: World) -> None:

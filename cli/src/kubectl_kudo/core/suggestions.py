@@ -3,7 +3,7 @@
 `difflib` is imported only where a name is wrong.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def closest(
@@ -28,3 +28,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `did you mean <name>?`, or an empty text if no known name looks like it."""
     close = closest(name, known)
     return f"did you mean {close[0]}?" if close else ""
+
+
+def for_unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return `<name>: did you mean <other>?` for each unknown name that looks like a known one."""
+    found = ((name, did_you_mean(name, known)) for name in names if name not in known)
+    return [f"{name}: {text}" for name, text in found if text]

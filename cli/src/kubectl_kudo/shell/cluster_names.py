@@ -4,26 +4,43 @@ from contextlib import aclosing
 from typing import Final
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.kinds import BY_WORD, INSTANCES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import connect
 from kubectl_kudo.shell.kinds import Kind
 from kubeio.kinds import NAMESPACES
+from kubeio.resource import Resource
 
 _MOST: Final = 500
 """Names that are read; nobody chooses among more."""
 
 
 async def objects(kind: Kind, args: Args) -> list[tuple[str, str]]:
-    """Return the names of namespaces, or of Instances with their OperatorVersions."""
+    """Return the names of objects; those of Instances with their OperatorVersions."""
+    resource = _resource(kind, args)
+    if resource is None:
+        return []
     async with connect(args) as session:
-        if kind is Kind.NAMESPACE:
-            pages = session.client.pages(NAMESPACES, limit=_MOST)
-        else:
-            pages = session.client.pages(INSTANCES, namespace=session.namespace, limit=_MOST)
+        pages = session.client.pages(
+            resource,
+            namespace=session.namespace if resource.namespaced else None,
+            limit=_MOST,
+            # Only of an Instance more is shown, and an OperatorVersion may have 1 MB.
+            metadata_only=resource != INSTANCES,
+        )
         async with aclosing(pages):
             first = await anext(pages)
         return [(obj["metadata"]["name"], _description(obj)) for obj in first.items]
+
+
+def _resource(kind: Kind, args: Args) -> Resource | None:
+    match kind:
+        case Kind.NAMESPACE:
+            return NAMESPACES
+        case Kind.OBJECT:
+            return BY_WORD.get(args.arguments[0])
+        case _:
+            return INSTANCES
 
 
 def _description(obj: JsonObject) -> str:
