@@ -30,7 +30,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else ""
 
 
-def for_unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return `<name>: did you mean <other>?` for each unknown name that looks like a known one."""
-    found = ((name, did_you_mean(name, known)) for name in names if name not in known)
-    return [f"{name}: {text}" for name, text in found if text]
+def note_similar(error: Exception, names: Iterable[str], known: Collection[str]) -> None:
+    """Add a line to an error for each unknown name that looks like a known one."""
+    for name in names:
+        text = "" if name in known else did_you_mean(name, known)
+        if text:
+            error.add_note(f"\n{name}: {text}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_kudo.core.errors import CliError, ExitCode, listed
-from kubectl_kudo.core.suggestions import for_unknown
+from kubectl_kudo.core.suggestions import note_similar
 from kudo.admission.change import Change
 from kudo.admission.rules import evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
@@ -147,6 +147,5 @@ def _denied(
 ) -> CliError:
     text = listed(f"instance {instance.key} cannot be upgraded:", problems)
     error = CliError(text, code=ExitCode.DENIED)
-    for note in for_unknown(values, [parameter.name for parameter in desired.parameters]):
-        error.add_note(note)
+    note_similar(error, values, [parameter.name for parameter in desired.parameters])
     return error
