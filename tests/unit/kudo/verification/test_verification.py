@@ -134,10 +134,10 @@ def test_versions_may_be_as_short_as_the_original_takes_them(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "Tea", "tea_pot", "-tea", "a" * 64, "tea pot"])
-def test_a_name_that_no_object_can_have_is_warned_of(name: str | None) -> None:
+def test_a_name_that_no_object_can_have_is_an_error(name: str | None) -> None:
     faulty = package(name=name)
-    assert found(faulty) == []
-    [text] = warned(faulty)
+    assert warned(faulty) == []
+    [text] = found(faulty)
     assert text.startswith(f'operator name "{name or ""}" is not a DNS-1123 name')
     assert places(faulty) == ["operator.yaml: name"]
 
