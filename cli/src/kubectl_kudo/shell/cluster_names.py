@@ -12,11 +12,18 @@ from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
 
 _MOST: Final = 500
-"""Names that are read; nobody chooses among more."""
+"""Names that are returned, and that a page has; nobody chooses among more."""
 
 
-async def objects(kind: Kind, args: Args) -> list[tuple[str, str]]:
-    """Return the names of objects; those of Instances with their OperatorVersions."""
+async def objects(kind: Kind, args: Args, prefix: str) -> list[tuple[str, str]]:
+    """Return the names of objects; those of Instances with their OperatorVersions.
+
+    Args:
+        kind: What to name.
+        args: The command line, for the connection and the namespace.
+        prefix: What the names start with. The API server cannot select by it, so pages are read
+            until there are enough.
+    """
     resource = _resource(kind, args)
     if resource is None:
         return []
@@ -28,9 +35,14 @@ async def objects(kind: Kind, args: Args) -> list[tuple[str, str]]:
             # Only of an Instance more is shown, and an OperatorVersion may have 1 MB.
             metadata_only=resource != INSTANCES,
         )
+        found: list[tuple[str, str]] = []
         async with aclosing(pages):
-            first = await anext(pages)
-        return [(obj["metadata"]["name"], _description(obj)) for obj in first.items]
+            async for page in pages:
+                named = ((obj["metadata"]["name"], _description(obj)) for obj in page.items)
+                found += (one for one in named if one[0].startswith(prefix))
+                if len(found) >= _MOST:
+                    break
+        return found[:_MOST]
 
 
 def _resource(kind: Kind, args: Args) -> Resource | None:

@@ -453,6 +453,14 @@ def test_a_summary_is_cut() -> None:
     assert "Nothing looks wrong." in summary(["tea"], [], [], NOW)
 
 
+def test_what_cannot_be_read_of_kudo_itself_is_told_first() -> None:
+    failures = [Failure(f"{number}.err", "forbidden") for number in range(60)]
+    text = summary([], [], [*failures, Failure("kudo/pods.err", "no")], NOW)
+    lines = text.partition("What could not be read:\n")[2].splitlines()
+    assert lines[:2] == ["  kudo/pods.err: no", "  0.err: forbidden"]
+    assert lines[-1] == "... and 11 more"
+
+
 def test_kinds_are_those_of_the_api() -> None:
     metadata = {"name": "a", "uid": "u", "ownerReferences": [{"uid": "o"}]}
     labelled = {**metadata, "labels": {"kudo.dev/instance": "tea"}}

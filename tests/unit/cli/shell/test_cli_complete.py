@@ -135,6 +135,15 @@ def test_names_of_objects_are_those_of_the_kind(kudo: Cli, pot: FakeApi) -> None
     assert offered(kudo, "describe", "instance", "") == (["tea"], NO_FILES)
 
 
+def test_a_name_beyond_the_first_page_is_offered(kudo: Cli, pot: FakeApi) -> None:
+    """The namespaces of a large cluster need more than one page, and `kitchen` is in the second."""
+    for number in range(700):
+        pot.add("namespaces", {"metadata": {"name": f"home-{number}"}})
+    assert offered(kudo, "-n", "k") == (["kitchen"], NO_FILES)
+    names, _ = offered(kudo, "-n", "h")
+    assert len(names) == 500
+
+
 def test_plans_and_parameters_of_an_instance(kudo: Cli, pot: FakeApi) -> None:
     trigger = ("plan", "trigger", "--instance", "tea")
     assert offered(kudo, *trigger, "--name", "") == (["brew", "cleanup", "deploy"], NO_FILES)
