@@ -161,21 +161,24 @@ async def test_a_file_that_was_not_made_ends_the_plan(world: World, inside: Kube
     await wait_until(partial(no_pods, inside), lambda: "the pipe pod to be gone")
 
 
-async def test_an_init_container_that_fails_is_started_again(world: World) -> None:
-    script = "echo >> /out/tries; test $(wc -l < /out/tries) = 2 || exit 3"
-    await install(world, script, "tries")
-    text = "init container gen ended with exit code 3 (Error)"
-    await world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
-    await world.until_complete("i")
-    assert await content(world, "tries") == b"\n\n"
-
-
 GATED = "until test -e /out/go; do sleep 0.1; done; "
 
 
 def let_go(inside: Kubectl) -> None:
     """Have the init container go on."""
     inside("exec", POD, "--container=gen", "--", "touch", "/out/go")
+
+
+async def test_an_init_container_that_fails_is_started_again(world: World, inside: Kubectl) -> None:
+    # Only messages change here, which is written every two seconds at most: the second try waits.
+    script = f"echo >> /out/tries; test $(wc -l < /out/tries) = 2 || exit 3; {GATED}true"
+    await install(world, script, "tries")
+    text = "init container gen ended with exit code 3 (Error)"
+    await world.until("i", lambda i: text in instances.messages(i, "deploy"), text)
+    await until_running(inside)
+    let_go(inside)
+    await world.until_complete("i")
+    assert await content(world, "tries") == b"\n\n"
 
 
 async def test_a_pod_that_is_evicted_while_it_is_waited_for_is_replaced(

@@ -33,7 +33,7 @@ def test_it_verifies_a_package(kubectl: Kubectl) -> None:
 
 
 def test_an_error_has_the_exit_code_of_the_plugin(kubectl: Kubectl) -> None:
-    done = kubectl("kudo", "package", "verify", "no-such-package")
+    done = kubectl("kudo", "package", "verify", "./no-such-package")
     assert done.returncode == 3
     assert done.stderr.startswith("Error: ")
 

@@ -1,5 +1,6 @@
 """Validates values by JSON schemas, with the keywords that the schemas in docs/schemas/ use."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "integer": (int,),
     "null": (type(None),),
 }
-_SILENT = {"$schema", "title", "description", "definitions", "then", "additionalProperties"}
+_SILENT = {
+    *("$schema", "title", "description", "definitions", "then"),
+    *("additionalProperties", "patternProperties"),
+}
 """Keywords that restrict nothing, or are handled with another one."""
 
 
@@ -47,9 +51,15 @@ def _properties(value: Any, schema: Json, root: Json, path: str) -> Iterator[str
     if not isinstance(value, dict):
         return
     known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+    patterns = schema.get("patternProperties", {})
     for key, item in value.items():
+        matching = [below for pattern, below in patterns.items() if re.search(pattern, key)]
+        for below in matching:
+            yield from faults(item, below, root, f"{path}.{key}")
         if key in known:
             yield from faults(item, known[key], root, f"{path}.{key}")
+        elif matching:
+            continue
         elif others is False:
             yield f"{path}.{key}: additionalProperties"
         else:

@@ -13,8 +13,8 @@ _INTRODUCTION: Final = """\
 
 All fields of `operator.yaml` and `params.yaml`. [authoring.md](authoring.md) shows how to write
 them, [plans.md](plans.md) what tasks do, [templates.md](templates.md) what templates see. Fields in
-bold are needed: `kubectl kudo package verify` says what is missing. A field that is not listed here
-has no effect.
+bold are needed. `kubectl kudo package verify` finds what is missing, and fields that are not listed
+here; those whose names begin with `x-` are for other programs.
 
 An editor that knows JSON schemas completes and checks both files with
 [operator.json](schemas/operator.json) and [params.json](schemas/params.json):

@@ -38,6 +38,8 @@ def _mapping(model: type) -> JsonObject:
     schema: JsonObject = {
         "type": ["object", "null"] if model is TaskSpec else "object",
         "additionalProperties": False,
+        # Fields of other programs.
+        "patternProperties": {"^x-": {}},
         "properties": {field.name: _field(model, field) for field in found},
     }
     required = [field.name for field in found if field.required]

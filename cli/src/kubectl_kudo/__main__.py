@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.arguments import DEBUGGED, LOGGED, WITH_TRACEBACK
+from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
 from kubectl_kudo.core.errors import ExitCode, bug, describe, exit_code
 
@@ -77,28 +77,21 @@ def _run_command(command: Command, argv: list[str]) -> None:
         print(parser.format_help(), end="")
         return
     command.check(args)
-    if args.v >= LOGGED:
-        _log(args.v)
+    if args.v:
+        _run_verbosely(command, args)
+    else:
+        command.run(args)
+
+
+def _run_verbosely(command: Command, args: Args) -> None:
+    from kubectl_kudo.verbosity.levels import log_to_stderr, show_traceback
+
+    log_to_stderr(args.v)
     try:
         command.run(args)
     except Exception:
-        if args.v >= WITH_TRACEBACK:
-            _show_traceback()
+        show_traceback(args.v)
         raise
-
-
-def _log(level: int) -> None:
-    import logging
-
-    shown = logging.DEBUG if level >= DEBUGGED else logging.INFO
-    logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s")
-    logging.getLogger("kubeio").setLevel(shown)
-
-
-def _show_traceback() -> None:
-    import traceback
-
-    traceback.print_exc()
 
 
 def _after_broken_pipe() -> int:

@@ -38,6 +38,17 @@ TEMPLATES = [
     "{.items[-1:].kind} of {.kind}",
     "{.items[*].spec.parameters.CUPS}|{.items[*].none}",
     "{.items[?(@.metadata.generation>0)].kind}",
+    "{.items[*].metadata.generation} and {.items[0].metadata.creationTimestamp}",
+    "{range .items[*]}{range .status.conditions[*]}{.type}={.status},{end};{end}",
+    "{range .items[*]}{@.metadata.name}{' '}{end}{@.kind}{$.kind}{['kind']}",
+    "{.items[0,1].metadata.name} {.items[::2].metadata.name} {.items[-2].metadata.name}",
+    "{.items[?(@.spec.parameters.TOKEN)].metadata.name}",
+    '{.items[?(@.metadata.name!="web")].metadata.name}',
+    "{.items[?('web'==@.metadata.name)].spec.parameters}",
+    "{.items[*]['spec.parameters.CUPS']}",
+    "{.items[*].metadata.managedFields[0].manager}",
+    "{.items[*].metadata.labels}\\n{\"\\u00e4\\\"\"}{'it\\'s'}{3}{true}",
+    "no path at all",
 ]
 COLUMNS = [
     "NAME:.metadata.name,CUPS:.spec.parameters.CUPS",

@@ -133,7 +133,6 @@ async def test_what_the_webhook_denies_is_told_with_its_reason(
 
     assert done.code == 4
     assert done.stderr.startswith("Error: ")
-    assert "denied" in done.stderr
     assert words in done.stderr
     assert (await world.instance("hello"))["spec"] == before
 
@@ -146,7 +145,6 @@ async def test_plan_trigger_waits_and_a_second_plan_is_denied_meanwhile(world: W
     waited = await world.kudo("plan", "status", "--instance", "hello", "--wait")
 
     assert second.code == 4
-    assert "denied" in second.stderr
     assert "plan 'check'" in second.stderr
     assert waited.code == 0, waited.output
     assert "Plan check (serial strategy) [COMPLETE]" in waited.stdout
@@ -170,7 +168,13 @@ async def test_waiting_ends_at_once_when_the_plan_fails(world: World, package: P
     broken = build.template(build.config_map("Not A Name"))
     (package / "templates" / "page.yaml").write_text(broken, encoding="utf-8")
 
-    done = await world.kudo("install", str(package), "--instance", "hello", "--wait")
+    found = await world.kudo("install", str(package), "--instance", "hello", "--wait")
+    assert found.code == 5
+    assert 'ConfigMap "Not A Name" cannot have this name' in found.stderr
+    assert await nothing_created(world)
+
+    arguments = ("--instance", "hello", "--wait", "--skip-verify")
+    done = await world.kudo("install", str(package), *arguments)
 
     assert done.code == 6
     assert "deploy.prepare.page" in done.stderr

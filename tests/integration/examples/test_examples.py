@@ -184,7 +184,6 @@ async def test_values_that_the_guestbook_does_not_take_are_denied(
         done = await update(world, value)
 
         assert done.code == 4
-        assert "denied" in done.stderr
         assert words in done.stderr
 
     assert (await world.instance("book"))["spec"] == before

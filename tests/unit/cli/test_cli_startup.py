@@ -50,6 +50,7 @@ FORBIDDEN = {
     "cryptography": "only `init` and templates make certificates",
     "difflib": "suggestions are made after an error",
     "email.parser": "http1 reads headers itself",
+    "email.utils": "dates are parsed where a server sends one in Retry-After",
     "goyaml": "the kubeconfig is plain YAML",
     "gotemplate": "only packages have templates",
     "http.client": "http1 is the client",
@@ -62,6 +63,7 @@ FORBIDDEN = {
     "kudo.repositories": "no repository is read",
     "multiprocessing": "worker processes are of the services",
     "pydantic": "objects are read as JSON",
+    "tempfile": "only certificates that stand in the kubeconfig are written to a file",
     "urllib.request": "proxies are looked up where the environment names one",
     "xml": "nothing is XML",
 }

@@ -24,4 +24,6 @@ def test_the_readme_has_examples() -> None:
 
 @pytest.mark.parametrize(("expression", "expected"), _EXAMPLES)
 def test_an_example_of_the_readme_gives_what_it_says(expression: str, expected: str) -> None:
-    assert repr(eval(expression, vars(goyaml))) == expected
+    assert (
+        repr(eval(expression, {name: getattr(goyaml, name) for name in goyaml.__all__})) == expected
+    )

@@ -12,10 +12,11 @@ from pydantic import BaseModel
 
 from kudo.api import Task, TaskSpec
 from kudo.authoring.skeleton import NewPackage, skeleton
-from kudo.packages import OperatorFile
+from kudo.packages import OperatorFile, PackageFiles, parse_package
 from kudo.packages.parse import parse_operator, parse_parameters
 from kudo.problems import Problem
 from kudo.tasks import FatalTaskError, check_task
+from kudo.verification.fields import fields_are_known
 from tests.support.build import Json
 from tests.support.json_schema import faults
 from tools.package_files.__main__ import DOCS, files, main
@@ -98,6 +99,39 @@ def test_every_field_is_described_and_read() -> None:
     assert [field.name for model in every for field in fields(model) if not field.description] == []
 
 
+def test_verification_knows_the_same_fields() -> None:
+    texts = {"operator.yaml": document(OperatorFile), "params.yaml": document(ParametersFile)}
+    files_of = {name: json.dumps(text).encode() for name, text in texts.items()}
+    known = parse_package(PackageFiles("p", files_of))
+    assert [*fields_are_known(known)] == []
+    for name, text in texts.items():
+        wrong = {**files_of, name: json.dumps(misspelt(text)).encode()}
+        found = [*fields_are_known(parse_package(PackageFiles("p", wrong)))]
+        assert len(found) == count(text)
+
+
+def misspelt(value: Any) -> Any:
+    """Return a document with another name for every field, but the names of plans."""
+    if isinstance(value, list):
+        return [misspelt(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key if key in _READ else f"{key}9": misspelt(item) for key, item in value.items()}
+
+
+def count(value: Any) -> int:
+    """Return how many fields `misspelt` renames."""
+    below = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    own = len(value.keys() - _READ) if isinstance(value, dict) else 0
+    return own + sum(map(count, below))
+
+
+_READ = {"one", "apiVersion", *("maintainers", "tasks", "spec", "pipe", "plans", "phases")} | {
+    *("steps", "parameters", "groups")
+}
+"""The name of a plan in `sample`, and fields without which nothing below them would be checked."""
+
+
 def test_the_kinds_of_tasks_are_those_that_run() -> None:
     needed = {"resources": ("a.yaml",), "parameter": "p", "pod": "a.yaml", "package": "p"}
     pipe = ({"file": "/f", "kind": "Secret", "key": "k"},)
@@ -142,6 +176,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}}
         ("resources: [app.yaml]", "wait: true", None),
         ("Apply, spec: {resources: [app.yaml]}", "Toggle", [".tasks[0].spec: required"]),
         ("Apply, spec: {resources: [app.yaml]}", "Dummy", []),
+        ("name: web", "name: web\nx-own: kept", []),
         ("phases:", "strategy: paralel, phases:", [".plans.deploy.strategy: enum"]),
         ("steps:", "step:", None),
         (", tasks: [app]", "", [".plans.deploy.phases[0].steps[0].tasks: required"]),

@@ -9,6 +9,7 @@ from kubectl_kudo.core.output import JsonObject, check_format, many
 from kubectl_kudo.core.suggestions import did_you_mean
 from kubectl_kudo.core.values import given_values
 from kubectl_kudo.packages.install_checks import check_instance
+from kubectl_kudo.packages.install_set import as_declared
 from kudo.api import OperatorVersion
 from kudo.authoring.preview import Previewed, preview, preview_instance
 from kudo.packages import locate, resolve, to_objects
@@ -24,12 +25,13 @@ def render_plan(args: Args) -> None:
         PreviewError: a template cannot be rendered.
     """
     check_format(args.output)
-    values = given_values(args)
+    given = given_values(args)
     located = locate(args.arguments[0] if args.arguments else package_folder())
     namespace = args.namespace or "default"
     objects = to_objects(resolve(located, None).root, namespace)
     version = objects.operator_version
     _check_plan(version, args.plan, args.step)
+    values = as_declared(version, given)
     name = args.instance or objects.instance.metadata.name
     check_instance(name, version, values)
     instance = preview_instance(version, name, namespace, values)

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 NONE, CLIENT, SERVER = DRY_RUN_MODES = ("none", "client", "server")
 """The values of `--dry-run`, as kubectl has them."""
 
-LOGGED, DEBUGGED, TRACED, WITH_TRACEBACK = 2, 4, 6, 9
-"""Levels of `-v` from which on there is a log, all of it, requests, tracebacks of errors."""
-
 Args = argparse.Namespace
 """The parsed command line: one attribute for each flag, and `arguments`, the positional ones."""
 

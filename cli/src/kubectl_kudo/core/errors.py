@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 # Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kubeio.errors import ApiError
+    from kubeio.errors import ApiError, ConnectionLost
     from kudo.problems import Problem
 
 _LONGEST = 4000
@@ -93,7 +93,7 @@ def no_arguments(command: str, given: Sequence[str], hint: str = "") -> None:
 def describe(error: BaseException) -> str | None:
     """Return what to tell the user, or None if the error is not an expected one."""
     if isinstance(error, CliError):
-        return _with_notes(error, str(error), separator="\n")
+        return _with_notes(error, str(error))
     if isinstance(error, BaseExceptionGroup):
         return describe(error.exceptions[0]) if len(error.exceptions) == 1 else None
     return _of_the_domain(error) or _of_the_cluster(error)
@@ -151,15 +151,25 @@ def _of_the_cluster(error: BaseException) -> str | None:
     if isinstance(error, ApiError):
         return _with_notes(error, _api_error(error))
     if isinstance(error, ConnectionLost):
-        return _with_notes(error, f"no answer from the API server: {error}")
+        return _with_notes(error, f"no answer from the API server: {_why(error)}")
     if isinstance(error, ConfigError):
         return f"cannot use the cluster's configuration: {error}"
     return str(error) if isinstance(error, KubeError) else None
 
 
-def _with_notes(error: BaseException, text: str, separator: str = "; ") -> str:
-    """Return the text with what `add_note` added to the error on its way."""
-    return separator.join([text, *getattr(error, "__notes__", ())])
+def _why(error: "ConnectionLost") -> str:
+    """Return the reason; the request matters only if it was sent, since -v 6 shows it."""
+    return str(error) if error.maybe_sent else error.reason
+
+
+def _with_notes(error: BaseException, text: str) -> str:
+    """Return the text with what `add_note` added to the error on its way.
+
+    A note that begins with a line end stands on lines of its own.
+    """
+    for note in getattr(error, "__notes__", ()):
+        text += note if note.startswith("\n") else f"; {note}"
+    return text
 
 
 def _api_error(error: "ApiError") -> str:

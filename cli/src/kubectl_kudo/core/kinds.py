@@ -8,5 +8,11 @@ OPERATOR_VERSIONS = Resource(*names.OPERATOR_VERSIONS)
 INSTANCES = Resource(*names.INSTANCES)
 
 ALL = (OPERATORS, OPERATOR_VERSIONS, INSTANCES)
+BY_WORD = {
+    word: kind
+    for kind, short in ((INSTANCES, "ki"), (OPERATORS, "kop"), (OPERATOR_VERSIONS, "kov"))
+    for word in (kind.plural, kind.kind.lower(), kind.name, short)
+}
+"""The kinds by the words that `kubectl get` takes for them."""
 FIELD_MANAGER = "kubectl-kudo"
 """The field manager of the commands."""

@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.arguments import CLIENT, NONE, TRACED, Args
+from kubectl_kudo.core.arguments import CLIENT, NONE, Args
 from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, warn
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.writes import Sent, Writes, check_dry_run, dry_run_mode
+from kubectl_kudo.verbosity.levels import tracer_of
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
 from kubeio.connection.identity import Identity
-from kubeio.connection.tracing import Tracer
 from kubeio.errors import ConfigError, ConnectionLost, Forbidden, NotFound, Unauthorized
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 
@@ -108,7 +108,7 @@ async def connect(args: Args) -> AsyncIterator[Session]:
         user_agent=f"kubectl-kudo/{__version__}",
     )
     timeout = float(args.request_timeout) or _TIMEOUT
-    client = Client(config, timeout=timeout, tracer=_tracer(args))
+    client = Client(config, timeout=timeout, tracer=tracer_of(args))
     with _naming_the_cluster(config):
         async with client:
             client.on_warning = _show_warning
@@ -150,14 +150,6 @@ def _naming_the_cluster(config: ClusterConfig) -> Iterator[None]:
 def _without_user(server: str) -> str:
     scheme, _, rest = server.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
-
-
-def _tracer(args: Args) -> Tracer | None:
-    if args.v < TRACED:
-        return None
-    from kubectl_kudo.core.request_log import RequestLog
-
-    return RequestLog(args.v)
 
 
 def namespace_of(args: Args) -> str:

@@ -3,7 +3,7 @@
 `difflib` is imported only where a name is wrong.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def closest(
@@ -28,3 +28,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `did you mean <name>?`, or an empty text if no known name looks like it."""
     close = closest(name, known)
     return f"did you mean {close[0]}?" if close else ""
+
+
+def note_similar(error: Exception, names: Iterable[str], known: Collection[str]) -> None:
+    """Add a line to an error for each unknown name that looks like a known one."""
+    for name in names:
+        text = "" if name in known else did_you_mean(name, known)
+        if text:
+            error.add_note(f"\n{name}: {text}")

@@ -9,6 +9,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in words)
 
 
+def harmless(text: str) -> str:
+    """Return a text without characters that a terminal would act on; its lines stay."""
+    return "".join(char if char.isprintable() or char in "\n\t\u00a0" else "?" for char in text)
+
+
 def cells(text: str) -> int:
     """Return how many cells a printable text takes."""
     if text.isascii():

@@ -100,6 +100,9 @@ class FamilyReader:
 
     reader: Reader
     namespace: str
+    _read: dict[tuple[str, str, str], asyncio.Future[JsonObject | None]] = field(
+        default_factory=dict
+    )
 
     async def members(self, name: str) -> list[Member]:
         """Return an Instance and all below it, or all of the namespace if the name is empty.
@@ -112,13 +115,18 @@ class FamilyReader:
         if name and not roots:
             # It may be readable although the list is not.
             roots = [Names(name)]
-        found: list[Member] = []
-        for root in roots:
-            await self._add(root, "", found)
+        trees = await asyncio.gather(*(self._tree(root, "") for root in roots))
+        found = [member for tree in trees for member in tree]
         await self._add_objects(found)
         return found
 
-    async def _add(self, names: Names, above: str, found: list[Member]) -> None:
+    async def _tree(self, names: Names, above: str) -> list[Member]:
+        """Return an Instance and all below it.
+
+        Args:
+            names: The Instances.
+            above: The folder of the operator of the Instance that owns this one.
+        """
         instance = await self.reader.get("instance", INSTANCES, names.name, self.namespace)
         version, operator, title = None, None, "unknown"
         if instance is not None:
@@ -126,12 +134,12 @@ class FamilyReader:
             title = _operator_of(instance, version) or title
         folder = f"{above}operator_{file_name(title)}/"
         if version is not None:
-            namespace = version["metadata"]["namespace"]
-            operator = await self.reader.get(f"{folder}operator", OPERATORS, title, namespace)
+            namespace = str(version["metadata"]["namespace"])
+            operator = await self._once(f"{folder}operator", OPERATORS, title, namespace)
         here = f"{folder}instance_{file_name(names.name)}/"
-        found.append(Member(here, folder, names.name, instance, version, operator))
-        for child in names.children:
-            await self._add(child, folder, found)
+        member = Member(here, folder, names.name, instance, version, operator)
+        below = await asyncio.gather(*(self._tree(child, folder) for child in names.children))
+        return [member, *(one for tree in below for one in tree)]
 
     async def _version(self, instance: JsonObject, above: str) -> JsonObject | None:
         reference = (instance.get("spec") or {}).get("operatorVersion") or {}
@@ -139,7 +147,17 @@ class FamilyReader:
         namespace = str(reference.get("namespace") or self.namespace)
         operator = file_name(_operator_of(instance, None) or "unknown")
         path = f"{above}operator_{operator}/operatorversion"
-        return await self.reader.get(path, OPERATOR_VERSIONS, name, namespace)
+        return await self._once(path, OPERATOR_VERSIONS, name, namespace)
+
+    async def _once(
+        self, path: str, kind: Resource, name: str, namespace: str
+    ) -> JsonObject | None:
+        """Return an object that several Instances name, read once."""
+        key = kind.kind, namespace, name
+        if key not in self._read:
+            reading = self.reader.get(path, kind, name, namespace)
+            self._read[key] = asyncio.ensure_future(reading)
+        return await self._read[key]
 
     async def _add_objects(self, members: list[Member]) -> None:
         """Read what belongs to the Instances."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from kubectl_kudo.diagnostics.findings import Finding
+from kubectl_kudo.diagnostics.installation import FOLDER
 from kubectl_kudo.diagnostics.reading import Failure
 
 SUMMARY: Final = "SUMMARY.txt"
@@ -43,7 +44,9 @@ def _lines(
     if failures:
         yield ""
         yield "What could not be read:"
-        for failure in failures[:_MOST_FAILURES]:
+        # A user with few rights cannot list most kinds, and a cluster may have hundreds of them.
+        ours_first = sorted(failures, key=lambda failure: not failure.path.startswith(FOLDER))
+        for failure in ours_first[:_MOST_FAILURES]:
             yield f"  {failure.path}: {_cut(failure.text)}"
         yield from _more(len(failures) - _MOST_FAILURES)
 

@@ -5,12 +5,12 @@ from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
 _WORDS = ("instance", "instances", "instances.kudo.dev", "ki")
+"""As `core.kinds.BY_WORD` has them, which would take time to import."""
 _TWO = "expecting exactly two arguments - instance and its name, such as: describe instance kafka"
 
 
 def run(args: Args) -> None:
     name = _name(args)
-    from kubectl_kudo.core.errors import CliError
     from kubectl_kudo.core.naming import name_fault
     from kubectl_kudo.core.output import check_format
     from kubectl_kudo.core.session import in_session
@@ -19,7 +19,7 @@ def run(args: Args) -> None:
     check_format(args.output)
     fault = name_fault("instance", name)
     if fault:
-        raise CliError(fault)
+        raise UsageError(fault)
     in_session(args, lambda session: describe_instance(session, name, args.output))
 
 

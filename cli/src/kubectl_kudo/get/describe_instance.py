@@ -26,7 +26,7 @@ async def describe_instance(session: Session, name: str, output: str) -> None:
     )
     uids = {str(obj.metadata.get("uid")) for obj in found.objects}
     events, all_read = await recent_events(session, instance, uids)
-    unlisted = found.unlisted if all_read else (*found.unlisted, "events")
+    unlisted = found.unlisted if all_read else ("events", *found.unlisted)
     description = Description(
         instance, version, children, found.objects, tuple(events), tuple(unlisted)
     )

@@ -24,6 +24,8 @@ _LONGEST_VALUE = 60
 _LONGEST_MESSAGE = 300
 _MOST_SIBLINGS = 20
 """Objects of one owner that are shown; a StatefulSet may have thousands of pods."""
+_MOST_KINDS = 5
+"""Kinds that are named; users of one namespace may list none of the cluster."""
 _HIDDEN = "<hidden>"
 
 
@@ -187,4 +189,7 @@ def _events(description: Description, now: datetime) -> Iterator[Sequence[str]]:
 def _unlisted(description: Description) -> str:
     if not description.unlisted:
         return ""
-    return f"Not shown, since they could not be listed: {', '.join(description.unlisted)}\n"
+    shown = ", ".join(description.unlisted[:_MOST_KINDS])
+    rest = len(description.unlisted) - _MOST_KINDS
+    more = f" and {rest} more; -o json has all" if rest > 0 else ""
+    return f"Not shown, since they could not be listed: {shown}{more}\n"

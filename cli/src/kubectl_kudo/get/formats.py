@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.output import JsonObject, many, one
+from kubectl_kudo.core.output import JsonObject, many, one, without_bookkeeping
 from kubectl_kudo.get.cells import printable
 
 if TYPE_CHECKING:  # few commands have a template
@@ -68,7 +68,9 @@ def as_data(objects: Sequence[JsonObject], output: Format, *, single: bool, head
         return output.template.print(objects, single=single, headers=headers)
     if output.name == "name":
         return "".join(f"{reference(obj)}\n" for obj in objects)
-    return one(objects[0], output.name) if single else many(objects, output.name)
+    # Templates read managedFields as with kubectl, which leaves them out of JSON and YAML alone.
+    shown = [without_bookkeeping(obj) for obj in objects]
+    return one(shown[0], output.name) if single else many(shown, output.name)
 
 
 def reference(obj: JsonObject) -> str:

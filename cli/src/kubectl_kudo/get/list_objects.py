@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject, talk, without_bookkeeping
+from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.get.formats import TREE, as_data
 from kubectl_kudo.get.instance_fields import Key, version_key
@@ -36,7 +36,7 @@ async def get(session: Session, request: Request) -> None:
         namespace = None if request.everywhere else session.namespace
         print(tree_of(request.kinds, lists, namespace), end="")
     elif any(lists) or not missing:
-        objects = [without_bookkeeping(obj) for objects in lists for obj in objects]
+        objects = [obj for objects in lists for obj in objects]
         single = len(request.names) == 1
         print(as_data(objects, request.format, single=single, headers=request.headers), end="")
     _raise(missing)

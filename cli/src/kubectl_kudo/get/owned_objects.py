@@ -62,7 +62,10 @@ class OwnedObject:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The objects that were found, and the kinds that could not be listed."""
+    """The objects that were found, and the kinds that could not be listed.
+
+    Of those the ones with namespaces come first: few users may list the others.
+    """
 
     objects: tuple[OwnedObject, ...]
     unlisted: tuple[str, ...] = ()
@@ -76,10 +79,11 @@ async def objects_of(session: Session, instance: JsonObject) -> Found:
         kinds = _kinds(await Discovery(session.client).all_resources())
     except KubeError as error:
         return Found((), (f"all kinds ({error})",))
+    kinds.sort(key=lambda kind: (not kind.namespaced, kind.name))
     parts = await asyncio.gather(*(_of_kind(session.client, kind, one) for kind in kinds))
     return Found(
         tuple(sorted((obj for part in parts for obj in part.objects), key=_order)),
-        tuple(sorted(name for part in parts for name in part.unlisted)),
+        tuple(name for part in parts for name in part.unlisted),
     )
 
 

@@ -5,18 +5,12 @@ from dataclasses import dataclass
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, UsageError
-from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.kinds import ALL, BY_WORD
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.get.formats import TABLE, TREE, Format, read_format
 from kubeio.resource import Resource
 
-_ALL = (OPERATORS, OPERATOR_VERSIONS, INSTANCES)
-_WORDS = {
-    word: (kind,)
-    for kind, short in ((INSTANCES, "ki"), (OPERATORS, "kop"), (OPERATOR_VERSIONS, "kov"))
-    for word in (kind.plural, kind.kind.lower(), kind.name, short)
-} | {"all": _ALL}
-"""The names of the kinds as `kubectl get` takes them."""
+_WORDS = {word: (kind,) for word, kind in BY_WORD.items()} | {"all": ALL}
 
 
 @dataclass(frozen=True, slots=True)

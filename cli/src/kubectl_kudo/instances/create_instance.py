@@ -78,6 +78,6 @@ async def wait_until_deployed(
     except CliError as error:
         names = ", ".join([*operators, described(INSTANCES, instance)])
         commands = removal(target.key, operator=bool(operators))
-        error.add_note(f"Created: {names}. To remove it:\n{commands}")
+        error.add_note(f"\nCreated: {names}. To remove it:\n{commands}")
         raise
     say(f"instance {target.key} ready")

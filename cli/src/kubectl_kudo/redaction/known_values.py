@@ -59,12 +59,16 @@ class KnownValues:
         self._public |= set(names)
 
     def add(self, value: str) -> None:
-        """Add a secret value; of one with several lines, each line as well."""
-        if _CERTIFICATE in value and _PRIVATE not in value:
-            return  # everybody may see it, and the configuration of a webhook contains it
+        """Add a secret value; of one with several lines, each line as well.
+
+        Private keys are found line by line by what they look like, and certificates are no secret:
+        the configuration of a webhook contains one.
+        """
+        if _PRIVATE not in value and _CERTIFICATE in value:
+            return
         self._add(value.strip())
         lines = _LINE.findall(value)
-        if len(lines) > 1:
+        if len(lines) > 1 and _PRIVATE not in value:
             for line in lines[:_MOST_LINES]:
                 if len(line.strip()) >= _LONG:
                     self._add(line.strip())

@@ -38,6 +38,11 @@ _ENTRIES: Final = {
     ("", "parameters"),
 }
 """Kind, and field with keys that users choose."""
+_ASSIGNED: Final = re.compile(
+    r"^[ \t]*[\w.-]{1,128}[ \t]*[:=][ \t]*[\"']?([^\s\"'][^\n\"']{7,})", re.MULTILINE
+)
+"""Values of at least eight characters in files such as `.env` and `.properties`."""
+_MOST_ASSIGNED: Final = 100
 _FLAG: Final = re.compile(r"--?([A-Za-z][A-Za-z0-9_-]{0,64})")
 
 
@@ -161,10 +166,20 @@ class _Walk:
     def _data(self, data: Json, *, encoded: bool) -> Json:
         if not isinstance(data, dict):
             return self._secret(data)
-        for value in data.values() if encoded else ():
-            for decoded in _decoded(value):
-                self.secret(decoded)
+        for value in data.values():
+            for text in _decoded(value) if encoded else (str(value),):
+                self._parts(text)
         return {key: self._secret(value) for key, value in data.items()}
+
+    def _parts(self, text: str) -> None:
+        """Tell `secret` a value of a Secret, and those within it if it is a file of values."""
+        self.secret(text)
+        found = _json_in(text)
+        if found is not None:
+            self.value(found, _Place(sensitive=True))
+        elif "\n" in text or "=" in text:
+            for value in _ASSIGNED.findall(text[:_LONGEST_JSON])[:_MOST_ASSIGNED]:
+                self.secret(value)
 
     def _metadata(self, metadata: JsonObject, place: _Place) -> JsonObject:
         kept = {key: value for key, value in metadata.items() if key != "managedFields"}

@@ -1,13 +1,10 @@
-"""Removes secrets from lines of text: what looks like one, and values that are known to be one."""
+"""Removes secrets from texts: what looks like one, and values that are known to be one."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from kubectl_kudo.redaction.known_values import MARK, KnownValues
-
-LONGEST_LINE: Final = 64 * 1024
-"""Characters; the rest of a line is cut off."""
 
 # Every pattern has a fixed beginning and counted repetitions: lines come from programs that we do
 # not know, and a pattern must not take quadratic time on any of them.
@@ -20,7 +17,8 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(
-    r"(--?[a-z0-9-]{0,32}(?:password|passwd|secret|token|api-?key)[= ])([^\s\"',]{1,4096})",
+    r"((?<![A-Za-z0-9-])--?[a-z0-9-]{0,32}(?:password|passwd|secret|token|api-?key)[= ])"
+    r"([^\s\"',]{1,4096})",
     re.IGNORECASE,
 )
 _SCHEME: Final = re.compile(
@@ -37,24 +35,14 @@ _LONGEST_KEY: Final = 1000
 
 
 class Lines:
-    """Redacts one text line by line; private keys go over several."""
+    """Removes what looks like a secret from one text, line by line: private keys have several."""
 
-    def __init__(self, known: KnownValues) -> None:
-        self._known = known
+    def __init__(self) -> None:
         self._in_key = 0
 
     def redact(self, line: str) -> str:
-        """Return the next line without secrets; it is cut if it is very long."""
-        line = self._cut(line)
-        line = self._without_keys(line)
-        return self._known.replace(without_patterns(line))
-
-    def _cut(self, line: str) -> str:
-        if len(line) <= LONGEST_LINE:
-            return line
-        # A value that begins before the cut and ends after it would not be recognized.
-        kept = max(0, LONGEST_LINE - self._known.longest)
-        return f"{line[:kept]}... ({len(line) - kept} more characters)"
+        """Return the next line."""
+        return without_patterns(self._without_keys(line))
 
     def _without_keys(self, line: str) -> str:
         if self._in_key:
@@ -105,8 +93,6 @@ def secrets_in(text: str) -> Iterator[str]:
 
 def redact_text(text: str, known: KnownValues) -> str:
     """Return a text of any number of lines without secrets."""
-    if "\n" not in text:
-        return Lines(known).redact(text)
-    # Before the lines are taken one by one: a value may have several of them.
-    lines = Lines(known)
+    lines = Lines()
+    # Known values first: one may have several lines, or be replaced in part by a pattern.
     return "\n".join(lines.redact(line) for line in known.replace(text).split("\n"))

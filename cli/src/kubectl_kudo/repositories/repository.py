@@ -1,7 +1,7 @@
 """Reads a repository: its index, and the packages that the index names."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin, urlsplit
 
 from kubectl_kudo.core.arguments import Args
@@ -13,6 +13,7 @@ from kubectl_kudo.repositories.downloads.downloader import Downloader
 from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import below, is_remote, printable, shown_url
+from kubectl_kudo.verbosity.levels import tracer_of
 from kudo.problems import InvalidInput, Problem
 from kudo.repositories.entry import Entry
 from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index
@@ -179,7 +180,7 @@ def downloader_of(args: Args, url: str = "") -> Downloader:
         args: The command line.
         url: URL of the repository that credentials of the environment are for.
     """
-    credentials = Credentials(url)
+    downloader = Downloader(Credentials(url), tracer=tracer_of(args))
     if args.request_timeout:
-        return Downloader(credentials, timeout=float(args.request_timeout))
-    return Downloader(credentials)
+        return replace(downloader, timeout=float(args.request_timeout))
+    return downloader

@@ -4,26 +4,55 @@ from contextlib import aclosing
 from typing import Final
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.kinds import BY_WORD, INSTANCES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import connect
 from kubectl_kudo.shell.kinds import Kind
 from kubeio.kinds import NAMESPACES
+from kubeio.resource import Resource
 
 _MOST: Final = 500
-"""Names that are read; nobody chooses among more."""
+"""Names that are returned, and that a page has; nobody chooses among more."""
 
 
-async def objects(kind: Kind, args: Args) -> list[tuple[str, str]]:
-    """Return the names of namespaces, or of Instances with their OperatorVersions."""
+async def objects(kind: Kind, args: Args, prefix: str) -> list[tuple[str, str]]:
+    """Return the names of objects; those of Instances with their OperatorVersions.
+
+    Args:
+        kind: What to name.
+        args: The command line, for the connection and the namespace.
+        prefix: What the names start with. The API server cannot select by it, so pages are read
+            until there are enough.
+    """
+    resource = _resource(kind, args)
+    if resource is None:
+        return []
     async with connect(args) as session:
-        if kind is Kind.NAMESPACE:
-            pages = session.client.pages(NAMESPACES, limit=_MOST)
-        else:
-            pages = session.client.pages(INSTANCES, namespace=session.namespace, limit=_MOST)
+        pages = session.client.pages(
+            resource,
+            namespace=session.namespace if resource.namespaced else None,
+            limit=_MOST,
+            # Only of an Instance more is shown, and an OperatorVersion may have 1 MB.
+            metadata_only=resource != INSTANCES,
+        )
+        found: list[tuple[str, str]] = []
         async with aclosing(pages):
-            first = await anext(pages)
-        return [(obj["metadata"]["name"], _description(obj)) for obj in first.items]
+            async for page in pages:
+                named = ((obj["metadata"]["name"], _description(obj)) for obj in page.items)
+                found += (one for one in named if one[0].startswith(prefix))
+                if len(found) >= _MOST:
+                    break
+        return found[:_MOST]
+
+
+def _resource(kind: Kind, args: Args) -> Resource | None:
+    match kind:
+        case Kind.NAMESPACE:
+            return NAMESPACES
+        case Kind.OBJECT:
+            return BY_WORD.get(args.arguments[0])
+        case _:
+            return INSTANCES
 
 
 def _description(obj: JsonObject) -> str:

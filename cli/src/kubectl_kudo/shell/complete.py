@@ -98,7 +98,8 @@ def answer_to(root: Group, words: Sequence[str]) -> Answer:
         return Answer()
     answer = _answer(line, current)
     fitting = [one for one in answer.candidates if one.word.startswith(current)]
-    return Answer(fitting, answer.directive)
+    more = NO_SPACE if fitting and all(one.word.endswith("=") for one in fitting) else 0
+    return Answer(fitting, answer.directive | more)
 
 
 def _answer(line: Line, current: str) -> Answer:
@@ -149,15 +150,9 @@ def _values(line: Line, expected: Expected, current: str) -> Answer:
     # Words, flags and files need neither a cluster nor what reads one.
     from kubectl_kudo.shell.names import names
 
-    directive = {Kind.PACKAGE: 0, Kind.PARAMETER: NO_FILES | NO_SPACE}.get(expected, NO_FILES)
-    if expected is Kind.PARAMETER and "=" in current:
-        directive = NO_FILES
-    found = names(expected, line, current, without=_given(line))
+    directive = 0 if expected is Kind.PACKAGE else NO_FILES
+    found = names(expected, line, current, without=frozenset(line.arguments))
     return Answer([Candidate(*one) for one in found], directive)
-
-
-def _given(line: Line) -> frozenset[str]:
-    return frozenset(line.arguments)
 
 
 def _words(words: Iterable[str]) -> list[Candidate]:

@@ -15,6 +15,8 @@ class Kind(enum.Enum):
     FOLDER = enum.auto()
     INSTANCE = enum.auto()
     NAMESPACE = enum.auto()
+    OBJECT = enum.auto()
+    """An object of the kind that the first argument names."""
     PACKAGE = enum.auto()
     """A folder, an archive, or a name in a repository."""
     PACKAGE_FILE = enum.auto()
@@ -30,30 +32,42 @@ Expected = Kind | tuple[str, ...] | None
 """A kind of names, or the words that there are, or None for any text."""
 
 _OUTPUTS = ("json", "yaml")
+_SHOWN = ("custom-columns=", "json", "jsonpath=", "name", "table", "tree", "wide", "yaml")
+_TYPES = ("array", "boolean", "integer", "map", "number", "string")
+_TASKS = ("Apply", "Delete", "Dummy", "KudoOperator", "Pipe", "Toggle")
 _FLAGS: dict[str, Expected] = {
     "context": Kind.CONTEXT,
     "dry_run": DRY_RUN_MODES,
     "instance": Kind.INSTANCE,
+    "kudo_image_pull_policy": ("Always", "IfNotPresent", "Never"),
+    "kudo_namespace": Kind.NAMESPACE,
     "merge_repo": Kind.REPOSITORY,
     "namespace": Kind.NAMESPACE,
     "output": _OUTPUTS,
+    "output_directory": Kind.FOLDER,
     "parameter": Kind.PARAMETER,
     "plan": Kind.PLAN,
     "repo": Kind.REPOSITORY,
+    "strategy": ("parallel", "serial"),
     "url_repo": Kind.REPOSITORY,
 }
 """By the attribute of the flag."""
 _PLACEHOLDERS: dict[str, Expected] = {"file": Kind.FILE, "folder": Kind.FOLDER}
 """By the placeholder of the value, for all other flags."""
 _FLAGS_OF: dict[tuple[str, str], Expected] = {
+    ("get", "output"): _SHOWN,
     ("install", "instance"): None,
+    ("package add parameter", "type"): _TYPES,
+    ("package add task", "kind"): _TASKS,
     ("package render", "instance"): None,
+    ("package verify", "output"): ("json", "sarif", "yaml"),
     ("plan trigger", "name"): Kind.PLAN,
 }
-"""By command and attribute, where that differs; the first two name what does not exist yet."""
+"""By command and attribute, where that differs. What does not exist yet has no names to offer."""
 _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "completion": (SHELLS,),
-    "get": (("all", "instances", "operators", "operatorversions"),),
+    "describe": (("instance",), Kind.INSTANCE),
+    "get": (("all", "instances", "operators", "operatorversions"), Kind.OBJECT),
     "install": (Kind.PACKAGE,),
     "package create": (Kind.PACKAGE_FILE,),
     "package docs": (Kind.PACKAGE_FILE,),
@@ -71,7 +85,7 @@ _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "search": (Kind.SEARCHED,),
     "upgrade": (Kind.PACKAGE,),
 }
-_MANY = {"repo remove"}
+_MANY = {"get", "repo remove"}
 """Commands that take any number of arguments of the last kind."""
 
 

@@ -76,7 +76,7 @@ def _awaited(kind: Kind, args: Args, current: str) -> list[Name]:
     else:
         from kubectl_kudo.shell.cluster_names import objects
 
-        found = _in_time(objects(kind, args))
+        found = _in_time(objects(kind, args, current))
     return [(name, _short(text)) for name, text in found or ()]
 
 

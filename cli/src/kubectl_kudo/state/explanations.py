@@ -74,7 +74,11 @@ async def explanations(
         ]
         for step in steps
     }
-    return {path: each for path, each in found.items() if each}
+    return {path: _telling(each) for path, each in found.items() if each}
+
+
+def _telling(found: Sequence[Explanation]) -> Sequence[Explanation]:
+    return [one for one in found if not one.minor] or found
 
 
 async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Found]:
@@ -153,7 +157,8 @@ def described(event: JsonObject, now: float) -> Explanation:
     text = f"{event.get('reason')}: {_message(event)}"
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} …"
     kind = f"{event.get('type') or 'Normal'} event of {about.get('kind')} {about.get('name')}"
-    return Explanation(f"{kind}: {text}", _age(_time(event), now))
+    minor = event.get("type") != "Warning"
+    return Explanation(f"{kind}: {text}", _age(_time(event), now), minor)
 
 
 def _message(event: JsonObject) -> str:

@@ -1,12 +1,13 @@
 """The commands that a message about an Instance names: how to go on, and how to remove it."""
 
 
-def after_waiting(key: str, *, deleting: bool = False) -> str:
+def after_waiting(key: str, *, deleting: bool = False, cancelled: bool = False) -> str:
     """Return what becomes of the run that a command stopped waiting for.
 
     Args:
         key: `namespace/name` of the Instance.
         deleting: Whether the command waited for its deletion.
+        cancelled: Whether the command waited for the end of a run that it cancelled.
     """
     flags = flags_of(key)
     if deleting:
@@ -14,6 +15,8 @@ def after_waiting(key: str, *, deleting: bool = False) -> str:
             "The deletion goes on in the cluster.\n"
             f"See what it waits for: kubectl kudo plan status {flags}"
         )
+    if cancelled:
+        return f"The plan stays cancelled.\nSee its end: kubectl kudo plan wait {flags}"
     return (
         "The plan goes on in the cluster.\n"
         f"See it: kubectl kudo plan wait {flags}\n"

@@ -8,6 +8,7 @@ deleted. Nothing else ends the waiting but the time limit.
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
+from kubectl_kudo.core.wrapping import harmless
 from kubectl_kudo.state.runs import (
     COMPLETE,
     FATAL_ERROR,
@@ -224,7 +225,8 @@ def outcome_of_removal(target: Target, instance: JsonObject | None) -> Outcome:
 
 def failure(key: str, plan: str, entry: JsonObject) -> str:
     """Return what ended a run: instance, plan.phase.step and the message."""
-    part, message = at_fault(plan, entry)
+    part, text = at_fault(plan, entry)
+    message = harmless(text)
     return f"instance {key}: plan {plan} ended with {FATAL_ERROR} at {part}: {message}"
 
 
@@ -233,7 +235,7 @@ def progress(plan: str, entry: JsonObject) -> str:
     part, state = current_part(plan, entry)
     if status_of(state) == NEVER_RUN:
         return f"plan {plan} was not started yet"
-    message = f" ({state['message']})" if state.get("message") else ""
+    message = f" ({harmless(str(state['message']))})" if state.get("message") else ""
     return f"{part} is {status_of(state)}{message}"
 
 

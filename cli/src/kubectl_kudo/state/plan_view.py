@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from kubectl_kudo.core.tree import Node
+from kubectl_kudo.core.wrapping import harmless
 from kubectl_kudo.state.runs import (
     NEVER_RUN,
     PENDING,
@@ -167,7 +168,8 @@ def _strategy(declared: JsonObject) -> str:
 
 
 def _state(part: JsonObject) -> str:
-    message = part.get("message")
+    # Pods and custom resources choose their messages, which become those of steps.
+    message = harmless(str(part.get("message") or ""))
     return f"[{status_of(part)}] ({message})" if message else f"[{status_of(part)}]"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.core.wrapping import harmless
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS
 
@@ -16,10 +17,18 @@ them beside the status, and the end event last."""
 _PAUSE_SECONDS = 0.2
 
 
-async def warnings_of(session: Session, instance: JsonObject | None, uid: str) -> str:
+async def warnings_of(
+    session: Session, instance: JsonObject | None, uid: str, *, told: str = ""
+) -> str:
     """Return the Warning events of a run that has ended; empty if there are none.
 
     Empty also if events cannot be read: how the run ended is what matters.
+
+    Args:
+        session: The connection.
+        instance: The Instance; None if it no longer exists.
+        uid: Of the run.
+        told: What is shown above; an event whose message is in it is named by its reason alone.
     """
     if instance is None or not uid:
         return ""
@@ -29,7 +38,7 @@ async def warnings_of(session: Session, instance: JsonObject | None, uid: str) -
         events = await _events(session, metadata, prefix)
     except KubeError:
         return ""
-    return lines(events, prefix)
+    return lines(events, prefix, told)
 
 
 async def _events(session: Session, metadata: JsonObject, prefix: str) -> list[JsonObject]:
@@ -47,7 +56,7 @@ async def _events(session: Session, metadata: JsonObject, prefix: str) -> list[J
     return ours
 
 
-def lines(events: Iterable[JsonObject], prefix: str) -> str:
+def lines(events: Iterable[JsonObject], prefix: str, told: str = "") -> str:
     """Return a headline and a line for each Warning event whose name begins with the prefix."""
     ours = [
         event
@@ -56,8 +65,13 @@ def lines(events: Iterable[JsonObject], prefix: str) -> str:
         and event.get("reason") != _END
         and event.get("type") == "Warning"
     ]
-    texts = [f"{event.get('reason')}: {event.get('message')}" for event in sorted(ours, key=_time)]
+    texts = [harmless(_line(event, told)) for event in sorted(ours, key=_time)]
     return "\n  ".join(["Warning events of this run:", *texts]) if texts else ""
+
+
+def _line(event: JsonObject, told: str) -> str:
+    reason, message = event.get("reason"), str(event.get("message") or "")
+    return f"{reason} (see above)" if message and message in told else f"{reason}: {message}"
 
 
 def _time(event: JsonObject) -> str:

@@ -36,10 +36,12 @@ class Explanation:
     Attributes:
         text: One line.
         age: Such as `4s`; empty if it is unknown, or if it is so now.
+        minor: Whether it tells nothing where others do: an event that is no Warning.
     """
 
     text: str
     age: str = ""
+    minor: bool = False
 
     def __str__(self) -> str:
         return f"{self.text} ({self.age} ago)" if self.age else self.text

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.suggestions import did_you_mean
+from kubectl_kudo.core.suggestions import note_similar
 from kubeio.errors import ApiError, KubeError
 
 
@@ -23,7 +23,7 @@ async def parameters_suggested(
     except (ApiError, CliError) as error:
         spec = await _spec(session, instance)
         known = [str(parameter.get("name")) for parameter in spec.get("parameters") or ()]
-        _add(error, _suggestions(names, known))
+        note_similar(error, names, known)
         raise
 
 
@@ -34,7 +34,7 @@ async def plans_suggested(session: Session, instance: str, name: str) -> AsyncIt
         yield
     except (ApiError, CliError) as error:
         plans = list((await _spec(session, instance)).get("plans") or {})
-        _add(error, _suggestions([name], plans))
+        note_similar(error, [name], plans)
         raise
 
 
@@ -47,13 +47,3 @@ async def _spec(session: Session, name: str) -> JsonObject:
         return {}
     spec: JsonObject = (version or {}).get("spec") or {}
     return spec
-
-
-def _suggestions(names: Iterable[str], known: list[str]) -> list[str]:
-    found = ((name, did_you_mean(name, known)) for name in names if name not in known)
-    return [f"{name}: {text}" for name, text in found if text]
-
-
-def _add(error: Exception, notes: list[str]) -> None:
-    for note in notes:
-        error.add_note(note)

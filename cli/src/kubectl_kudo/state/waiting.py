@@ -18,6 +18,7 @@ from kubectl_kudo.state.outcome import (
     Target,
     advance,
     outcome_of,
+    outcome_of_cancel,
     outcome_of_removal,
 )
 from kubectl_kudo.state.progress import Lines, Picture, Progress
@@ -70,7 +71,11 @@ async def wait_for(
         TimedOut: it did not end in time; the text has these events.
     """
     wait = _Wait(target, outcome_of, progress)
-    more = after_waiting(target.key, deleting=outcome_of is outcome_of_removal)
+    more = after_waiting(
+        target.key,
+        deleting=outcome_of is outcome_of_removal,
+        cancelled=outcome_of is outcome_of_cancel,
+    )
     try:
         async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
             ticker = tasks.create_task(_tick(progress), name="ticker")
@@ -85,7 +90,8 @@ async def wait_for(
         talk(f"\nStopped waiting for instance {target.key}. {more}")
         raise
     if wait.outcome.state is State.FAILED:
-        warnings = await warnings_of(session, wait.instance, wait.target.uid)
+        told = wait.outcome.text
+        warnings = await warnings_of(session, wait.instance, wait.target.uid, told=told)
         text = _joined(wait.outcome.text, warnings, await wait.explanation(session))
         raise CliError(text, code=ExitCode.PLAN_FAILED)
     return End(wait.instance, wait.target.uid)

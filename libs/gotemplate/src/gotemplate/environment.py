@@ -5,9 +5,9 @@ An `Environment` is immutable after it was made and may be shared between thread
 """
 
 import threading
-from collections import OrderedDict
+from collections import ChainMap, OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, cast
 
 from gotemplate.compile.compiler import Rules, compile_tree
 from gotemplate.compile.fields import MissingKey
@@ -128,10 +128,12 @@ class Environment:
             raise ValueError(f"unknown missing_key {missing_key!r}")
         self.limits = limits or Limits()
         self._sources = sources or Sources()
-        self._functions = dict(table(policy))
-        for name, call in (functions or {}).items():
-            known = call if isinstance(call, Function) else from_callable(name, call)
-            self._functions[name] = known
+        own = {
+            name: call if isinstance(call, Function) else from_callable(name, call)
+            for name, call in (functions or {}).items()
+        }
+        # Not a copy: it would import the functions that no template calls.
+        self._functions = ChainMap(own, cast("dict[str, Function]", table(policy)))
         self._rules = Rules(self._functions, missing_key)
         self._cache: OrderedDict[tuple[str, str], Template] = OrderedDict()
         self._cache_room = cache_chars

@@ -8,10 +8,15 @@ Every call counts what it does against `Limits`: `DEFAULT_LIMITS` bound memory, 
 event loop can afford. A `Budget` bounds several calls together.
 """
 
+from typing import TYPE_CHECKING
+
+from goyaml.errors import DumpError
 from goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, Limits
 from goyaml.loader import YamlError, load, load_all
 from goyaml.numbers import SpelledFloat, format_float, parse_float
-from goyaml.writer import DumpError, dump
+
+if TYPE_CHECKING:
+    from goyaml.writer import dump
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -27,3 +32,16 @@ __all__ = [
     "load_all",
     "parse_float",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the writer, which most programs that read YAML do not need.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    if name == "dump":
+        from goyaml.writer import dump
+
+        return dump
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

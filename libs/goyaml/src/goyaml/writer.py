@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from goyaml.errors import DumpError
 from goyaml.limits import DEFAULT_LIMITS, Limits
 from goyaml.numbers import format_float
 from goyaml.order import sorted_keys
@@ -49,18 +50,6 @@ _NAMED_ESCAPES: Final = {
     "\u2028": "L",
     "\u2029": "P",
 }
-
-
-class DumpError(ValueError):
-    """The value cannot be written: too deep, too large, or of a type that YAML does not have.
-
-    Attributes:
-        limit: Name of the exceeded field of `Limits`, else "".
-    """
-
-    def __init__(self, message: str, *, limit: str = "") -> None:
-        super().__init__(message)
-        self.limit = limit
 
 
 def dump(value: object, *, limits: Limits = DEFAULT_LIMITS) -> str:

@@ -25,7 +25,6 @@ Errors carry status, reason and causes as attributes. Exceptions of `http1` and 
 leave this package; they are chained as ``__cause__``. CancelledError passes through.
 """
 
-import email.utils
 import math
 import re
 from collections.abc import Mapping
@@ -74,11 +73,15 @@ class ConnectionLost(KubeError):
         timeout: True after a timeout.
         maybe_sent: False only if the request was certainly not sent, so that a write can be
             repeated safely.
+        reason: The message without the request that it begins with, if it begins with one.
     """
 
-    def __init__(self, message: str, *, timeout: bool = False, maybe_sent: bool = True) -> None:
+    def __init__(
+        self, message: str, *, timeout: bool = False, maybe_sent: bool = True, reason: str = ""
+    ) -> None:
         self.timeout = timeout
         self.maybe_sent = maybe_sent
+        self.reason = reason or message
         super().__init__(message)
 
 
@@ -353,8 +356,11 @@ def _bounded(seconds: float) -> float | None:
 
 
 def _until(http_date: str) -> float | None:
+    # Few servers send a date; each command would pay for the import.
+    from email.utils import parsedate_to_datetime
+
     try:
-        moment = email.utils.parsedate_to_datetime(http_date)
+        moment = parsedate_to_datetime(http_date)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         seconds = (moment - datetime.now(UTC)).total_seconds()

@@ -21,7 +21,6 @@ from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
 from kudo.problems import InvalidInput
-from kudo.redaction import without_quotes
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
@@ -324,6 +323,8 @@ def _document(chunk: _Chunk, budget: Budget) -> object:
         document = load(chunk.text[chunk.start : chunk.end], budget=budget)
     except YamlError as error:
         hint = "; split the template, or have it make less" if error.limit else ""
+        from kudo.redaction import without_quotes  # not needed where all is well
+
         problem = f"{without_quotes(str(error))}{hint}"
         raise chunk.unreadable(problem, limit=error.limit, line=error.line) from error
     if budget.nodes - before > _OBJECT_NODES:

@@ -51,4 +51,5 @@ async def test_kubectl_offers_commands_instances_plans_and_parameters(
     assert offered("plan", "status", *here, "--instance", "") == ["hello"]
     assert offered("plan", "trigger", *here, "--instance", "hello", "--name", "che") == ["check"]
     assert offered("update", *here, "--instance", "hello", "-p", "rep") == ["replicas="]
-    assert installed.namespace in offered("plan", "status", "-n", "test-")
+    # Others have namespaces in this cluster, more than one page of them.
+    assert installed.namespace in offered("plan", "status", "-n", installed.namespace[:-2])

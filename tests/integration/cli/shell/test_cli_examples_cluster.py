@@ -17,6 +17,7 @@ EXAMPLES = other_examples("package", "init")
 OPERATOR = """\
 name: web
 operatorVersion: 0.1.0
+kubernetesVersion: 1.22.0
 tasks:
   - {name: app, kind: Apply, spec: {resources: [page.yaml]}}
   - {name: hang, kind: Apply, spec: {resources: [job.yaml]}}
@@ -37,7 +38,7 @@ kind: ConfigMap
 metadata: {name: page}
 data: {replicas: "{{ .Params.replicas }}"}
 """
-# No node runs it, so it is never done.
+# The image cannot be pulled, so it is never done.
 JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -46,7 +47,7 @@ spec:
   template:
     spec:
       restartPolicy: Never
-      containers: [{name: main, image: none}]
+      containers: [{name: main, image: never-pulls}]
 """
 INSTALL = "kubectl kudo install ./web --instance web --wait"
 NEWER = """\
@@ -54,13 +55,13 @@ sed -i s/0.1.0/0.2.0/ web/operator.yaml
 echo '  - {name: cacheSize, default: "32"}' >> web/params.yaml
 sed -i 's/^data: .*/&\\n  # {{ .Params.cacheSize }}/' web/templates/page.yaml
 """
-DIST = """\
+PACKED = """\
 mkdir dist
 cp -r web kafka
 sed -i 's/name: web/name: kafka/; s/0.1.0/1.3.3/' kafka/operator.yaml
 kubectl kudo package create ./kafka -d dist
-kubectl kudo repo index dist --url file://$PWD/dist
 """
+DIST = f"{PACKED}kubectl kudo repo index dist --url file://$PWD/dist"
 OWN = f"""\
 {DIST}
 kubectl kudo repo add own file://$PWD/dist
@@ -86,7 +87,7 @@ PREPARED = {
     ),
     "repo add": DIST,
     "repo context": OWN,
-    "repo index": DIST,
+    "repo index": PACKED,
     "repo index dist --url-repo": OWN,
     "repo remove": OWN,
     "repo serve": DIST,
@@ -136,9 +137,8 @@ async def test_an_example_of_a_help_runs(shell: Shell, example: str) -> None:
         async with shell.running(line) as first:
             assert "http://127.0.0.1" in first
         return
-    shown = await shell.run(line)
+    await shell.run(line)
     written_to = line.partition(" > ")[2]
-    assert shown or written_to
     if written_to:
         await shell.run(f"test -s {written_to}")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kudo.packages import Package, read_package
-from tests.unit.cli.authoring.terminal import on_terminal
 from tests.unit.cli.conftest import Cli
+from tests.unit.cli.dialogs import answered
 
 OPERATOR = """\
 # The teapot.
@@ -315,7 +315,7 @@ def test_a_parameter_is_asked_for_on_a_terminal(teapot: Path) -> None:
         ("Add Trigger Plan (y, n) [n]: ", "y"),
         ("Trigger Plan (deploy): ", "deploy"),
     ]
-    code, shown = on_terminal(teapot, ["package", "add", "parameter"], answers)
+    code, shown = answered(teapot, ["package", "add", "parameter"], answers)
     assert code == 0
     assert 'there is a parameter "cups" already' in shown
     assert "one of string, integer, number, boolean, array, map" in shown
@@ -331,7 +331,7 @@ def test_a_toggle_is_asked_for_its_parameter_and_templates(teapot: Path) -> None
         ("Parameter (CUPS): ", "CUPS"),
         ("Templates, separated by commas: ", "milk, sugar"),
     ]
-    code, shown = on_terminal(teapot, ["package", "add", "task"], answers)
+    code, shown = answered(teapot, ["package", "add", "task"], answers)
     assert code == 0
     assert 'there is a task "pot" already' in shown
     task = read(teapot).operator.tasks[1]
@@ -351,7 +351,7 @@ def test_a_pipe_is_asked_for_until_there_are_no_more(teapot: Path) -> None:
         *(*pipe, ("Pipe Key: ", "a"), ("Add another Pipe (y, n) [n]: ", "y")),
         *(*pipe, ("Pipe Key: ", "b"), ("Add another Pipe (y, n) [n]: ", "")),
     ]
-    code, _ = on_terminal(teapot, ["package", "add", "task"], answers)
+    code, _ = answered(teapot, ["package", "add", "task"], answers)
     assert code == 0
     assert [one.key for one in read(teapot).operator.tasks[1].spec.pipe or ()] == ["a", "b"]
 
@@ -369,7 +369,7 @@ def test_a_plan_is_asked_for_phase_by_phase(teapot: Path) -> None:
         *(("commas (pot): ", "pot, pot"), ("Add another Step (y, n) [n]: ", "n")),
         ("Add another Phase (y, n) [n]: ", ""),
     ]
-    code, shown = on_terminal(teapot, ["package", "add", "plan"], answers)
+    code, shown = answered(teapot, ["package", "add", "plan"], answers)
     assert code == 0
     assert 'there is a plan "deploy" already' in shown
     assert 'there is no task "tea"' in shown
@@ -383,12 +383,12 @@ def test_maintainers_and_templates_are_asked_for(teapot: Path) -> None:
         ("Maintainer Name: ", "Ada"),
         *(("Maintainer Email: ", "ada"), ("Maintainer Email: ", "ada@example.com")),
     ]
-    assert on_terminal(teapot, ["package", "add", "maintainer"], answers)[0] == 0
+    assert answered(teapot, ["package", "add", "maintainer"], answers)[0] == 0
     answers = [
         *(("Template Name: ", "lid"), ("Job) [ConfigMap]: ", "Job")),
         ("Task that applies it (optional): ", "lid"),
     ]
-    assert on_terminal(teapot, ["package", "add", "template"], answers)[0] == 0
+    assert answered(teapot, ["package", "add", "template"], answers)[0] == 0
     operator = read(teapot).operator
     assert [one.email for one in operator.maintainers] == ["ada@example.com"]
     assert operator.tasks[1].spec.resources == ("lid.yaml",)
@@ -398,7 +398,7 @@ def test_maintainers_and_templates_are_asked_for(teapot: Path) -> None:
 def test_a_dialogue_that_is_left_changes_nothing(teapot: Path, key: str, code: int) -> None:
     before = contents(teapot)
     argv = ["package", "add", "task", "-i"]
-    ended, shown = on_terminal(teapot, argv, [("Task Name: ", "a"), (KIND, key)])
+    ended, shown = answered(teapot, argv, [("Task Name: ", "a"), (KIND, key)])
     assert ended == code
     assert "Traceback" not in shown
     assert contents(teapot) == before

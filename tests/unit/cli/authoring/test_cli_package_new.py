@@ -7,8 +7,8 @@ import yaml
 
 from kudo.packages import read_package
 from kudo.verification import verify
-from tests.unit.cli.authoring.terminal import on_terminal
 from tests.unit.cli.conftest import Cli
+from tests.unit.cli.dialogs import answered
 
 FILES = [
     *(".kudoignore", "operator.yaml", "params.yaml", "templates/deployment.yaml"),
@@ -136,7 +136,7 @@ def test_on_a_terminal_everything_is_asked(work: Path) -> None:
         ("Maintainer Name (optional): ", "Ada"),
         ("Maintainer Email (optional): ", "ada@example.com"),
     ]
-    code, shown = on_terminal(work, ["package", "new"], answers)
+    code, shown = answered(work, ["package", "new"], answers)
     assert code == 0
     assert 'the operator name "W eb" is not valid' in shown
     assert '"x" is not a semantic version' in shown
@@ -148,7 +148,7 @@ def test_on_a_terminal_everything_is_asked(work: Path) -> None:
 
 @pytest.mark.parametrize(("key", "code"), [("^C", 130), ("^D", 255)])
 def test_a_dialogue_that_is_left_writes_nothing(work: Path, key: str, code: int) -> None:
-    ended, shown = on_terminal(
+    ended, shown = answered(
         work, ["package", "new", "-i"], [("Operator Name: ", "web"), ("[operator]: ", key)]
     )
     assert ended == code

@@ -214,3 +214,11 @@ def test_no_module_of_the_network_is_loaded(teapot: Path) -> None:
     argv = ["package", "render", str(teapot), "-p", "CUPS=2"]
     loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
     assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "ssl"})
+
+
+def test_booleans_are_given_as_to_install(run: Cli, teapot: Path) -> None:
+    render = ("package", "render", str(teapot), "-p", "CUPS=2", "--step", "serve")
+    shown = [run(*render, "-p", f"MILK={text}") for text in ("true", "Yes", "on")]
+    assert [one.code for one in shown] == [0, 0, 0]
+    assert len({one.out for one in shown}) == 1
+    assert run(*render, "-p", "MILK=no").out != shown[0].out

@@ -89,6 +89,7 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
             ["plan", "trigger", "--instance", "tea"],
             "please choose the plan name with '--name=<planName>'",
         ),
+        # BTO-8: arguments of the commands of plans were ignored, also the name of the plan.
         (
             ["plan", "trigger", "brew", "--instance", "tea"],
             NO_ARGUMENTS.format("plan trigger") + "; name the plan with --name=<planName>",
@@ -181,7 +182,7 @@ def test_a_cluster_that_does_not_answer_is_named(run: Cli, tmp_path: Path) -> No
     ran = run("get", "all", "--kubeconfig", str(config))
     assert ran.code == 255
     assert ran.err == (
-        "Error: no answer from the API server: GET /apis/kudo.dev/v1beta1: cannot connect to "
+        "Error: no answer from the API server: cannot connect to "
         "127.0.0.1:1: Connection refused; the server is http://127.0.0.1:1, from context c of "
         f"{config}\n"
     )

@@ -19,11 +19,10 @@ from kubectl_kudo.diagnostics.bundle import LogFile, file_name
 from kubectl_kudo.diagnostics.certificates import expiries
 from kubectl_kudo.diagnostics.families import Member
 from kubectl_kudo.diagnostics.installation import Installation
-from kubectl_kudo.diagnostics.logs import lines_of, logs_of
+from kubectl_kudo.diagnostics.logs import LONGEST_LINE, blocks_of, lines_of, logs_of
 from kubectl_kudo.diagnostics.owned import Found, owned_by, references
 from kubectl_kudo.diagnostics.reading import Failure
 from kubectl_kudo.diagnostics.summary import summary
-from kubectl_kudo.redaction.texts import LONGEST_LINE
 from kubeio.kinds import CONFIG_MAPS, PODS, REPLICA_SETS
 
 JsonObject = dict[str, Any]
@@ -76,6 +75,19 @@ async def test_lines_do_not_depend_on_the_chunks(chunks: list[bytes]) -> None:
     lines = [line async for line in lines_of(chunks_of(*chunks))]
     whole = b"".join(chunks).decode("utf-8", "replace").split("\n")
     assert lines == (whole if whole[-1] else whole[:-1])
+
+
+@given(st.lists(st.binary(max_size=20)))
+async def test_blocks_are_the_lines(chunks: list[bytes]) -> None:
+    blocks = [block async for block in blocks_of(chunks_of(*chunks), overlap=5)]
+    lines = [line async for line in lines_of(chunks_of(*chunks))]
+    assert [line for block in blocks for line in block.split("\n")] == lines
+
+
+async def test_a_line_that_is_cut_ends_before_a_value_that_the_cut_would_part() -> None:
+    line = b"x" * (LONGEST_LINE - 5) + b"hunter2hunter2" + b"y" * 100
+    (block,) = [block async for block in blocks_of(chunks_of(line), overlap=14)]
+    assert block == "x" * (LONGEST_LINE - 14) + "... (the rest of the line is left out)"
 
 
 async def test_of_an_endless_line_little_is_in_memory() -> None:
@@ -439,6 +451,14 @@ def test_a_summary_is_cut() -> None:
     assert "i19, ..." in text
     assert max(map(len, text.splitlines())) < 250
     assert "Nothing looks wrong." in summary(["tea"], [], [], NOW)
+
+
+def test_what_cannot_be_read_of_kudo_itself_is_told_first() -> None:
+    failures = [Failure(f"{number}.err", "forbidden") for number in range(60)]
+    text = summary([], [], [*failures, Failure("kudo/pods.err", "no")], NOW)
+    lines = text.partition("What could not be read:\n")[2].splitlines()
+    assert lines[:2] == ["  kudo/pods.err: no", "  0.err: forbidden"]
+    assert lines[-1] == "... and 11 more"
 
 
 def test_kinds_are_those_of_the_api() -> None:

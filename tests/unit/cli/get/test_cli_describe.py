@@ -201,8 +201,19 @@ def test_what_cannot_be_listed_is_named(kudo: Cli, shop: FakeApi) -> None:
         shop.refusals["GET", plural] = (403, "forbidden")
     ran = kudo("describe", "instance", "tea")
     assert ran.code == 0
-    assert ran.out.endswith("\nNot shown, since they could not be listed: secrets, events\n")
+    assert ran.out.endswith("\nNot shown, since they could not be listed: events, secrets\n")
     assert "Events: <none>\n" in ran.out
+
+
+def test_of_many_kinds_that_cannot_be_listed_the_first_are_named(kudo: Cli, shop: FakeApi) -> None:
+    cluster = ("namespaces", "clusterroles", "clusterrolebindings")
+    for plural in (*cluster, "secrets", "pods", "configmaps"):
+        shop.refusals["GET", plural] = (403, "forbidden")
+    assert kudo("describe", "instance", "tea").out.endswith(
+        "could not be listed: configmaps, pods, secrets, "
+        "clusterrolebindings.rbac.authorization.k8s.io, clusterroles.rbac.authorization.k8s.io "
+        "and 1 more; -o json has all\n"
+    )
 
 
 def test_data_has_all_of_it(kudo: Cli, shop: FakeApi) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.authoring.terminal import on_terminal
 from tests.unit.cli.conftest import VERSION, Cli, running
+from tests.unit.cli.dialogs import answered
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
@@ -22,7 +22,7 @@ def terminal(kudo: Cli, tmp_path: Path) -> Callable[..., str]:
     assert os.environ["KUBECONFIG"], "`kudo` has named the server"
 
     def run(*argv: str) -> str:
-        code, shown = on_terminal(tmp_path, argv, [])
+        code, shown = answered(tmp_path, argv, [])
         assert code == 0, shown
         return shown.replace("\r\n", "\n")
 

@@ -91,6 +91,7 @@ def test_flags_that_do_not_fit_together_are_refused_in_the_words_of_the_original
     assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
+# BTO-36: a build that was no release failed here as well, though no image is needed.
 def test_client_only_has_nothing_to_do(run: Cli) -> None:
     assert (
         run("init", "--client-only").out
@@ -228,7 +229,9 @@ def test_an_existing_account_is_bound_and_not_made(run: Cli) -> None:
 @pytest.mark.parametrize(
     ("flags", "webhook", "reconciler"),
     [
+        # BTO-36: a build that was no release could not infer its images.
         ((), f"kudo-webhook:{__version__}", f"kudo-reconciler:{__version__}"),
+        # BTO-35: a leading v was doubled.
         (("--version", "v7.8.9"), "kudo-webhook:7.8.9", "kudo-reconciler:7.8.9"),
         (
             ("--image-registry", "registry.example.com/kudo/", "--version", "7"),
@@ -259,6 +262,8 @@ def test_the_crds_can_be_had_alone(run: Cli) -> None:
 
 
 def test_a_dry_run_without_output_names_the_objects(run: Cli) -> None:
+    # BTO-42: with --wait, a dry run waited for what it had not installed.
+    assert run("init", "--dry-run", "--wait").out == run("init", "--dry-run").out
     ran = run("init", "--dry-run")
     assert "deployment.apps/kudo-webhook applied (dry run)\n" in ran.out
     assert ran.err == "with -o yaml or -o json, the manifests are printed\n"

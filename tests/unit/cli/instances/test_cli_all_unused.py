@@ -7,8 +7,8 @@ import pytest
 
 from kubectl_kudo.core.errors import ExitCode
 from kubectl_kudo.instances.removing.unused import unused
-from tests.unit.cli.authoring.terminal import on_terminal
 from tests.unit.cli.conftest import VERSION, Cli
+from tests.unit.cli.dialogs import answered
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
@@ -101,13 +101,13 @@ def test_flags_that_do_not_go_together(run: Cli, argv: list[str], text: str) -> 
 
 def test_on_a_terminal_it_asks(kudo: Cli, shelf: FakeApi, tmp_path: Path) -> None:
     argv = ("uninstall", "--all-unused")
-    code, shown = on_terminal(tmp_path, argv, [("[y/N] ", "n")])
+    code, shown = answered(tmp_path, argv, [("[y/N] ", "n")])
     assert (code, "operator kitchen/kettle" in shown) == (255, True)
     assert "nothing was deleted" in shown
-    code, _ = on_terminal(tmp_path, argv, [("[y/N] ", "^C")])
+    code, _ = answered(tmp_path, argv, [("[y/N] ", "^C")])
     assert code == 130
     assert left(shelf)[1] == ["kettle", "teapot"]
-    code, shown = on_terminal(tmp_path, argv, [("[y/N] ", "y")])
+    code, shown = answered(tmp_path, argv, [("[y/N] ", "y")])
     assert (code, left(shelf)[1]) == (0, ["teapot"])
 
 

@@ -97,6 +97,7 @@ def test_an_instance_whose_version_lies_elsewhere_gets_one_of_its_own_namespace(
         ("operator.yaml", "1.22.0", "1.99", [], "expected kubernetes version of 1.99 is not"),
         ("params.yaml", "{name: MILK, default: oat}", "{name: MILK}", [], '"MILK" is required but'),
         ("params.yaml", "oat", "soy", ["-p", "HONEY=1"], 'failed to find parameter "HONEY"'),
+        ("params.yaml", "oat", "soy", ["-p", "MLIK=1"], "\nMLIK: did you mean MILK?\n"),
         ("params.yaml", "oat", "soy", ["-p", "CUPS=two"], 'an invalid value "two"'),
     ],
 )

@@ -226,6 +226,15 @@ def test_cancel_waits_until_the_run_is_closed(kudo: Cli, tea: FakeApi) -> None:
     )
 
 
+def test_a_cancelled_run_that_takes_too_long_stays_cancelled(kudo: Cli, tea: FakeApi) -> None:
+    tea.script = [status("IN_PROGRESS")]
+    ran = kudo("plan", "cancel", "--instance", "tea", "--wait", "--wait-time", "1")
+    assert ran.code == 7
+    assert ran.err.endswith(
+        "The plan stays cancelled.\nSee its end: kubectl kudo plan wait --instance tea -n kitchen\n"
+    )
+
+
 def test_a_run_that_was_complete_before_it_was_cancelled_is_told(kudo: Cli, tea: FakeApi) -> None:
     tea.script = [status("COMPLETE", done=True)]
     ran = kudo("plan", "cancel", "--instance", "tea", "--wait")
@@ -284,5 +293,8 @@ def test_events_are_told_in_the_order_of_time() -> None:
     early["lastTimestamp"] = "2030-05-06T07:08:08Z"
     assert lines([late, early], "tea.1.") == (
         "Warning events of this run:\n  B: first\n  A: second"
+    )
+    assert lines([late, early], "tea.1.", "it was the first") == (
+        "Warning events of this run:\n  B (see above)\n  A: second"
     )
     assert lines([late, early], "tea.2.") == ""

@@ -9,6 +9,7 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.repositories.credentials import Credentials
 from kubectl_kudo.repositories.downloads.downloader import Downloader
 from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.repositories.server import PackageServer, serving, status, to, truncated
 
 LIMIT = 1000
@@ -267,3 +268,15 @@ async def test_the_proxy_of_the_environment_is_used(
     monkeypatch.setenv("no_proxy", "localhost")
     server.files["/b.tgz"] = FILE
     assert await get(f"{server.url}/b.tgz") == FILE
+
+
+def test_downloads_are_shown_without_credentials(
+    run: Cli, server: PackageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUDO_REPO_TOKEN", "very-secret-1")
+    server.files["/repo/index.yaml"] = b"apiVersion: v1\nentries: {}\n"
+    ran = run("repo", "add", "mine", f"{server.url}/repo", "-v", "7")
+    shown = [line.partition("] ")[2] for line in ran.err.splitlines()]
+    assert f"GET {server.url}/repo/index.yaml" in shown
+    assert "    Authorization: Bearer <masked>" in shown
+    assert "very-secret-1" not in ran.err

@@ -62,7 +62,10 @@ def test_commands_are_offered_with_what_they_do(run: Cli) -> None:
         (["get", "o"], ["operators", "operatorversions"]),
         (["get", "--", "o"], ["operators", "operatorversions"]),
         (["get", "--", "-"], []),
-        (["get", "all", ""], []),
+        (["get", "all", "-o", "j"], ["json", "jsonpath="]),
+        (["describe", ""], ["instance"]),
+        (["describe", "instance", "tea", ""], []),
+        (["package", "verify", "-o", "s"], ["sarif"]),
         (["completion", "p"], ["powershell"]),
     ],
 )
@@ -89,6 +92,11 @@ def test_files_and_folders_are_left_to_the_shell(
     assert offered(run, *words) == ([], directive)
 
 
+def test_no_blank_follows_what_goes_on_after_an_equals_sign(run: Cli) -> None:
+    assert offered(run, "get", "-o", "js") == (["json", "jsonpath="], NO_FILES)
+    assert offered(run, "get", "-o", "jsonp") == (["jsonpath="], NO_FILES | NO_SPACE)
+
+
 @pytest.mark.parametrize("words", [[""], ["plan", ""], ["install", "--"], ["install", "./"]])
 def test_commands_flags_and_files_import_nothing_of_a_cluster(words: list[str]) -> None:
     argv = ["__complete", *words]
@@ -108,8 +116,32 @@ def test_names_of_the_cluster(kudo: Cli, pot: FakeApi) -> None:
     assert offered(kudo, "-n", "k") == (["kitchen"], NO_FILES)
     assert offered(kudo, "--context", "") == (["other", "test"], NO_FILES)
     assert offered(kudo, "--context=other", "plan", "status", "--instance", "") == ([], NO_FILES)
+    assert offered(kudo, "describe", "instance", "") == instances
+    assert offered(kudo, "get", "instance", "") == instances
+    assert offered(kudo, "get", "instances", "tea", "") == ([], NO_FILES)
+    assert offered(kudo, "get", "operators", "") == (["teapot"], NO_FILES)
+    assert offered(kudo, "get", "operatorversions", "") == (["teapot-2.1.0-0.3.0"], NO_FILES)
+    assert offered(kudo, "get", "all", "") == ([], NO_FILES)
     described = kudo("__complete", "update", "--instance", "").out
     assert described == "tea\tteapot-2.1.0-0.3.0\n:4\n"
+
+
+def test_names_of_objects_are_those_of_the_kind(kudo: Cli, pot: FakeApi) -> None:
+    assert offered(kudo, "get", "instances", "") == (["tea"], NO_FILES)
+    assert offered(kudo, "get", "ki", "tea", "") == ([], NO_FILES)
+    assert offered(kudo, "get", "operators", "") == (["teapot"], NO_FILES)
+    assert offered(kudo, "get", "kov", "t") == (["teapot-2.1.0-0.3.0"], NO_FILES)
+    assert offered(kudo, "get", "all", "") == ([], NO_FILES)
+    assert offered(kudo, "describe", "instance", "") == (["tea"], NO_FILES)
+
+
+def test_a_name_beyond_the_first_page_is_offered(kudo: Cli, pot: FakeApi) -> None:
+    """The namespaces of a large cluster need more than one page, and `kitchen` is in the second."""
+    for number in range(700):
+        pot.add("namespaces", {"metadata": {"name": f"home-{number}"}})
+    assert offered(kudo, "-n", "k") == (["kitchen"], NO_FILES)
+    names, _ = offered(kudo, "-n", "h")
+    assert len(names) == 500
 
 
 def test_plans_and_parameters_of_an_instance(kudo: Cli, pot: FakeApi) -> None:
@@ -122,7 +154,7 @@ def test_plans_and_parameters_of_an_instance(kudo: Cli, pot: FakeApi) -> None:
     assert offered(kudo, *update, "SIZE=") == (["SIZE=large", "SIZE=small"], NO_FILES)
     assert offered(kudo, *update, "SIZE=s") == (["SIZE=small"], NO_FILES)
     assert offered(kudo, *update, "CUPS=") == ([], NO_FILES)
-    assert offered(kudo, "update", "--instance", "none", "-p", "") == ([], NO_FILES | NO_SPACE)
+    assert offered(kudo, "update", "--instance", "none", "-p", "") == ([], NO_FILES)
 
 
 def test_an_installation_names_an_instance_that_does_not_exist_yet(kudo: Cli, pot: FakeApi) -> None:

@@ -1,8 +1,6 @@
 """The scripts of `completion`: in bash itself, on a terminal; the others by what they contain."""
 
 import os
-import pty
-import select
 import shlex
 import subprocess
 import sys
@@ -13,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.shell.completion import SHELLS
+from tests.support.terminals.terminal import Terminal, on_terminal
 from tests.unit.cli.conftest import Cli
 
-_SECONDS = 30
 _PROMPT = "ready> "
 
 
@@ -71,12 +69,12 @@ def test_what_kubectl_runs_answers_as_the_plugin_does(run: Cli, programs: Path) 
 class Bash:
     """Bash on a pseudo-terminal, with the script loaded."""
 
-    def __init__(self, terminal: int) -> None:
+    def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._unread = ""
 
     def press(self, keys: str) -> None:
-        os.write(self._terminal, keys.encode())
+        self._terminal.press(keys)
 
     def shows(self, text: str) -> None:
         """Read until a text is shown.
@@ -85,15 +83,14 @@ class Bash:
             AssertionError: it is not.
         """
         while text not in self._unread:
-            ready, _, _ = select.select([self._terminal], [], [], _SECONDS)
-            assert ready, f"not shown: {text!r}; shown: {self._unread!r}"
-            self._unread += os.read(self._terminal, 4096).decode()
+            found = self._terminal.read()
+            assert found, f"not shown: {text!r}; shown: {self._unread!r}"
+            self._unread += found
         self._unread = self._unread.partition(text)[2]
 
 
 @contextmanager
 def bash(script: Path, programs: Path, folder: Path) -> Iterator[Bash]:
-    ours, theirs = pty.openpty()
     rc = folder / "rc"
     rc.write_text(
         f"PS1='{_PROMPT}'\nbind 'set enable-bracketed-paste off'\n"
@@ -106,24 +103,11 @@ def bash(script: Path, programs: Path, folder: Path) -> Iterator[Bash]:
         "TERM": "dumb",
         "KUDO_HOME": str(folder / "kudo"),
     }
-    process = subprocess.Popen(
-        ["bash", "--noprofile", "--rcfile", str(rc), "-i"],
-        cwd=folder,
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    try:
-        shell = Bash(ours)
+    argv = ["bash", "--noprofile", "--rcfile", str(rc), "-i"]
+    with on_terminal(argv, folder=folder, environment=environment) as terminal:
+        shell = Bash(terminal)
         shell.shows(_PROMPT)
         yield shell
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
 
 
 @pytest.fixture

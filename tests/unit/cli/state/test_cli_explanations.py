@@ -60,6 +60,17 @@ def test_plan_status_shows_the_last_event_of_the_object_that_is_waited_for(
     assert "of another pod" not in out
 
 
+def test_other_events_are_shown_where_there_is_no_warning(kudo: Cli, installed: FakeApi) -> None:
+    created = event("StatefulSet", "db", "SuccessfulCreate", "create Pod db-0", type="Normal")
+    installed.add("events", created)
+    wait_with(installed, 'statefulset "db" is not healthy: ...; pod kitchen/db-0: container app')
+    line = "Normal event of StatefulSet db: SuccessfulCreate: create Pod db-0 (0s ago)\n"
+    assert line in shown(kudo)
+    installed.add("events", event())
+    assert "Warning event of Pod db-0" in shown(kudo)
+    assert line not in shown(kudo)
+
+
 def test_an_object_without_events_and_a_finished_step_are_not_explained(
     kudo: Cli, installed: FakeApi
 ) -> None:

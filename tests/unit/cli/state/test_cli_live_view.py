@@ -1,29 +1,20 @@
 """Waiting on a pseudo-terminal: what stands on its screen while a plan runs, and when it ends."""
 
-import codecs
-import fcntl
-import os
-import pty
-import select
-import struct
-import subprocess
 import sys
-import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from kubectl_kudo.core.errors import ExitCode
-from tests.support.screen import Screen
+from tests.support.terminals.screen import Screen
+from tests.support.terminals.terminal import Terminal, on_terminal
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
-_SECONDS = 60
-"""How long anything may take to be shown: far more than it does."""
 SIZES = [(80, 24), (60, 15)]
 REASON = (
     'statefulset "db" is not healthy: Waiting for 1 pods to be ready...; pod kitchen/db-0: '
@@ -34,52 +25,33 @@ PULL = 'Failed to pull image "nope": not found'
 
 
 @dataclass
-class Terminal:
-    """A command line on a pseudo-terminal, and its screen."""
+class Shown:
+    """A command line on a pseudo-terminal, and what stands on its screen."""
 
-    process: subprocess.Popen[bytes]
-    file: int
+    terminal: Terminal
     screen: Screen
-    decoder: codecs.IncrementalDecoder = field(
-        default_factory=codecs.getincrementaldecoder("utf-8")
-    )
 
     def until(self, shown: Callable[[Screen], bool]) -> None:
         """Read until the screen is as expected."""
         while not shown(self.screen):
-            ready, _, _ = select.select([self.file], [], [], _SECONDS)
-            assert ready, self.screen.lines
             assert self._read(), self.screen.lines
 
     def end(self) -> int:
         """Read to the end of the output, and return the exit code."""
         while self._read():
             pass
-        return self.process.wait(_SECONDS)
+        return self.terminal.end()
 
     def _read(self) -> bool:
-        try:
-            found = os.read(self.file, 1 << 16)
-        except OSError:  # Linux says so at the end
-            return False
-        self.screen.feed(self.decoder.decode(found))
+        found = self.terminal.read()
+        self.screen.feed(found)
         return bool(found)
 
 
 @contextmanager
-def on_terminal(size: tuple[int, int], *argv: str) -> Iterator[Terminal]:
-    columns, rows = size
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    command = [sys.executable, "-m", "kubectl_kudo", *argv]
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    try:
-        yield Terminal(process, ours, Screen(columns, rows))
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
+def watched(size: tuple[int, int], *argv: str) -> Iterator[Shown]:
+    with on_terminal([sys.executable, "-m", "kubectl_kudo", *argv], size=size) as terminal:
+        yield Shown(terminal, Screen(*size))
 
 
 @pytest.fixture
@@ -125,7 +97,7 @@ def instance(state: str, message: str = REASON, *, closed: bool = False) -> Json
 def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen(
     tea: FakeApi, size: tuple[int, int]
 ) -> None:
-    with on_terminal(size, "plan", "wait", "--instance", "tea") as terminal:
+    with watched(size, "plan", "wait", "--instance", "tea") as terminal:
         terminal.until(lambda screen: "elapsed time" in screen.text)
         first = terminal.screen.text
         assert "Plan main (serial strategy) [IN_PROGRESS]" in first
@@ -148,7 +120,7 @@ def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen
 def test_a_plan_that_fails_ends_the_wait_with_step_message_and_event(
     tea: FakeApi, size: tuple[int, int]
 ) -> None:
-    with on_terminal(size, "plan", "wait", "--instance", "tea") as terminal:
+    with watched(size, "plan", "wait", "--instance", "tea") as terminal:
         terminal.until(lambda screen: "Step s24 [IN_PROGRESS]" in screen.text)
         tea.add("instances", instance("FATAL_ERROR", REASON))
         assert terminal.end() == ExitCode.PLAN_FAILED
@@ -159,7 +131,7 @@ def test_a_plan_that_fails_ends_the_wait_with_step_message_and_event(
 
 
 def test_the_last_picture_is_shown_once_by_plan_status(tea: FakeApi) -> None:
-    with on_terminal((80, 60), "plan", "status", "--instance", "tea", "--wait") as terminal:
+    with watched((80, 60), "plan", "status", "--instance", "tea", "--wait") as terminal:
         terminal.until(lambda screen: "elapsed time" in screen.text)
         tea.add("instances", instance("COMPLETE", "", closed=True))
         assert terminal.end() == 0

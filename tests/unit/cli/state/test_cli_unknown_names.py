@@ -26,7 +26,7 @@ def test_a_misspelt_parameter_has_a_suggestion(
     assert [text for text in (f"{name}: did you mean CUPS?",) if text in ran.err] == more
 
 
-@pytest.mark.parametrize(("name", "more"), [("brw", "; brw: did you mean brew?"), ("xxxx", "")])
+@pytest.mark.parametrize(("name", "more"), [("brw", "\nbrw: did you mean brew?"), ("xxxx", "")])
 def test_a_misspelt_plan_has_a_suggestion(kudo: Cli, pot: FakeApi, name: str, more: str) -> None:
     pot.refusals["PATCH", "instances"] = (403, f"denied the request: plan {name} does not exist")
     ran = kudo(*TRIGGER, "--name", name)

@@ -126,7 +126,12 @@ def told(obj: JsonObject, *pods: JsonObject, patient: bool = False) -> str:
                 "uid-x",
                 phase="Failed",
                 containerStatuses=[
-                    {"name": "app", "state": {"terminated": {"exitCode": 3, "reason": "Error"}}}
+                    {
+                        "name": "app",
+                        "state": {
+                            "terminated": {"exitCode": 3, "reason": "Error", "message": "the log"}
+                        },
+                    }
                 ],
             ),
             "container app: Error: exit code 3; see its log: kubectl logs x-0 -n ns -c app",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kudo.api import JsonObject
 from kudo.health import health_of, read_fields
 from kudo.health.reading import LONGEST_TEXT
-from kudo.pipe import has_ended, waits_for
+from kudo.pipe.progress import has_ended, waits_for
 from tests.unit.kudo.health.test_truth_table import TABLE, WITH_A_RULE, Row
 
 _NAMES: Final = (

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from kudo.api import JsonObject
-from kudo.pipe import has_ended, is_pipe_pod, waiter_pod, waits_for
+from kudo.pipe import is_pipe_pod, waiter_pod
+from kudo.pipe.progress import has_ended, waits_for
 from tests.unit.kudo.pipe.test_pods import POD, changed
 
 # The pod that runs

@@ -89,6 +89,7 @@ def test_a_text_that_is_no_number_is_told_from_where_it_stands() -> None:
     ],
 )
 def test_numbers_without_quotes_are_as_good_as_their_text(value_type: str, value: object) -> None:
+    # BTO-45: an integer without quotes was no integer.
     assert verify(package(**used({"name": "P", "type": value_type, "default": value}))) == ()
 
 
@@ -102,6 +103,7 @@ def test_numbers_without_quotes_are_as_good_as_their_text(value_type: str, value
     ],
 )
 def test_a_default_is_one_of_the_enum(value_type: str, default: object, enum: list[Any]) -> None:
+    # BTO-68: arrays and maps with an enum crashed.
     declared = {"name": "P", "type": value_type, "default": default, "enum": enum}
     [text] = found(package(**used(declared)))
     assert text.startswith('parameter "P" has an invalid default value: value is "')

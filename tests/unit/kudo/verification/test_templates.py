@@ -182,6 +182,7 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\n"
     ],
 )
 def test_only_the_manifest_is_a_namespace(text: str) -> None:
+    # BTO-47: quotes hid a Namespace, and comments looked like one.
     parameters = [{"name": "P", "default": "", "trigger": "deploy"}]
     assert found(package(templates={"a.yaml": text}, parameters=parameters)) == [
         (

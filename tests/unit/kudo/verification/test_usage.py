@@ -163,6 +163,7 @@ def test_the_first_position_of_a_use_is_told() -> None:
     ],
 )
 def test_false_alarms_of_the_original_are_not_raised(text: str, messages: list[str]) -> None:
+    # BTO-46: only the first variable of a pipeline was looked at.
     parameters: list[Json] = [
         {"name": "W", "default": "1"},
         {"name": "L", "type": "array", "default": [], "trigger": "deploy"},

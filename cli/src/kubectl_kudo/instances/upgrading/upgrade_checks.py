@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_kudo.core.errors import CliError, ExitCode, listed
+from kubectl_kudo.core.suggestions import note_similar
 from kudo.admission.change import Change
 from kudo.admission.rules import evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
@@ -98,14 +99,14 @@ def steps_of(
     if not problems:
         return Steps(values, whole.needed or "", {}, "")
     if any(problem.reason != _COMES_LATER for problem in problems):
-        raise _denied(instance, problems)
+        raise _denied(instance, problems, values, desired)
     first = {n: v for n, v in values.items() if _belongs_to_upgrade(n, installed, desired)}
     upgrade = _upgrade(instance, installed, desired, first)
     later = {name: value for name, value in values.items() if name not in first}
     update = _update(upgrade.new, desired, later)
     problems = evaluate(upgrade, submitted=True) or evaluate(update, submitted=True)
     if problems:
-        raise _denied(instance, problems)
+        raise _denied(instance, problems, values, desired)
     return Steps(first, upgrade.needed or "", later, update.needed or "")
 
 
@@ -138,7 +139,13 @@ def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:
     return instance.model_copy(update={"spec": instance.spec.model_copy(update=spec)})
 
 
-def _denied(instance: Instance, problems: tuple[Problem, ...]) -> CliError:
-    return CliError(
-        listed(f"instance {instance.key} cannot be upgraded:", problems), code=ExitCode.DENIED
-    )
+def _denied(
+    instance: Instance,
+    problems: tuple[Problem, ...],
+    values: Mapping[str, str],
+    desired: OperatorVersion,
+) -> CliError:
+    text = listed(f"instance {instance.key} cannot be upgraded:", problems)
+    error = CliError(text, code=ExitCode.DENIED)
+    note_similar(error, values, [parameter.name for parameter in desired.parameters])
+    return error

@@ -19,6 +19,11 @@ from kubectl_kudo.repositories.downloads.results import (
 )
 from kubectl_kudo.repositories.urls import fault_of, is_remote, shown_url
 
+# Type checkers read it as True; `search` in a folder needs nothing of the network.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kubeio.connection.tracing import Tracer
+
 _NONE = Credentials()
 
 
@@ -30,11 +35,13 @@ class Downloader:
         credentials: What is sent to which host.
         timeout: Seconds for each attempt; connecting and each pause of the server have 10 and 30.
         pauses: Seconds before the second attempt, the third, and so on.
+        tracer: Is told what is sent and received, without credentials.
     """
 
     credentials: Credentials = _NONE
     timeout: float = 300
     pauses: tuple[float, ...] = (0.5, 2.0)
+    tracer: "Tracer | None" = None
 
     async def get(self, url: str, *, limit: int, etag: str = "") -> Downloaded:
         """Return a file.
@@ -55,7 +62,7 @@ class Downloader:
         # Importing aiohttp takes longer than reading a folder's index.
         from kubectl_kudo.repositories.downloads.over_http import Request, fetch
 
-        request = Request(url, limit, etag, self.credentials, self.timeout)
+        request = Request(url, limit, etag, self.credentials, self.timeout, self.tracer)
         for pause in self.pauses:
             try:
                 return await fetch(request)

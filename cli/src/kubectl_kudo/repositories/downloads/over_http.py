@@ -5,6 +5,7 @@ belong to the host.
 """
 
 import ssl
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from kubectl_kudo.repositories.downloads.results import (
     too_large,
 )
 from kubectl_kudo.repositories.urls import fault_of, is_private, is_remote, origin, shown_url
+from kubeio.connection.tracing import Answered, Sent, Tracer, masked
 from kubeio.http1.errors import reason_of
 
 _CHUNK = 64 * 1024
@@ -43,6 +45,7 @@ class Request:
         etag: The ETag of a copy that the caller has; empty if there is none.
         credentials: What is sent to which host.
         timeout: Seconds for all of it.
+        tracer: Is told what is sent and received, but for bodies.
     """
 
     url: str
@@ -50,6 +53,7 @@ class Request:
     etag: str
     credentials: Credentials
     timeout: float
+    tracer: Tracer | None = None
 
 
 async def fetch(request: Request) -> Downloaded:
@@ -105,6 +109,10 @@ async def _response(
     if request.etag:
         headers["If-None-Match"] = request.etag
     proxy, proxy_headers = _proxy(url)
+    sent = Sent("GET", shown_url(url), masked(tuple(headers.items())), None)
+    if request.tracer is not None:
+        request.tracer.sent(sent)
+    began = time.perf_counter()
     async with session.get(
         url,
         headers=headers,
@@ -113,6 +121,10 @@ async def _response(
         proxy_headers=proxy_headers,
         ssl=_tls(url),
     ) as response:
+        if request.tracer is not None:
+            answered = masked(tuple(response.headers.items()))
+            seconds = time.perf_counter() - began
+            request.tracer.answered(sent, Answered(response.status, answered, seconds))
         yield response
 
 

@@ -3,6 +3,7 @@
 import importlib
 from typing import Final
 
+from gotemplate import functions
 from gotemplate.golang import zones
 
 _LATE: Final = (
@@ -19,6 +20,6 @@ _LATE: Final = (
 
 def preload() -> None:
     """Import every library and read the time zones, for a process that can open no files later."""
-    for module in _LATE:
+    for module in (*_LATE, *(f"{functions.__name__}.{family}" for family in functions.FAMILIES)):
         importlib.import_module(module)
     zones.preload()

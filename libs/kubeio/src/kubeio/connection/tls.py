@@ -9,7 +9,6 @@ import contextlib
 import ipaddress
 import os
 import ssl
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +63,9 @@ def _as_file(pem: Pem) -> Iterator[Path]:
         assert pem.file is not None
         yield pem.file
         return
+    # Only certificates that stand in the kubeconfig need files; others save the import.
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="kubeio-") as directory:
         path = Path(directory, "pem")
         path.touch(mode=0o600)

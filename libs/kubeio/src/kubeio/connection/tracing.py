@@ -93,7 +93,7 @@ class TracedSession:
 
     async def send(self, request: Request, *, idle_timeout: float | None = None) -> HttpResponse:
         url = f"{self._origin}{request.target}"
-        headers = _masked((*request.headers, *self._headers))
+        headers = masked((*request.headers, *self._headers))
         sent = Sent(request.method, url, headers, request.body)
         self._tracer.sent(sent)
         began = time.perf_counter()
@@ -104,7 +104,7 @@ class TracedSession:
             self._tracer.answered(sent, failure)
             raise
         seconds = time.perf_counter() - began
-        answered = Answered(response.status, _masked(response.headers), seconds)
+        answered = Answered(response.status, masked(response.headers), seconds)
         self._tracer.answered(sent, answered)
         return _TracedResponse(response, self._tracer, sent) if self._tracer.bodies else response
 
@@ -162,7 +162,8 @@ class _TracedChunks:
         return chunk
 
 
-def _masked(headers: Headers) -> Headers:
+def masked(headers: Headers) -> Headers:
+    """Return headers without the credentials in them."""
     return tuple((name, _shown(name, value)) for name, value in headers)
 
 

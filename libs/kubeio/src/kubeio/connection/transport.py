@@ -439,4 +439,4 @@ def _lost(request: Request, error: Exception, *, verb: str = "") -> ConnectionLo
     subject = f"{verb or request.method} {request.target.partition('?')[0]}"
     # A read changes nothing: whether it was sent is told only where no connection was made.
     maybe_sent = request.sent or (request.body is None and not isinstance(error, CannotConnect))
-    return ConnectionLost(f"{subject}: {text}", timeout=timeout, maybe_sent=maybe_sent)
+    return ConnectionLost(f"{subject}: {text}", timeout=timeout, maybe_sent=maybe_sent, reason=text)

@@ -1,6 +1,5 @@
 """Tasks, plans and parameters of a package as data, in the words of its files."""
 
-from dataclasses import asdict
 from typing import Final
 
 from kudo.api import JsonObject
@@ -74,10 +73,10 @@ def parameter_data(parameter: PackageParameter) -> JsonObject:
 
 def _fields(spec: PackageTaskSpec) -> JsonObject:
     """Return the fields that a task has, by their names in `operator.yaml`."""
-    given = {_camel(name): value for name, value in asdict(spec).items() if value is not None}
+    given = {_camel(name): value for name, value in spec._asdict().items() if value is not None}
     if spec.pipe is not None:
         given["pipe"] = [
-            {_camel(name): value for name, value in asdict(file).items() if value is not None}
+            {_camel(name): value for name, value in file._asdict().items() if value is not None}
             for file in spec.pipe
         ]
     return {name: [*value] if isinstance(value, tuple) else value for name, value in given.items()}

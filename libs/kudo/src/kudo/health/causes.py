@@ -99,6 +99,7 @@ def cause_of(obj: JsonObject, unready: Sequence[JsonObject], *, patient: bool) -
 
 def _told(obj: JsonObject, pod: JsonObject, problem: PodProblem) -> Iterator[str]:
     container = f"container {problem.container}" if problem.container else ""
+    # Without its last words: they are as confidential as its log, and a status has more readers.
     what = (f"pod {where(pod)}", container, problem.reason, problem.detail)
     yield ": ".join(filter(None, what))
     yield advice_on(pod, problem)

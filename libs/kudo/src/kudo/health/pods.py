@@ -57,15 +57,18 @@ class PodProblem:
         reason: One CamelCase word of Kubernetes.
         detail: More about it; may be empty.
         ended: Whether the container has ended, so that it left a log.
+        last_words: What the container wrote before it ended, often the end of its log.
     """
 
     container: str
     reason: str
     detail: str = ""
     ended: bool = False
+    last_words: str = ""
 
     def __str__(self) -> str:
-        return ": ".join(filter(None, (self.container, self.reason, self.detail)))
+        parts = (self.container, self.reason, self.last_words, self.detail)
+        return ": ".join(filter(None, parts))
 
 
 def problem_of(pod: JsonObject) -> PodProblem | None:
@@ -96,9 +99,8 @@ def _failed(container: JsonObject) -> PodProblem | None:
     code = number(ended.get("exitCode"))
     if not code:
         return None
-    said = ": ".join(filter(None, (text(ended.get("message")), f"exit code {code}")))
-    reason = text(ended.get("reason")) or "Error"
-    return PodProblem(_name(container), reason, said, ended=True)
+    reason, said = text(ended.get("reason")) or "Error", text(ended.get("message"))
+    return PodProblem(_name(container), reason, f"exit code {code}", ended=True, last_words=said)
 
 
 def _waiting(container: JsonObject) -> PodProblem | None:

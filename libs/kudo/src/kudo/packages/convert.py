@@ -4,7 +4,7 @@ The checks are those that KUDO 0.19 makes at each installation, verified or not.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from kudo.api import (
     Instance,
@@ -127,7 +127,7 @@ def _maintainer(one: PackageMaintainer) -> Maintainer:
 
 
 def _task(task: PackageTask) -> Task:
-    spec = {field.name: getattr(task.spec, field.name) for field in fields(task.spec)}
+    spec = task.spec._asdict()
     if task.spec.pipe is not None:
         spec["pipe"] = tuple(
             PipeFile(file=one.file, env_file=one.env_file, kind=one.kind, key=one.key)

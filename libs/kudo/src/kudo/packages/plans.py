@@ -1,19 +1,20 @@
 """The tasks and plans in `operator.yaml`, with the fields of the API models and without pydantic.
 
 The API models take 0.2 s of CPU to import, and checking a package needs none of them.
+These are named tuples, since dataclasses take several times as long to define.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class PackageMaintainer:
+class PackageMaintainer(NamedTuple):
+    """Who maintains a package."""
+
     name: str | None = None
     email: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PackagePipeFile:
+class PackagePipeFile(NamedTuple):
     """One file that a Pipe task hands on."""
 
     file: str | None = None
@@ -22,8 +23,7 @@ class PackagePipeFile:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PackageTaskSpec:
+class PackageTaskSpec(NamedTuple):
     """The union of the fields of all kinds of task."""
 
     resources: tuple[str, ...] | None = None
@@ -41,27 +41,31 @@ class PackageTaskSpec:
     done: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PackageTask:
+class PackageTask(NamedTuple):
+    """What steps refer to."""
+
     name: str = ""
     kind: str = ""
     spec: PackageTaskSpec = PackageTaskSpec()
 
 
-@dataclass(frozen=True, slots=True)
-class PackageStep:
+class PackageStep(NamedTuple):
+    """Tasks that run one after the other."""
+
     name: str = ""
     tasks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PackagePhase:
+class PackagePhase(NamedTuple):
+    """Steps of a plan."""
+
     name: str = ""
     strategy: str = ""
     steps: tuple[PackageStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PackagePlan:
+class PackagePlan(NamedTuple):
+    """Phases under a name."""
+
     strategy: str = ""
     phases: tuple[PackagePhase, ...] | None = None

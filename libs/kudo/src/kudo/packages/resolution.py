@@ -193,13 +193,12 @@ class _Walk:
             identity = self._named(task, requirement, self._lookup)
         else:
             return task
-        spec = replace(
-            task.spec,
+        spec = task.spec._replace(
             package=identity.operator,
             operator_version=identity.operator_version or None,
             app_version=identity.app_version or None,
         )
-        return replace(task, spec=spec)
+        return task._replace(spec=spec)
 
     def _local(self, task: "TaskFields", requirement: Requirement, location: Location) -> _Identity:
         located = None

@@ -7,7 +7,7 @@ nesting and aliases are bounded.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import yaml
 
@@ -116,8 +116,12 @@ class Source:
             node = step[1]
         return node
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield all entries of all mappings; of a value behind aliases only once."""
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries of all mappings; of a value behind aliases only once."""
+        return tuple(self._walked())
+
+    def _walked(self) -> Iterator[Entry]:
         pending: list[tuple[Path, yaml.Node | None]] = [((), self._root)]
         seen: set[int] = set()
         while pending:

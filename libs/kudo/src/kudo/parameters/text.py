@@ -3,7 +3,7 @@
 Integers keep all their digits; the original wrote those from a million on with an exponent.
 """
 
-from goyaml import SpelledFloat, dump, format_float
+from goyaml import SpelledFloat, format_float
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 
@@ -18,6 +18,8 @@ def to_text(value: object, value_type: str | None) -> str | None:
         goyaml.DumpError: an array or map nests too deeply or is too large.
     """
     if value_type in {"array", "map"} and not isinstance(value, str):
+        from goyaml import dump  # few parameters are arrays or maps
+
         return dump(_plain_numbers(value))
     return None if value is None else go_text(value)
 

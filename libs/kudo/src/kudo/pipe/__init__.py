@@ -17,7 +17,6 @@ from kudo.pipe.artifacts import (
 from kudo.pipe.envfile import EnvFileError, parse_env_file
 from kudo.pipe.naming import PipeNames, naming_problems, pipes, uses
 from kudo.pipe.pod import is_pipe_pod, read_pod, validate, waiter_pod
-from kudo.pipe.progress import has_ended, waits_for
 
 __all__ = [
     "MAX_FILE_BYTES",
@@ -26,7 +25,6 @@ __all__ = [
     "PipeNames",
     "artifact",
     "check_sizes",
-    "has_ended",
     "is_pipe_pod",
     "naming_problems",
     "parse_env_file",
@@ -37,5 +35,4 @@ __all__ = [
     "uses",
     "validate",
     "waiter_pod",
-    "waits_for",
 ]

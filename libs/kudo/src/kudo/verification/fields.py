@@ -24,6 +24,8 @@ from kudo.verification.finding import Edit, Finding, Place, error, warning
 _DESCRIPTIVE: Final = frozenset({"description", "displayName", "hint", "group", "prio", "url"})
 """Fields that people read; what runs does not depend on them."""
 _MERGE: Final = "<<"
+_WORDS: Final = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
+"""Plain scalars that begin with a letter and are no text."""
 _EXTENSION: Final = "x-"
 """Begins the names of fields that other programs read."""
 
@@ -107,7 +109,7 @@ def keys_are_unique(package: Package) -> Iterator[Finding]:
     """Of a key that comes twice the last one counts, without a word."""
     for file, source in _sources(package):
         seen: dict[tuple[int, str], Entry] = {}
-        for entry in source.entries():
+        for entry in source.entries:
             name = entry.name if shape_at(file, entry.path) is None else entry.name.casefold()
             if entry.name == _MERGE:
                 continue
@@ -135,9 +137,9 @@ def fields_are_known(package: Package) -> Iterator[Finding]:
     """A misspelt field is an error if what runs depends on the field that is meant."""
     for file, source in _sources(package):
         siblings: dict[int, set[str]] = {}
-        for entry in source.entries():
+        for entry in source.entries:
             siblings.setdefault(id(entry.mapping), set()).add(entry.name)
-        for entry in source.entries():
+        for entry in source.entries:
             shape = shape_at(file, entry.path)
             if not isinstance(shape, KnownFields) or "*" in shape.known:
                 continue
@@ -193,7 +195,7 @@ def texts_keep_their_spelling(package: Package) -> Iterator[Finding]:
 
 def _texts(file: str, source: Source) -> Iterator[tuple[Path, yaml.Node, bool]]:
     """Yield path and node of the values that become text, and whether people alone read them."""
-    for entry in source.entries():
+    for entry in source.entries:
         shape = shape_at(file, entry.path)
         if not isinstance(shape, KnownFields):
             continue
@@ -216,6 +218,8 @@ def _read_as(written: str) -> str | None:
 
 def _value(written: str) -> object:
     """Return the value of a plain scalar; None if it has none."""
+    if written[0].isalpha() and written.casefold() not in _WORDS:
+        return written
     try:
         return load(written)
     except YamlError:

@@ -6,7 +6,7 @@ from gotemplate import VersionError
 from kudo.dns1123 import MAX_LABEL, is_subdomain
 from kudo.packages import Package
 from kudo.semver import read_version
-from kudo.verification.finding import Finding, error, in_operator, warning
+from kudo.verification.finding import Finding, error, in_operator
 
 
 def versions_are_semantic(package: Package) -> Iterator[Finding]:
@@ -38,4 +38,4 @@ def the_name_can_be_used(package: Package) -> Iterator[Finding]:
             f'installed: use at most {MAX_LABEL} lower-case letters, digits, "-" and ".", with a '
             "letter or digit at both ends"
         )
-        yield warning("InvalidName", message, in_operator("name"))
+        yield error("InvalidName", message, in_operator("name"))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from kudo.packages import Package
 from kudo.packages.plans import PackagePlan, PackageStep, PackageTask
@@ -25,7 +24,7 @@ def _with_version(task: PackageTask) -> PackageTask:
     """Give a KudoOperator task a version: it need not name one, installing the package adds it."""
     if task.kind != "KudoOperator" or task.spec.operator_version:
         return task
-    return replace(task, spec=replace(task.spec, operator_version="any"))
+    return task._replace(spec=task.spec._replace(operator_version="any"))
 
 
 def task_names_are_unique(package: Package) -> Iterator[Finding]:

@@ -25,12 +25,11 @@ from kudo.pipe import (
     EnvFileError,
     PipeNames,
     artifact,
-    has_ended,
     unreadable,
     validate,
     waiter_pod,
-    waits_for,
 )
+from kudo.pipe.progress import has_ended, waits_for
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.pipe_pods import PipePods, execution_of, is_deleting

@@ -126,7 +126,7 @@ def keys_of_objects_are_unique(rendering: Rendering) -> Iterator[Finding]:
             if item.line in told:
                 continue
             told.add(item.line)
-            for entry in Source("\n".join(lines[item.line - 1 :])).entries():
+            for entry in Source("\n".join(lines[item.line - 1 :])).entries:
                 if entry.shadowed and entry.name != "<<":
                     at = item.line + Position.of(entry.key).line - 1
                     key = shown(path_text((*entry.path, entry.name)))

@@ -5,13 +5,13 @@ first 10,240. Credentials and what looks like a secret are never shown.
 """
 
 import os
+import sys
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final
 
 import orjson
 
-from kubectl_kudo.core.output import talk
 from kubectl_kudo.redaction.objects import Redactor
 from kubeio.connection.identity import Headers
 from kubeio.connection.tracing import TRACED_BYTES, Answered, Sent
@@ -88,7 +88,8 @@ class RequestLog:
 
     def _say(self, text: str) -> None:
         now = datetime.now().astimezone()
-        talk(f"I{now:%m%d %H:%M:%S.%f} {os.getpid():7} kubectl-kudo] {self._redactor.text(text)}")
+        line = f"I{now:%m%d %H:%M:%S.%f} {os.getpid():7} kubectl-kudo] {self._redactor.text(text)}"
+        print(line, file=sys.stderr, flush=True)
 
 
 def _with_kind(listed: dict[str, object], item: dict[str, object]) -> dict[str, object]:

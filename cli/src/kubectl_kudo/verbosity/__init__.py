@@ -1,0 +1,1 @@
+"""What `-v` shows on stderr, between the messages of the command."""

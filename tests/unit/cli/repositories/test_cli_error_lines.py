@@ -1,0 +1,109 @@
+"""The error texts of KUDO 0.19 of `search`, `repo` and `package`; scripts may look for them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+
+ONE_PACKAGE = "expecting exactly one argument - directory of the operator or name of package"
+ONE_FOLDER = "expecting exactly one argument - directory containing the operators to package"
+NEW = "expecting exactly one argument - name of the operator. Or use -i for interactive mode"
+NEED_NAME = "need at least one argument, name of operator repository"
+USAGE = 2
+
+
+@pytest.fixture
+def empty(run: Cli, tmp_path: Path) -> Cli:
+    """Return a command line for a user whose list of repositories is empty."""
+    assert run("repo", "remove", "community").code == 0
+    return run
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "text"),
+    [
+        ("search", USAGE, "this command must have only 1 search criterion"),
+        ("search a b", USAGE, "this command must have only 1 search criterion"),
+        ("repo add own", USAGE, "this command needs 2. name and url of the operator repository"),
+        ("repo remove", USAGE, NEED_NAME),
+        ("repo rm", USAGE, NEED_NAME),
+        ("repo context", USAGE, NEED_NAME),
+        ("repo index", USAGE, ONE_FOLDER),
+        ("repo index a b", USAGE, ONE_FOLDER),
+        ("repo index . --merge a --merge-repo b", USAGE, "specify either 'merge' or 'merge-repo',"),
+        (
+            "repo index . --url a --url-repo b",
+            USAGE,
+            "specify either 'url' or 'url-repo', not both",
+        ),
+        ("repo index .", 255, "no packages discovered"),
+        ("repo index file", 255, 'destination "{}/file" is not a proper directory'),
+        ("package create", USAGE, ONE_PACKAGE),
+        ("package verify a b", USAGE, ONE_PACKAGE),
+        ("package list tasks", USAGE, ONE_PACKAGE),
+        ("package list plans", USAGE, ONE_PACKAGE),
+        ("package list params a b", USAGE, ONE_PACKAGE),
+        ("package new", USAGE, NEW),
+        ("package new a b", USAGE, NEW),
+        ("package new -i a b", USAGE, "expecting at most one argument - name of the operator"),
+        ("package add maintainer a", USAGE, "expecting two arguments - name and email address"),
+        ("package list params . -r -d", USAGE, "only one of the flags 'required', 'names',"),
+        ("repo remove none", 3, 'no repo named "none" found'),
+        ("repo context none", 3, 'no repo named "none" found'),
+        ("repo index . --merge-repo none", 3, "configuration for repositories does not contain no"),
+        (
+            "repo add community https://example.org",
+            255,
+            "repository name (community) already exists, please specify a different name",
+        ),
+        (
+            "repo add own http://127.0.0.1:1",
+            255,
+            'looks like "http://127.0.0.1:1" is not a valid operator repository or cannot be ',
+        ),
+    ],
+)
+def test_the_text_is_that_of_kudo_0_19(
+    run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, code: int, text: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    ran = run(*line.split())
+    assert ran.out == ""
+    assert ran.err.startswith(f"Error: {text.format(tmp_path)}")
+    assert ran.code == code
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("repo context own", "no repositories to set"),
+        ("search a", "could not build operator repository: unable to find repository for "),
+        ("install a", "failed to resolve operator package for: a could not build operator repos"),
+    ],
+)
+def test_a_user_without_repositories_is_told(empty: Cli, line: str, text: str) -> None:
+    ran = empty(*line.split())
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith(f"Error: {text}")
+
+
+def test_an_empty_list_is_told(empty: Cli) -> None:
+    ran = empty("repo", "list")
+    assert (ran.code, ran.out, ran.err) == (255, "", "Error: no repositories to show\n")
+
+
+def test_a_folder_that_lacks_its_files_is_told(run: Cli, tmp_path: Path) -> None:
+    for command in ("verify", "create", "list tasks"):
+        ran = run("package", *command.split(), str(tmp_path))
+        assert ran.code != 0
+        for file in ("operator.yaml", "params.yaml"):
+            assert f"operator package missing {file} in {tmp_path}" in ran.err
+
+
+def test_an_index_that_exists_is_told(run: Cli, tmp_path: Path) -> None:
+    (tmp_path / "index.yaml").write_text("")
+    ran = run("repo", "index", str(tmp_path))
+    assert ran.code == 255
+    assert ran.err.startswith(f'Error: target file "{tmp_path}/index.yaml" already exists')
