@@ -1,0 +1,1 @@
+"""`kubectl kudo test`: runs test suites of packages."""
