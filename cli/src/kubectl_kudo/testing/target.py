@@ -20,7 +20,7 @@ class LocalCluster(Protocol):
         """
 
     async def restart(self, service: str) -> None:
-        """Kill `webhook` or `reconciler` with SIGKILL, start it again, and wait until it is ready."""
+        """Kill `webhook` or `reconciler`, start it again, and wait until it is ready."""
 
     async def stop(self) -> None:
         """End everything that was started; it is no error if that has ended."""
