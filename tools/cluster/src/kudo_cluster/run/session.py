@@ -86,7 +86,7 @@ class Session:
         return {"done": "restart"}
 
     def _service(self, name: object) -> Service:
-        if name not in {"webhook", "reconciler"}:
+        if name not in ("webhook", "reconciler"):
             raise BadRequest("restart is webhook or reconciler")
         if self.installation is None:
             raise ClusterError(f"the {name} cannot be restarted: KUDO is not installed")
@@ -94,10 +94,10 @@ class Session:
 
     def _node(self, value: object) -> _Answer:
         fields = _mapping(value, "name", "ready")
-        ready = fields["ready"]
+        name, ready = _text(fields, "name"), fields["ready"]
         if not isinstance(ready, bool):
             raise BadRequest("ready is true or false")
-        self.cluster.set_node_ready(_text(fields, "name"), ready=ready)
+        self.cluster.set_node_ready(name, ready=ready)
         return {"done": "node"}
 
     def _logs(self, value: object) -> _Answer:
