@@ -293,10 +293,11 @@ async def test_what_may_not_be_read_is_told_in_a_word(api: FakeApi) -> None:
 
 
 async def test_an_object_of_any_shape_hides_no_message(api: FakeApi) -> None:
-    odd = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": [], "uid": 3}, "status": 7}
+    metadata = {"name": "web", "labels": [], "uid": 3}
+    odd = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": 7}
     text = "apiVersion: v1\nkind: Pod\nstatus: {phase: Running}\n"
     failure = await explained(api, text, odd)
-    assert failure.message.startswith("00-assert.yaml:3: Pod None: .status: type mismatch")
+    assert failure.message.startswith("00-assert.yaml:3: Pod web: .status: type mismatch")
 
 
 async def test_expressions_show_the_values_of_their_fields(api: FakeApi) -> None:

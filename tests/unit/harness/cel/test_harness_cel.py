@@ -291,7 +291,7 @@ def test_refs_that_no_expression_can_use_are_errors(
 
 
 def test_values_of_secrets_are_left_out() -> None:
-    secret = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
+    secret: JsonObject = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
     findings = Findings()
     asked = options(("s.data.password == 'x'",), refs=(("s", "Secret"),))
     (failed,) = Expressions.compile(asked, findings).evaluate({"s": secret})

@@ -45,7 +45,8 @@ async def explain(client: Client, namespace: str, failed: FailedAssert) -> Failu
     candidate = failed.match.candidate if failed.match else None
     if candidate is None:
         return await _absent(client, namespace, failed)
-    redactor = await redactor_of(client, _namespace(candidate) or namespace)
+    names = {failed.kind, failed.name, _name(candidate)}
+    redactor = await redactor_of(client, _namespace(candidate) or namespace, names)
     redactor.learn([candidate])
     differences = [_discreet(one) for one in failed.match.differences] if failed.match else []
     if failed.forbidden or not differences:
@@ -78,7 +79,7 @@ async def explain_expressions(
         failed: The expressions, one at least.
         objects: The objects that they refer to, by their `ref`.
     """
-    redactor = await redactor_of(client, namespace)
+    redactor = await redactor_of(client, namespace, map(_name, objects.values()))
     redactor.learn(objects.values())
     texts = [redactor.known.replace(str(one)) for one in failed]
     used = [
@@ -105,7 +106,7 @@ async def _absent(client: Client, namespace: str, failed: FailedAssert) -> Failu
         more = f"the cluster has no kind {failed.kind} in {failed.document.value['apiVersion']}"
         return Failure(f"{message}: {more}")
     where = failed.namespace(namespace)
-    redactor = await redactor_of(client, where)
+    redactor = await redactor_of(client, where, (failed.kind, failed.name))
     sections = await asyncio.gather(
         section("There is instead", others_of_kind(client, failed, resource, namespace)),
         section("There is elsewhere", elsewhere(client, failed, resource, namespace)),
@@ -137,7 +138,7 @@ async def _sections(
     redactor: Redactor,
 ) -> list[Section]:
     """Return what helps to understand an object: itself, its events, pods and plan."""
-    kind, name = obj.get("kind"), (obj.get("metadata") or {}).get("name")
+    kind, name = obj.get("kind"), _name(obj)
     marks = " (> differs)" if paths else ""
     return [
         await section(f"{kind} {name} as it is{marks}", _shown(obj, paths, redactor)),
@@ -163,7 +164,7 @@ async def _resource(client: Client, failed: FailedAssert) -> Resource | None:
 
 
 def _title(failed: FailedAssert, candidate: JsonObject) -> str:
-    title = f"{failed.kind} {(candidate.get('metadata') or {}).get('name')}"
+    title = f"{failed.kind} {_name(candidate)}"
     count = failed.match.candidates if failed.match else 0
     return f"{title} (nearest of {count})" if count > 1 and not failed.forbidden else title
 
@@ -190,3 +191,7 @@ def _text(sections: Iterable[Section], redactor: Redactor) -> str:
 
 def _namespace(obj: JsonObject) -> str:
     return str((obj.get("metadata") or {}).get("namespace") or "")
+
+
+def _name(obj: JsonObject) -> str:
+    return str((obj.get("metadata") or {}).get("name") or "")

@@ -1,7 +1,7 @@
 """Reads what explains a failure, with bounded requests; what cannot be read is said in a word."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +11,7 @@ from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.writes import Sent
 from kubectl_kudo.get.recent_events import Event
+from kubectl_kudo.redaction.known_values import KnownValues
 from kubectl_kudo.redaction.objects import Redactor
 from kubeio.client import Client
 from kubeio.errors import KubeError
@@ -85,9 +86,15 @@ async def first_page(
     return []
 
 
-async def redactor_of(client: Client, namespace: str) -> Redactor:
-    """Return what removes the values of a namespace's Secrets, as far as they may be read."""
-    redactor = Redactor()
+async def redactor_of(client: Client, namespace: str, names: Iterable[str] = ()) -> Redactor:
+    """Return what removes the values of a namespace's Secrets, as far as they may be read.
+
+    Args:
+        client: The connection.
+        namespace: The namespace.
+        names: Names that stay readable although a secret may be the same, such as of objects.
+    """
+    redactor = Redactor(KnownValues(public={namespace, *names}))
     try:
         async with asyncio.timeout(_SECONDS):
             redactor.learn(await first_page(client, SECRETS, namespace))
