@@ -97,7 +97,9 @@ def _owned(name: str, owner: JsonObject, **fields: Any) -> JsonObject:
 
 
 async def test_a_failing_case_tells_the_smallest_difference_first(waiting: FakeApi) -> None:
-    (asserted,) = read_documents(FILE, ASSERT, Findings(), DEFAULT_LIMITS) or ()
+    documents = read_documents(FILE, ASSERT, Findings(), DEFAULT_LIMITS)
+    assert documents is not None
+    (asserted,) = documents
     pot = waiting.objects["deployments", "pot"]
     failed = FailedAssert(asserted, best_match(asserted, [pot]))
     async with client_of(waiting) as client:
