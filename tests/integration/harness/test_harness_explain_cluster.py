@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.checks.check_suite import check_suite
+from kubectl_kudo.testing.checks.check_kinds import check_kinds
 from kubectl_kudo.testing.checks.known_kinds import Kinds, known_kinds
 from kubectl_kudo.testing.failing.explain import explain, explain_expressions
 from kubectl_kudo.testing.failing.failed import FailedAssert
@@ -224,7 +224,7 @@ async def test_a_suite_for_old_versions_is_told_the_present_ones(
     (case / "01-assert.yaml").write_text(INSTANCE)
     suite = load_suite(SuiteRequest(test_dirs=(str(tmp_path / "e2e"),)))
     findings = Findings()
-    check_suite(suite, await known_kinds(admin), findings, kudo_installed=False)
+    check_kinds(suite, await known_kinds(admin), findings, kudo_installed=False)
     assert [str(one) for one in findings.sorted()] == [
         (
             f"{case}/00-assert.yaml:1: the cluster has no kind Deployment in extensions/v1beta1, "
