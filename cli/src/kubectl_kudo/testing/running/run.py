@@ -62,7 +62,12 @@ async def run_suite(
             clusters=clusters,
             namespaces=Namespaces(record),
             processes=processes,
-            cleanup=Cleanup(record, clusters, processes, wait=target.local is None),
+            cleanup=Cleanup(
+                record,
+                clusters,
+                processes,
+                wait=options.wait_until_gone and target.local is None,
+            ),
         )
         interruption = options.interruption or Interruption()
         with _heard(interruption, options):
