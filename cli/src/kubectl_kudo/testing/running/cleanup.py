@@ -151,7 +151,8 @@ def tell_left(record: Record, say: Callable[[str], None]) -> None:
     for made in objects:
         if (made.kubeconfig, made.namespace) in inside:
             continue  # deleted with its namespace
+        perhaps = "" if made.uid else f"  # {_UNKNOWN}"
         if made.name:
-            say(f"kubectl --kubeconfig {made.kubeconfig} delete {made}")
+            say(f"kubectl --kubeconfig {made.kubeconfig} delete {made}{perhaps}")
     for group in record.groups_of(None):
         say(f"kill -- -{group.group}")

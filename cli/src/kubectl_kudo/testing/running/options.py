@@ -20,12 +20,15 @@ class RunOptions:
         working_folder: Where the harness runs, and so the commands of the suite.
         environment: Environment of the harness.
         interruption: What ends the run early; None listens to SIGINT and SIGTERM during the run.
+        wait_until_gone: Whether namespaces are waited for when they are deleted; never on a
+            cluster that ends with the run.
     """
 
     folder: Path
     working_folder: Path
     environment: Mapping[str, str]
     interruption: Interruption | None = None
+    wait_until_gone: bool = True
 
 
 class RunLog(Protocol):

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Final
 
 from kubectl_kudo.testing.local.planned import Plan
 from kubectl_kudo.testing.running.case_run import CaseRun
-from kubectl_kudo.testing.running.cleanup import Cleanup, tell_left
+from kubectl_kudo.testing.running.clean_run import end_record
+from kubectl_kudo.testing.running.cleanup import Cleanup
 from kubectl_kudo.testing.running.interruption import Interruption, listening
 from kubectl_kudo.testing.running.objects.cluster import Cluster
 from kubectl_kudo.testing.running.objects.clusters import Clusters
@@ -17,7 +19,7 @@ from kubectl_kudo.testing.running.options import RunLog, RunOptions
 from kubectl_kudo.testing.running.processes.groups import Processes
 from kubectl_kudo.testing.running.reading.downloads import fetch_objects
 from kubectl_kudo.testing.running.reading.setup_objects import setup_objects
-from kubectl_kudo.testing.running.record import NAME, Record
+from kubectl_kudo.testing.running.record import Record
 from kubectl_kudo.testing.running.safe_log import SafeLog
 from kubectl_kudo.testing.running.setup import Background, Setup
 from kubectl_kudo.testing.running.shared import Shared
@@ -25,7 +27,9 @@ from kubectl_kudo.testing.target import Target
 from kudo_harness.report import Failure, FolderResult, SuiteResult
 from kudo_harness.suite import Suite
 
-_SETUP_FAILED = "the suite could not be prepared"
+_SETUP_FAILED: Final = "the suite could not be prepared"
+_OF_THE_RUN: Final = ""
+"""Scope of what no case has made for itself."""
 
 
 async def run_suite(
@@ -62,7 +66,12 @@ async def run_suite(
             clusters=clusters,
             namespaces=Namespaces(record),
             processes=processes,
-            cleanup=Cleanup(record, clusters, processes, wait=target.local is None),
+            cleanup=Cleanup(
+                record,
+                clusters,
+                processes,
+                wait=options.wait_until_gone and target.local is None,
+            ),
         )
         interruption = options.interruption or Interruption()
         with _heard(interruption, options):
@@ -108,7 +117,8 @@ class _Run:
         try:
             ended = await self.interruption.until_interrupted(self._work())
         finally:
-            await self._clean()
+            # Cases that have ended have deleted their own, or waited for it in vain.
+            await self._clean(_OF_THE_RUN if ended else None)
         return SuiteResult(
             name=self.shared.suite_options.name,
             started=self.started,
@@ -138,31 +148,24 @@ class _Run:
                 for case in cases:
                     group.create_task(run(case), name=case.case.name)
 
-    async def _clean(self) -> None:
-        """Delete what is left: of interrupted cases, and what cases share."""
+    async def _clean(self, scope: str | None) -> None:
+        """Delete what is left of a scope, or of all: of interrupted cases, and what cases share."""
         log = self.shared.log.of("", "")
         if self.shared.suite_options.skip_delete:
             await self.shared.processes.stop_all(None)
             self._tell_kept()
             return
-        if self.interruption.received and not self.shared.record.is_empty:
+        if scope is None and not self.shared.record.is_empty:
             log.say("interrupted: deleting what the run made; interrupt again to leave it")
-        done = await self.interruption.until_interrupted(self._clean_all(), endures=1)
-        if done and self.shared.record.is_empty:
-            (self.shared.options.folder / NAME).unlink(missing_ok=True)
-            return
-        self._tell_left()
+        done = await self.interruption.until_interrupted(self._clean_scope(scope), endures=1)
+        if not done:
+            log.say("interrupted again: the rest is not deleted")
+        end_record(self.shared.record, log.say)
 
-    async def _clean_all(self) -> None:
+    async def _clean_scope(self, scope: str | None) -> None:
         log = self.shared.log.of("", "")
-        for fault in await self.shared.cleanup.clean(None):
+        for fault in await self.shared.cleanup.clean(scope):
             log.say(fault)
-
-    def _tell_left(self) -> None:
-        log = self.shared.log.of("", "")
-        folder = self.shared.options.folder
-        log.say(f"these are left; kubectl kudo test --clean {folder} deletes them, or:")
-        tell_left(self.shared.record, log.say)
 
     def _tell_kept(self) -> None:
         log = self.shared.log.of("", "")

@@ -48,14 +48,16 @@ class Processes:
 
     Attributes:
         record: Where process groups are noted.
+        grace: Seconds between SIGTERM and SIGKILL.
     """
 
     record: Record
+    grace: float = GRACE
 
     async def run(self, process: Process, on_line: OnLine, *, scope: str) -> Ended:
         """Run a command to its end, or until its time is over.
 
-        Cancelled, it stops the command: SIGTERM, and SIGKILL after `GRACE` seconds or when it is
+        Cancelled, it stops the command: SIGTERM, and SIGKILL after `grace` seconds or when it is
         cancelled once more.
 
         Args:
@@ -106,7 +108,7 @@ class Processes:
                 stopping.create_task(self.stop(group))
 
     async def stop(self, group: MadeGroup) -> None:
-        """Send SIGTERM to a group, and SIGKILL if anything of it runs `GRACE` seconds later."""
+        """Send SIGTERM to a group, and SIGKILL if anything of it runs `grace` seconds later."""
         _send(group, signal.SIGTERM)
 
         async def ended() -> bool:
@@ -114,7 +116,7 @@ class Processes:
 
         try:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(GRACE):
+                async with asyncio.timeout(self.grace):
                     await until(ended, every=_POLL)
         finally:
             # Also if this is cancelled: who asks twice does not want to wait.
