@@ -107,18 +107,17 @@ class Expressions:
     def _failed(
         self, compiled: _Compiled, objects: Mapping[str, JsonObject], any_of: int = 1
     ) -> FailedExpression | None:
-        reason = compiled.program.reason_against(objects)
-        if not reason:
+        outcome = compiled.program.evaluate(objects)
+        if not outcome.reason:
             return None
-        text = compiled.text
-        missing = self._missing(text.value, objects) if "Activation" in reason else ""
-        values = values_in(text.value, objects)
-        return FailedExpression(text, missing or reason, values, any_of)
+        values = values_in(compiled.text.value, objects)
+        reason = self._absent(outcome.absent) if outcome.absent else outcome.reason
+        return FailedExpression(compiled.text, reason, values, any_of)
 
-    def _missing(self, expression: str, objects: Mapping[str, JsonObject]) -> str:
-        """Return which of the objects do not exist that an expression may refer to."""
-        absent = [one for one in self.refs if one.ref not in objects and one.ref in expression]
-        return "; ".join(f"{one.kind} {one.name} ({one.ref}) does not exist" for one in absent)
+    def _absent(self, name: str) -> str:
+        """Return that an object does not exist yet."""
+        ref = next((one for one in self.refs if one.ref == name), None)
+        return f"{ref.kind} {ref.name} ({name}) does not exist" if ref else f"no object {name}"
 
 
 def _compiled(env: Environment, texts: Sequence[Text], findings: Findings) -> tuple[_Compiled, ...]:

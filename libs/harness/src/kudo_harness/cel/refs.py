@@ -13,8 +13,8 @@ _RESERVED: Final = frozenset(
     {
         *("false", "in", "null", "true", "as", "break", "const", "continue", "else", "for"),
         *("function", "if", "import", "let", "loop", "package", "namespace", "return", "var"),
-        *("void", "while", "bool", "bytes", "double", "dyn", "duration", "int", "list", "map"),
-        *("null_type", "string", "timestamp", "type", "uint"),
+        *("void", "while", "bool", "bytes", "double", "dyn", "int", "list", "map"),
+        *("null_type", "string", "type", "uint"),
     }
 )
 """Words that CEL keeps for itself, and names of its types."""

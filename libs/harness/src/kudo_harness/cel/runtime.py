@@ -1,19 +1,15 @@
 """The library for CEL: the one module that imports it, when the first expression is compiled."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 from kudo_harness.cel.functions import declarations
 from kudo_harness.cel.refs import usable
+from kudo_harness.cel.words import absent_ref, compile_error, evaluation_error
 
 JsonObject = dict[str, object]
-
-_UNDECLARED: Final = re.compile(r"<input>:(\d+):(\d+): undeclared reference to '([^']*)'")
-_ERROR: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
-_CODE: Final = re.compile(r"^[A-Z_]+: ")
 
 
 class LibraryMissing(Exception):
@@ -25,6 +21,19 @@ class NotCompiled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """Why an expression is not true.
+
+    Attributes:
+        reason: In words; empty if it is true.
+        absent: Name of an object that does not exist, if that is why.
+    """
+
+    reason: str = ""
+    absent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A compiled expression."""
 
@@ -32,18 +41,20 @@ class Program:
     bool_type: Any
     error_type: Any
 
-    def reason_against(self, objects: Mapping[str, JsonObject]) -> str:
-        """Return why the expression is not true for these objects; empty if it is true."""
+    def evaluate(self, objects: Mapping[str, JsonObject]) -> Outcome:
+        """Evaluate the expression; the library bounds how many steps that takes."""
         try:
             value = self.compiled.eval(data=dict(objects))
             kind = value.type()
-            if kind == self.error_type:
-                return f"cannot be evaluated: {_CODE.sub('', str(value.value()))}"
-            if kind != self.bool_type:
-                return f"is neither true nor false but of type {kind.name().lower()}"
-            return "" if value.plain_value() else "is false"
-        except (RuntimeError, ValueError, TypeError, OverflowError) as error:
-            return f"cannot be evaluated: {_first_line(error)}"
+            if kind == self.bool_type:
+                return Outcome() if value.plain_value() else Outcome("is false")
+            if kind != self.error_type:
+                name = kind.name().lower()
+                return Outcome(f"is neither true nor false but of type {name}")
+            text = str(value.value())
+        except (OverflowError, RecursionError, RuntimeError, TypeError, ValueError) as error:
+            text = str(error)
+        return Outcome(evaluation_error(text), absent_ref(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +75,13 @@ class Environment:
         """
         try:
             compiled = self.env.compile(expression)
-        except RuntimeError as error:
-            raise NotCompiled(self._explained(str(error), expression)) from None
+        except (RuntimeError, ValueError) as error:
+            raise NotCompiled(compile_error(str(error), expression, self.names)) from None
         kind = compiled.return_type()
         if kind not in (self.bool_type, self.dyn_type):
             text = f"the expression is of type {kind.name().lower()}, and must be true or false"
             raise NotCompiled(text)
         return Program(compiled, self.bool_type, self.error_type)
-
-    def _explained(self, text: str, expression: str) -> str:
-        known = (
-            f"the refs of the assert are {', '.join(self.names)}"
-            if self.names
-            else ("the assert has no resourceRefs")
-        )
-        if found := _UNDECLARED.search(text):
-            return f"unknown name {found[3]} ({_where(found, expression)}); {known}"
-        if found := _ERROR.search(text):
-            return f"not valid CEL ({_where(found, expression)}): {found[3]}"
-        return f"not valid CEL: {text.splitlines()[0] if text else 'no reason given'}"
 
 
 @lru_cache(maxsize=64)
@@ -115,12 +114,3 @@ def environment(names: tuple[str, ...]) -> Environment:
         functions=declarations(cel),
     )
     return Environment(env, names, cel.Type.BOOL, cel.Type.DYN, cel.Type.ERROR)
-
-
-def _where(found: re.Match[str], expression: str) -> str:
-    column = f"column {found[2]}"
-    return f"line {found[1]}, {column}" if "\n" in expression.strip() else column
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
