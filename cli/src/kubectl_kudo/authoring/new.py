@@ -38,8 +38,8 @@ COMMAND = Command(
         Flag(("--maintainer-name",), "name of the maintainer", "name"),
         Flag(("--maintainer-email",), "address of the maintainer", "email"),
     ),
-    more="It has a deploy plan, a Deployment with two parameters, and a test case for `kubectl kudo "
-    "test`.\nWithout a name, the command asks if it runs on a terminal. With --overwrite, "
+    more="It has a deploy plan, a Deployment with two parameters, and a test case for `kubectl "
+    "kudo test`.\nWithout a name, the command asks if it runs on a terminal. With --overwrite, "
     "operator.yaml is\nreplaced and every other file that exists stays as it is.",
     examples=(
         ("Write ./operator", "package new web"),

@@ -20,6 +20,8 @@ plans:
   restart: *plan
 """
 
+FIRST = "{name: a, type: integer, default: 1"
+
 
 def files_of(folder: Path, parameters: str, operator: str = OPERATOR) -> Mapping[str, str]:
     (folder / "operator.yaml").write_text(operator)
@@ -43,16 +45,8 @@ def commands(files: Mapping[str, str], name: str) -> str:
         ("{name: size, enum: [small, large], default: small}", "-p size=large"),
         ("{name: size, enum: [a b, c$], default: a b}", "-p size='c$$'"),
         ("{name: text, default: a}, {name: count, type: integer, default: 1}", "-p count=2"),
-        (
-            "{name: a, type: integer, default: 1}, "
-            "{name: b, type: integer, default: 1, trigger: restart}",
-            "-p b=2",
-        ),
-        (
-            "{name: a, type: integer, default: 1, immutable: true}, "
-            "{name: b, type: integer, default: 4}",
-            "-p b=5",
-        ),
+        (f"{FIRST}}}, {{name: b, type: integer, default: 1, trigger: restart}}", "-p b=2"),
+        (f"{FIRST}, immutable: true}}, {{name: b, type: integer, default: 4}}", "-p b=5"),
     ],
 )
 def test_the_update_changes_a_parameter_to_a_valid_value(
