@@ -21,6 +21,7 @@ from kudo_harness.suite import SuiteRequest, load_suite
 from tests.support.build import Json
 
 Files = Mapping[str, str]
+HEAD = "apiVersion: kuttl.dev/v1beta1\nkind: TestSuite\n"
 
 
 @dataclass
@@ -98,27 +99,15 @@ class Runs:
             wait: Whether to wait until namespaces are gone.
         """
         self.write(files)
-        namespaces: dict[str, str] = {}
-
-        def namespace_of(case: str) -> str:
-            return namespaces.setdefault(case, f"run-{os.urandom(5).hex()}")
-
         config = self.folder / "kudo-test.yaml"
-        head = "apiVersion: kuttl.dev/v1beta1\nkind: TestSuite\n"
-        config.write_text(head + textwrap.dedent(suite))
-        dirs = (str(self.folder / "tests"),)
-        loaded = load_suite(SuiteRequest(config=config, test_dirs=dirs, namespace_of=namespace_of))
-        plan = plan_run(loaded, PlanOptions(kubeconfig=str(self.kubeconfig)))
-        target = Target(self.client, self.kubeconfig, (self.programs,), None, False)
+        config.write_text(HEAD + textwrap.dedent(suite))
+        lines: list[str] = []
+        environment = {**os.environ, **self.environment}
         state = self.folder / "state"
         state.mkdir(exist_ok=True)
-        options = RunOptions(
-            state, self.folder, {**os.environ, **self.environment}, interruption, wait
-        )
-        lines: list[str] = []
-        result = await run_suite(loaded, plan, target, options, TextLog(lines.append))
-        cases = [case for one in loaded.test_dirs for case in one.cases]
-        return Ran(result, "".join(lines), {case.name: case.namespace for case in cases})
+        options = RunOptions(state, self.folder, environment, interruption, wait)
+        target = Target(self.client, self.kubeconfig, (self.programs,), None, False)
+        return await run_folder(target, options, lines)
 
     async def exists(self, resource: Resource, name: str, namespace: str = "") -> bool:
         return name in await self.names(resource, namespace)
@@ -134,6 +123,25 @@ class Runs:
     async def names(self, resource: Resource, namespace: str = "") -> set[str]:
         listed = await self.client.list(resource, namespace=namespace or None)
         return {one["metadata"]["name"] for one in listed.items}
+
+
+async def run_folder(target: Target, options: RunOptions, lines: list[str]) -> Ran:
+    """Run the suite in the folder where the options say that the harness runs."""
+    namespaces: dict[str, str] = {}
+
+    def namespace_of(case: str) -> str:
+        return namespaces.setdefault(case, f"run-{os.urandom(5).hex()}")
+
+    folder = options.working_folder
+    dirs = (str(folder / "tests"),)
+    request = SuiteRequest(
+        config=folder / "kudo-test.yaml", test_dirs=dirs, namespace_of=namespace_of
+    )
+    loaded = load_suite(request)
+    plan = plan_run(loaded, PlanOptions(kubeconfig=str(target.kubeconfig)))
+    result = await run_suite(loaded, plan, target, options, TextLog(lines.append))
+    cases = [case for one in loaded.test_dirs for case in one.cases]
+    return Ran(result, "".join(lines), {case.name: case.namespace for case in cases})
 
 
 def config_map(name: str, namespace: str = "", **data: str) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kubectl_kudo.testing.checks.check_suite import check_suite
+from kubectl_kudo.testing.checks.check_expressions import check_expressions
+from kubectl_kudo.testing.checks.check_kinds import check_kinds
 from kubectl_kudo.testing.checks.known_kinds import Kinds, known_kinds
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
@@ -26,5 +27,7 @@ def findings_in(
 ) -> list[str]:
     """Return what is wrong with a suite on a cluster, paths from the root of the suite."""
     findings = Findings()
-    check_suite(load(root, files), kinds, findings, kudo_installed=kudo_installed)
+    suite = load(root, files)
+    check_expressions(suite, findings)
+    check_kinds(suite, kinds, findings, kudo_installed=kudo_installed)
     return [f"{one.severity} {one}".replace(f"{root}/", "") for one in findings.sorted()]

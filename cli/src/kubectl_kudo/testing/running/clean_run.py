@@ -15,7 +15,9 @@ def is_clean(folder: Path) -> bool:
     return not (folder / NAME).exists()
 
 
-async def clean_run(folder: Path, say: Callable[[str], None]) -> bool:
+async def clean_run(
+    folder: Path, say: Callable[[str], None], *, wait_until_gone: bool = True
+) -> bool:
     """Delete what the run with this temporary folder has left.
 
     Namespaces and objects are deleted by their uids, so nothing is deleted that somebody else has
@@ -25,6 +27,7 @@ async def clean_run(folder: Path, say: Callable[[str], None]) -> bool:
     Args:
         folder: The temporary folder of the run, as it was printed.
         say: Is told what is done.
+        wait_until_gone: Whether to wait until namespaces are gone.
 
     Returns:
         Whether nothing is left.
@@ -41,7 +44,8 @@ async def clean_run(folder: Path, say: Callable[[str], None]) -> bool:
     for made in record.objects_of(None):
         say(f"deleting {made}")
     async with Clusters(folder) as clusters:
-        for fault in await Cleanup(record, clusters, Processes(record)).clean(None):
+        cleanup = Cleanup(record, clusters, Processes(record), wait_until_gone)
+        for fault in await cleanup.clean(None):
             say(fault)
     return end_record(record, say)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,15 +16,18 @@ class Interruption:
 
     Attributes:
         received: Number of signals.
+        on_signal: Is told that number after each signal.
     """
 
     received: int = 0
+    on_signal: Callable[[int], None] = lambda _: None
     _running: list[asyncio.Task[None]] = field(default_factory=list)
     _endured: int = 0
 
     def signal(self) -> None:
         """Count a signal, and cancel what runs unless it endures so many."""
         self.received += 1
+        self.on_signal(self.received)
         if self.received > self._endured:
             for task in self._running:
                 task.cancel()

@@ -114,6 +114,7 @@ class _Run:
         loop = asyncio.get_running_loop()
         began = loop.time()
         ended = False
+        self.interruption.on_signal = self._interrupted
         try:
             ended = await self.interruption.until_interrupted(self._work())
         finally:
@@ -127,6 +128,15 @@ class _Run:
             failure=self.failure,
             interrupted=not ended,
         )
+
+    def _interrupted(self, signals: int) -> None:
+        log = self.shared.log.of("", "")
+        if signals == 1:
+            log.say("interrupted: stopping and deleting what the run made; once more leaves it")
+        else:
+            log.say("interrupted again: what is left stays")
+            # A task group that is being cancelled does not pass on that it is cancelled again.
+            self.shared.processes.kill_all()
 
     async def _work(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -155,11 +165,7 @@ class _Run:
             await self.shared.processes.stop_all(None)
             self._tell_kept()
             return
-        if scope is None and not self.shared.record.is_empty:
-            log.say("interrupted: deleting what the run made; interrupt again to leave it")
-        done = await self.interruption.until_interrupted(self._clean_scope(scope), endures=1)
-        if not done:
-            log.say("interrupted again: the rest is not deleted")
+        await self.interruption.until_interrupted(self._clean_scope(scope), endures=1)
         end_record(self.shared.record, log.say)
 
     async def _clean_scope(self, scope: str | None) -> None:

@@ -107,6 +107,11 @@ class Processes:
             for group in self.record.groups_of(scope):
                 stopping.create_task(self.stop(group))
 
+    def kill_all(self) -> None:
+        """Send SIGKILL to all process groups; who waits for one of them goes on."""
+        for group in self.record.groups_of(None):
+            _send(group, signal.SIGKILL)
+
     async def stop(self, group: MadeGroup) -> None:
         """Send SIGTERM to a group, and SIGKILL if anything of it runs `grace` seconds later."""
         _send(group, signal.SIGTERM)
