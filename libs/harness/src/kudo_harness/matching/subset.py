@@ -174,8 +174,3 @@ def _leaves(value: object) -> int:
     if isinstance(value, list):
         return sum(map(_leaves, value)) or 1
     return 1
-
-
-def totaltotal_weight(differences: Iterable[Difference]) -> int:
-    """Return how many values of the assert differ."""
-    return sum(difference.weight for difference in differences)
