@@ -277,7 +277,7 @@ def test_a_file_without_a_suite_is_an_error(tmp_path: Path) -> None:
 
 def test_a_run_without_cases_is_an_error(tmp_path: Path) -> None:
     # BTO-64: it says what to do, whether there is a suite file or not.
-    with pytest.raises(SuiteInvalid, match=r"command line: no test directories: name folders"):
+    with pytest.raises(SuiteInvalid, match=r"command line: no test directories provided, name"):
         load_suite(SuiteRequest())
     (tmp_path / "e2e").mkdir()
     assert errors(tmp_path, {}) == [

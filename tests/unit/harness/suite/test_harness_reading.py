@@ -391,6 +391,28 @@ def test_templates_see_namespace_and_variables(tmp_path: Path) -> None:
     assert step.objects.apply[1].place("data", "replicas").line == 8
 
 
+@pytest.mark.parametrize(
+    ("of_file", "of_request", "expected"),
+    [("", "", "ns-case"), ("fixed", "", "fixed"), ("fixed", "mine", "mine"), ("", "mine", "mine")],
+)
+def test_a_case_knows_its_namespace(
+    tmp_path: Path, of_file: str, of_request: str, expected: str
+) -> None:
+    files = {
+        "suite.yaml": f"""
+            apiVersion: kuttl.dev/v1beta1
+            kind: TestSuite
+            testDirs: ["{tmp_path}/e2e"]
+            namespace: "{of_file}"
+            """,
+        "e2e/case/00-install.gotmpl.yaml": INSTALL.replace("name: a", "name: {{ .Namespace }}"),
+    }
+    request = SuiteRequest(namespace_of=lambda case: f"ns-{case}", namespace=of_request)
+    case = load(tmp_path, files, request).test_dirs[0].cases[0]
+    applied = case.steps[0].objects.apply[0].value
+    assert (case.namespace, applied["metadata"]) == (expected, {"name": expected})
+
+
 def test_variables_are_replaced_in_paths(tmp_path: Path) -> None:
     request = SuiteRequest(environment={"WHICH": "one"}, namespace_of=lambda _: "ns")
     (step,) = steps(

@@ -19,7 +19,8 @@ from kudo_harness.suite.templates import TemplateValues
 
 _COMMAND_LINE = "command line"
 _NO_CASES = (
-    "no test directories: name folders of cases as arguments, or in testDirs of the suite file"
+    "no test directories provided, name folders of cases as arguments or in testDirs of the "
+    "suite file"
 )
 
 
@@ -32,6 +33,7 @@ class SuiteRequest:
         test_dirs: Folders of cases; they replace those of the suite file.
         select: Only cases whose name has a match are read; None reads all.
         namespace_of: The namespace of a case, by its name; templates refer to it.
+        namespace: Namespace of all cases; empty is as the suite file says.
         variables: `.Vars` of templates.
         environment: Variables in paths.
         labels: Labels of the run.
@@ -42,6 +44,7 @@ class SuiteRequest:
     test_dirs: tuple[str, ...] = ()
     select: re.Pattern[str] | None = None
     namespace_of: Callable[[str], str] = str
+    namespace: str = ""
     variables: Mapping[str, object] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -180,7 +183,8 @@ class _Cases:
 
     def _case(self, folder: Path) -> Case:
         request = self.request
-        namespace = self.options.namespace or request.namespace_of(folder.name)
+        fixed = request.namespace or self.options.namespace
+        namespace = fixed or request.namespace_of(folder.name)
         options = CaseOptions(
             values=TemplateValues(namespace, request.variables),
             environment={**request.environment, "NAMESPACE": namespace},
