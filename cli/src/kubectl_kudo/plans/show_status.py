@@ -76,22 +76,46 @@ async def _data(session: Session, instance: JsonObject, plan: str) -> JsonObject
     return {**(instance.get("status") or {}), **({"children": children} if children else {})}
 
 
+async def plan_tree(session: Session, instance: JsonObject) -> str:
+    """Return the plan that runs or ran last as a tree, with what its steps wait for.
+
+    Raises:
+        CliError: the OperatorVersion does not exist.
+        KubeError: the API server did not answer.
+    """
+    if shown_plan(instance) is None:
+        return _nothing(instance)
+    version = await session.existing_version_of(instance)
+    return _drawn(instance, await _family(session, instance, version))
+
+
+def _nothing(instance: JsonObject) -> str:
+    name = instance["metadata"]["name"]
+    return f"No plan ever run for instance - nothing to show for instance {name}"
+
+
+def _drawn(instance: JsonObject, node: Node) -> str:
+    return f"{headline(instance)}\n{draw([node])}"
+
+
+async def _family(session: Session, instance: JsonObject, version: JsonObject) -> Node:
+    children = await members_below(session, instance)
+    explained = await _explained(session, instance, children=not children)
+    return family_node(Member(instance, version, children), explained)
+
+
 async def _picture(session: Session, instance: JsonObject, args: Args) -> str:
+    if not args.plan and not args.all:
+        return await plan_tree(session, instance)
     if shown_plan(instance) is None and not args.plan:
-        name = instance["metadata"]["name"]
-        return f"No plan ever run for instance - nothing to show for instance {name}"
+        return _nothing(instance)
     version = await session.existing_version_of(instance)
     plans = version["spec"].get("plans") or {}
     if args.all:
-        node = original_node(instance, plans)
-    elif args.plan:
-        check_plan(instance, version, args.plan)
-        node = plan_node(instance, plans, args.plan, await _explained(session, instance))
-    else:
-        children = await members_below(session, instance)
-        explained = await _explained(session, instance, children=not children)
-        node = family_node(Member(instance, version, children), explained)
-    return f"{headline(instance)}\n{draw([node])}"
+        return _drawn(instance, original_node(instance, plans))
+    check_plan(instance, version, args.plan)
+    node = plan_node(instance, plans, args.plan, await _explained(session, instance))
+    return _drawn(instance, node)
 
 
 async def _explained(session: Session, instance: JsonObject, *, children: bool = True) -> Below:

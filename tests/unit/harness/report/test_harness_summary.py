@@ -13,11 +13,35 @@ def test_a_run_that_passed_takes_one_line() -> None:
 
 def test_failures_name_case_step_and_cause() -> None:
     assert summary(run(PASSED, FAILED, BROKEN)) == (
+        "--- e2e/upgrade, step 1-upgrade (29.5 s)\n"
+        "e2e/upgrade/01-assert.yaml:8: .status.phase: value mismatch\n"
+        "  kind: Pod\n"
+        "To look at it, run it alone and keep it: --test '^upgrade$' --skip-delete\n"
+        "\n"
         "1 of 3 cases passed in 33.1 s.\n"
         "Failed:\n"
         "  e2e/upgrade, step 1-upgrade (29.5 s): "
         "e2e/upgrade/01-assert.yaml:8: .status.phase: value mismatch\n"
         "  e2e/restore: the namespace cannot be created\n"
+    )
+
+
+def test_details_are_counted() -> None:
+    details = "\n".join(str(n) for n in range(1000))
+    steps = (StepResult("0-a", failure=Failure("why", details)),)
+    cases = [CaseResult(f"a b+{n}", START, steps=steps) for n in range(20)]
+    text = summary(run(*cases))
+    assert text.count("\n--- ") == 9
+    assert text.count("  … 850 more lines; reports have them\n") == 10
+    assert "--test '^a\\ b\\+3$' --skip-delete" in text
+    assert len(text.splitlines()) < 1_700
+
+
+def test_a_suite_that_failed_shows_the_output_of_its_command() -> None:
+    text = summary(run(failure=Failure("kubectl kudo init: exit code 1", "no route to host\n")))
+    assert text == (
+        "--- suite\nkubectl kudo init: exit code 1\n  no route to host\n\n"
+        "No case ran: kubectl kudo init: exit code 1\n"
     )
 
 

@@ -1,19 +1,62 @@
-"""The summary of a run in plain words, and the lines of its log."""
+"""The summary of a run in plain words, and the lines of its log.
 
+What failed is shown twice: a block for each failure, with its cause first and then what helps to
+find out more, and at the end, where a terminal stands, a line for each.
+"""
+
+import re
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from kudo_harness.report.result import SuiteResult
-from kudo_harness.report.texts import cut_message, terminal_text
+from kudo_harness.report.result import CaseResult, Failure, SuiteResult
+from kudo_harness.report.texts import cut_details, cut_message, terminal_text
 
 MOST_CASES: Final = 50
 """Cases that the summary lists; reports have them all."""
+MOST_DETAILED: Final = 10
+"""Failures that are shown with their details."""
+MOST_LINES: Final = 150
+"""Lines of the details of a failure."""
 
 
 def summary(result: SuiteResult) -> str:
-    """Return what passed, what failed and where, and what did not run."""
-    return "\n".join(terminal_text(cut_message(line)) for line in _lines(result)) + "\n"
+    """Return what failed and why, then what passed, what failed and what did not run."""
+    lines = (*_blocks(result), *map(cut_message, _lines(result)))
+    return "\n".join(map(terminal_text, lines)) + "\n"
+
+
+def _blocks(result: SuiteResult) -> Iterator[str]:
+    """Yield the lines of failures that have details, with an empty line after each."""
+    left = MOST_DETAILED
+    if result.failure is not None and result.failure.details:
+        yield from _block("suite", result.failure)
+        yield ""
+    for path, case in result.cases:
+        for title, failure in case.failures:
+            if not failure.details or not left:
+                continue
+            left -= 1
+            yield from _block(f"{path}/{case.name}{_step(case, title)}", failure)
+            pattern = shlex.quote(f"^{re.escape(case.name)}$")
+            yield f"To look at it, run it alone and keep it: --test {pattern} --skip-delete"
+            yield ""
+
+
+def _block(title: str, failure: Failure) -> Iterator[str]:
+    yield f"--- {title}"
+    yield cut_message(failure.message)
+    lines = cut_details(failure.details).rstrip("\n").split("\n")
+    yield from (f"  {line}".rstrip() for line in lines[:MOST_LINES])
+    more = len(lines) - MOST_LINES
+    if more > 0:
+        yield f"  … {more} more lines; reports have them"
+
+
+def _step(case: CaseResult, title: str) -> str:
+    step = next((step for step in case.steps if step.title == title), None)
+    return f", step {title} ({step.seconds:.1f} s)" if step else ""
 
 
 def log_line(moment: datetime, case: str, step: str, message: str) -> str:
@@ -47,9 +90,7 @@ def _lines(result: SuiteResult) -> Iterator[str]:
 def _failed(result: SuiteResult) -> Iterator[str]:
     for path, case in result.cases:
         for title, failure in case.failures:
-            step = next((step for step in case.steps if step.title == title), None)
-            where = f", step {title} ({step.seconds:.1f} s)" if step else ""
-            yield f"{path}/{case.name}{where}: {failure.message}"
+            yield f"{path}/{case.name}{_step(case, title)}: {failure.message}"
 
 
 def _listed(title: str, lines: list[str]) -> Iterator[str]:

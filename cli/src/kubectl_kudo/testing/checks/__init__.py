@@ -1,0 +1,1 @@
+"""Checks a suite against the cluster before anything runs."""

@@ -1,0 +1,1 @@
+"""Tells why an assert failed, in plain words."""

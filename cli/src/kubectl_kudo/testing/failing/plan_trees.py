@@ -1,0 +1,67 @@
+"""Shows the plan of the Instance that an object belongs to."""
+
+from typing import Any, Final
+
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.plans.show_status import plan_tree
+from kubectl_kudo.state.plan_view import shown_plan
+from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, entries, status_of
+from kubectl_kudo.testing.failing.reading import first_page, session_of
+from kubeio.client import Client
+from kubeio.errors import NotFound
+from kudo import names
+
+JsonObject = dict[str, Any]
+
+_MOST_LINES: Final = 60
+_MOST_TREES: Final = 2
+
+
+def instance_of(obj: JsonObject) -> str:
+    """Return the name of the Instance that an object is, or belongs to; empty if of none."""
+    metadata = obj.get("metadata") or {}
+    group = str(obj.get("apiVersion") or "").partition("/")[0]
+    if group == names.GROUP and obj.get("kind") == "Instance":
+        return str(metadata.get("name") or "")
+    labels = metadata.get("labels") or {}
+    return str(labels.get(names.LABEL_INSTANCE) or "")
+
+
+async def tree_of(client: Client, obj: JsonObject) -> list[str]:
+    """Return the plan tree of the Instance of an object, as `plan status` prints it."""
+    name = instance_of(obj)
+    namespace = (obj.get("metadata") or {}).get("namespace")
+    if not name or not namespace:
+        return []
+    session = session_of(client, str(namespace))
+    instance = await session.instance(name)
+    return [] if instance is None else _lines(await plan_tree(session, instance))
+
+
+async def unfinished_trees(client: Client, namespace: str) -> list[str]:
+    """Return the plan trees of Instances of a namespace whose plan is not COMPLETE, two at most.
+
+    An object may be missing because the plan has not come so far.
+    """
+    session = session_of(client, namespace)
+    try:
+        instances = await first_page(client, INSTANCES, namespace)
+    except NotFound:
+        return []
+    found: list[str] = []
+    for instance in [one for one in instances if _unfinished(one)][:_MOST_TREES]:
+        found += _lines(await plan_tree(session, instance))
+    return found
+
+
+def _unfinished(instance: JsonObject) -> bool:
+    plan = shown_plan(instance)
+    if plan is None:
+        return True
+    return status_of(entries(instance).get(plan) or {}) not in {COMPLETE, NEVER_RUN}
+
+
+def _lines(tree: str) -> list[str]:
+    lines = tree.rstrip("\n").split("\n")
+    more = len(lines) - _MOST_LINES
+    return lines if more <= 0 else [*lines[:_MOST_LINES], f"… {more} more lines"]

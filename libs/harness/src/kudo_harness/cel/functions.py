@@ -1,0 +1,198 @@
+"""Functions of Kubernetes' CEL that the library for CEL does not have.
+
+The library takes no values of types of its own from Python, so a quantity is a mapping with its
+exact number as a fraction: equal quantities are equal mappings.
+
+Of Kubernetes' functions these are missing: `find`, `findAll`, `ip`, `cidr`, `url`, `format.named`
+and what works on their results, `semver`, `authorizer`, `indexOf` of lists, and macros with
+two variables.
+"""
+
+import ipaddress
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kudo_harness.cel.quantities import parse_quantity
+
+MISSING: Final = frozenset(
+    {
+        *("find", "findAll", "ip", "cidr", "url", "format", "semver", "isSemver", "authorizer"),
+        *("containsIP", "containsCIDR", "family", "getHost", "getPort", "getScheme", "validate"),
+    }
+)
+"""Names of functions that Kubernetes has, and expressions of suites cannot use."""
+
+_KEY: Final = "quantity"
+_LARGEST: Final = 2**63
+_Quantity = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One form of a function.
+
+    Attributes:
+        function: Its name.
+        parameters: Types of what it takes, by their names in CEL.
+        result: Type of its result.
+        member: Whether the first parameter stands before a dot.
+        implementation: What it does.
+    """
+
+    function: str
+    parameters: tuple[str, ...]
+    result: str
+    member: bool
+    implementation: Callable[..., Any]
+
+
+def declarations(cel: Any) -> list[Any]:
+    """Return the declarations of all functions, as the library takes them."""
+    types = {
+        "bool": cel.Type.BOOL,
+        "double": cel.Type.DOUBLE,
+        "dyn": cel.Type.DYN,
+        "int": cel.Type.INT,
+        "list": cel.Type.List(cel.Type.DYN),
+        "quantity": cel.Type.Map(cel.Type.STRING, cel.Type.STRING),
+        "string": cel.Type.STRING,
+    }
+    by_name: dict[str, list[Any]] = {}
+    for one in OVERLOADS:
+        declared = cel.Overload(
+            f"kudo_{one.function}_{'_'.join(one.parameters)}",
+            return_type=types[one.result],
+            parameters=[types[name] for name in one.parameters],
+            is_member=one.member,
+            impl=one.implementation,
+        )
+        by_name.setdefault(one.function, []).append(declared)
+    return [cel.FunctionDecl(name, overloads) for name, overloads in by_name.items()]
+
+
+def _quantity(text: str) -> _Quantity:
+    return _of(parse_quantity(text))
+
+
+def _of(number: Fraction) -> _Quantity:
+    return {_KEY: str(number)}
+
+
+def _number(value: _Quantity | int) -> Fraction:
+    if isinstance(value, int):
+        return Fraction(value)
+    if set(value) != {_KEY}:
+        raise ValueError("it is no quantity; write quantity(...) around it")
+    return Fraction(value[_KEY])
+
+
+def _is(parse: Callable[[str], Any]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            parse(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+def _is_integer(value: _Quantity) -> bool:
+    number = _number(value)
+    return number.denominator == 1 and -_LARGEST <= number < _LARGEST
+
+
+def _as_integer(value: _Quantity) -> int:
+    if not _is_integer(value):
+        raise ValueError("the quantity is no integer")
+    return int(_number(value))
+
+
+def _compare(one: _Quantity, other: _Quantity) -> int:
+    return (_number(one) > _number(other)) - (_number(one) < _number(other))
+
+
+def _sign(value: _Quantity) -> int:
+    number = _number(value)
+    return (number > 0) - (number < 0)
+
+
+def _ip(text: str) -> Any:
+    if "%" in text:  # a zone, which Kubernetes has not
+        raise ValueError(text)
+    return ipaddress.ip_address(text)
+
+
+def _cidr(text: str) -> Any:
+    address, slash, bits = text.partition("/")
+    if not slash or not bits.isdecimal():  # without a mask such as 255.0.0.0
+        raise ValueError(text)
+    return ipaddress.ip_network(f"{_ip(address)}/{bits}", strict=False)
+
+
+def _url(text: str) -> Any:
+    parts = urlsplit(text)
+    if not (parts.scheme and (parts.netloc or parts.path.startswith("/"))) and not (
+        text.startswith("/")
+    ):
+        raise ValueError(text)
+    return parts
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in values):
+        raise ValueError("sum() needs a list of numbers")
+    found = sum(values)
+    if isinstance(found, int) and not -_LARGEST <= found < _LARGEST:
+        raise ValueError("the sum is too large")
+    return found
+
+
+def _extreme(choose: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequence[Any]], Any]:
+    def extreme(values: Sequence[Any]) -> Any:
+        if not values:
+            raise ValueError(f"{name}() needs a list that is not empty")
+        _check_comparable(values, name)
+        return choose(values)
+
+    return extreme
+
+
+def _sorted(values: Sequence[Any]) -> bool:
+    _check_comparable(values, "isSorted")
+    return all(one <= following for one, following in pairwise(values))
+
+
+def _check_comparable(values: Sequence[Any], name: str) -> None:
+    types = {float if isinstance(one, int) else type(one) for one in values}
+    if len(types) > 1 or types & {dict, list, type(None)}:
+        raise ValueError(f"{name}() needs items of one type that can be compared")
+
+
+_Q: Final = "quantity"
+OVERLOADS: Final = (
+    Overload("quantity", ("string",), _Q, False, _quantity),
+    Overload("isQuantity", ("string",), "bool", False, _is(parse_quantity)),
+    Overload("sign", (_Q,), "int", True, _sign),
+    Overload("isInteger", (_Q,), "bool", True, _is_integer),
+    Overload("asInteger", (_Q,), "int", True, _as_integer),
+    Overload("asApproximateFloat", (_Q,), "double", True, lambda one: float(_number(one))),
+    Overload("add", (_Q, _Q), _Q, True, lambda one, two: _of(_number(one) + _number(two))),
+    Overload("add", (_Q, "int"), _Q, True, lambda one, two: _of(_number(one) + two)),
+    Overload("sub", (_Q, _Q), _Q, True, lambda one, two: _of(_number(one) - _number(two))),
+    Overload("sub", (_Q, "int"), _Q, True, lambda one, two: _of(_number(one) - two)),
+    Overload("isLessThan", (_Q, _Q), "bool", True, lambda one, two: _compare(one, two) < 0),
+    Overload("isGreaterThan", (_Q, _Q), "bool", True, lambda one, two: _compare(one, two) > 0),
+    Overload("compareTo", (_Q, _Q), "int", True, _compare),
+    Overload("isIP", ("string",), "bool", False, _is(_ip)),
+    Overload("isCIDR", ("string",), "bool", False, _is(_cidr)),
+    Overload("isURL", ("string",), "bool", False, _is(_url)),
+    Overload("sum", ("list",), "dyn", True, _sum),
+    Overload("min", ("list",), "dyn", True, _extreme(min, "min")),
+    Overload("max", ("list",), "dyn", True, _extreme(max, "max")),
+    Overload("isSorted", ("list",), "bool", True, _sorted),
+)
