@@ -13,7 +13,7 @@ from kudo_harness.suite import SuiteRequest, load_suite
 
 RUNS = "the CRDs are created, and the webhook and the reconciler run as processes"
 STARTS = "kudo-cluster starts a control plane of processes on this machine"
-LOGS = "the logs of the control plane go to the artifacts of a failed run"
+LOGS = "its logs go to artifactsDir if a case fails"
 MANAGED = "the webhook and the reconciler of this version run instead"
 REMOVED = (
     "KUDO runs as processes here and cannot be removed or taken over; run the suite with "
