@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_kudo.testing.checks.check_fields import check_fields
 from kubectl_kudo.testing.checks.check_kinds import check_kinds
 from kubectl_kudo.testing.checks.known_kinds import Kinds, known_kinds
 from kubectl_kudo.testing.failing.explain import explain, explain_expressions
@@ -230,4 +231,32 @@ async def test_a_suite_for_old_versions_is_told_the_present_ones(
             f"{case}/00-assert.yaml:1: the cluster has no kind Deployment in extensions/v1beta1, "
             "so an assert of it can never match; the cluster has Deployment in apps/v1"
         )
+    ]
+
+
+async def test_asserts_that_no_object_can_match_are_warnings(admin: Client, tmp_path: Path) -> None:
+    case = tmp_path / "e2e" / "typing"
+    case.mkdir(parents=True)
+    deployment = DEPLOYMENT.replace("readyReplicas: 1", "readyReplica: 1\n  replicas: '1'")
+    (case / "00-assert.yaml").write_text(deployment)
+    (case / "01-errors.yaml").write_text(INSTANCE.replace("planStatus", "planstatus"))
+    pod = "apiVersion: v1\nkind: Pod\nspec: {containers: [{resources: {limits: {cpu: 1}}}]}\n"
+    (case / "02-assert.yaml").write_text(f"{pod}---\n{DEPLOYMENT}---\n{INSTANCE}")
+    suite = load_suite(SuiteRequest(test_dirs=(str(tmp_path / "e2e"),)))
+    findings = Findings()
+    await check_fields(admin, suite, await known_kinds(admin), findings)
+    assert not findings.failed
+    assert [str(one) for one in findings.sorted()] == [
+        (
+            f"{case}/00-assert.yaml:6: .status of Deployment has no field readyReplica, so this "
+            "can never match; did you mean readyReplicas?"
+        ),
+        (
+            f"{case}/00-assert.yaml:7: .status.replicas of Deployment is of type integer, and the "
+            'text "1" is not, so this can never match'
+        ),
+        (
+            f"{case}/01-errors.yaml:6: .status of Instance has no field planstatus, so this can "
+            "never match; did you mean planStatus?"
+        ),
     ]
