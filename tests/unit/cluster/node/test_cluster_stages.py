@@ -8,6 +8,8 @@ import yaml
 
 from kudo_cluster.node import stages
 
+_ADAPTED = ("node-heartbeat-with-lease", "node-initialize", "pod-ready", "pod-complete")
+
 
 def _stage(name: str) -> dict[str, Any]:
     condition = {"key": ".status.phase", "operator": "In", "values": ["Pending"]}
@@ -49,11 +51,14 @@ def test_adapting_adds_conditions_and_leaves_the_original_alone() -> None:
 
 
 def test_one_file_holds_the_stock_stages_and_ours(tmp_path: Path) -> None:
-    stock = _stock(tmp_path / "stock", "pod-ready", "pod-complete", "pod-delete")
+    stock = _stock(tmp_path / "stock", *_ADAPTED, "pod-delete")
     stages.write(stock, tmp_path / "all.yaml")
     documents = list(yaml.safe_load_all((tmp_path / "all.yaml").read_text()))
     names = [document["metadata"]["name"] for document in documents]
     assert set(names) == {
+        "node-heartbeat-with-lease",
+        "node-initialize",
+        "node-not-ready",
         "pod-complete",
         "pod-crash",
         "pod-delete",
@@ -66,4 +71,15 @@ def test_one_file_holds_the_stock_stages_and_ours(tmp_path: Path) -> None:
 
 def test_a_stock_stage_that_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="lacks the stages pod-complete"):
-        stages.write(_stock(tmp_path / "stock", "pod-ready"), tmp_path / "all.yaml")
+        stages.write(_stock(tmp_path / "stock", *_ADAPTED[:-1]), tmp_path / "all.yaml")
+
+
+@pytest.mark.parametrize("name", ["node-initialize", "node-heartbeat-with-lease"])
+def test_a_node_that_shall_not_be_ready_is_left_alone_by_stock_stages(name: str) -> None:
+    adapted = stages.adapt(_stage(name))["spec"]
+    [_, mark] = adapted["selector"]["matchExpressions"]
+    assert mark == {
+        "key": '.metadata.annotations["kwok.kudo.dev/not-ready"]',
+        "operator": "DoesNotExist",
+    }
+    assert "delay" not in adapted

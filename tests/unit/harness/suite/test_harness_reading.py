@@ -191,6 +191,24 @@ def test_a_timeout_of_0_is_the_default_for_steps_and_no_limit_for_commands(tmp_p
     assert (suite.options.timeout, suite.options.command_timeout) == (30, 0)
 
 
+def test_more_parallel_cases_than_are_possible_are_a_warning(tmp_path: Path) -> None:
+    suite = load(
+        tmp_path,
+        {
+            "e2e/a/00-a.yaml": INSTALL,
+            "suite.yaml": f"""
+                apiVersion: kuttl.dev/v1beta1
+                kind: TestSuite
+                testDirs: ['{tmp_path}/e2e']
+                parallel: 1000
+            """,
+        },
+    )
+    assert suite.options.parallel == 64
+    (warning,) = suite.warnings
+    assert str(warning).endswith(":4: 64 cases run at a time at most; write 64")
+
+
 @pytest.mark.parametrize("text", ["json", "JSON", "Json"])
 def test_the_format_of_a_report_may_have_any_case(tmp_path: Path, text: str) -> None:
     # BTO-66: XML in the file gave a report in JSON.
@@ -371,6 +389,28 @@ def test_templates_see_namespace_and_variables(tmp_path: Path) -> None:
     ]
     # Positions are those of the template.
     assert step.objects.apply[1].place("data", "replicas").line == 8
+
+
+@pytest.mark.parametrize(
+    ("of_file", "of_request", "expected"),
+    [("", "", "ns-case"), ("fixed", "", "fixed"), ("fixed", "mine", "mine"), ("", "mine", "mine")],
+)
+def test_a_case_knows_its_namespace(
+    tmp_path: Path, of_file: str, of_request: str, expected: str
+) -> None:
+    files = {
+        "suite.yaml": f"""
+            apiVersion: kuttl.dev/v1beta1
+            kind: TestSuite
+            testDirs: ["{tmp_path}/e2e"]
+            namespace: "{of_file}"
+            """,
+        "e2e/case/00-install.gotmpl.yaml": INSTALL.replace("name: a", "name: {{ .Namespace }}"),
+    }
+    request = SuiteRequest(namespace_of=lambda case: f"ns-{case}", namespace=of_request)
+    case = load(tmp_path, files, request).test_dirs[0].cases[0]
+    applied = case.steps[0].objects.apply[0].value
+    assert (case.namespace, applied["metadata"]) == (expected, {"name": expected})
 
 
 def test_variables_are_replaced_in_paths(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
 from kudo_cluster.processes.process import Process
 from kudo_cluster.programs import binaries
+from kudo_cluster.run.command import run
 from kudo_cluster.state import Running
 
 _DESCRIPTION = """\
@@ -55,9 +56,20 @@ Print the path of a kubeconfig of a running cluster. The identities:
   webhook     the admission webhook: read access to KUDO's objects
   reconciler  the reconciler: write access to KUDO's objects and to the objects of operators
 """
+_RUN = """\
+Run a cluster for another program, until the input ends. stdout has one JSON object a line: first
+what the program has to know about the cluster, then an answer to each line of the input:
+
+  {"install": {"crds": "crds.yaml"}}            install KUDO; the services run as processes
+  {"restart": "reconciler"}                     or webhook: kill it and start it again
+  {"node": {"name": "node-1", "ready": false}}  make a simulated node unready, or ready
+  {"logs": {}}                                  the end of each log
+  {"keep": {}}                                  keep the cluster until SIGTERM
+"""
 _BUILD = """\
 Build the programs of a profile unless they are cached, and print their directories.
 """
+_MOST_NODES = 100
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "down": down,
         "status": status,
         "kubeconfig": show_kubeconfig,
+        "run": run_for_another,
         "build": build,
     }
     try:
@@ -135,6 +148,13 @@ def show_kubeconfig(options: argparse.Namespace) -> int:
     return 0
 
 
+def run_for_another(options: argparse.Namespace) -> int:
+    """Run a cluster until stdin ends."""
+    if options.nodes > 1 and options.profile == "node":
+        raise ClusterError("only simulated nodes can be several: remove --nodes")
+    return run(options.dir, options.profile, options.nodes, progress.default())
+
+
 def build(options: argparse.Namespace) -> int:
     """Build the programs that are not cached and print their directories."""
     found = binaries.obtain(progress.default(), node=options.profile == "node")
@@ -169,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, summary: str, text: str) -> argparse.ArgumentParser:
-        parents = [] if name == "build" else [_where()]
+        parents = [] if name in {"build", "run"} else [_where()]
         return commands.add_parser(
             name, help=summary, description=text, formatter_class=raw, parents=parents
         )
@@ -186,8 +206,22 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--user", choices=kubeconfig.ROLES, default="admin", help="default: %(default)s"
     )
+    running = add("run", "run a cluster for another program", _RUN)
+    add_profile(running)
+    running.add_argument(
+        "--nodes", type=_nodes, default=1, help="simulated nodes (default: %(default)s)"
+    )
+    running.add_argument(
+        "--dir", type=Path, help="directory of the cluster's data (default: a temporary one)"
+    )
     add_profile(add("build", "build the programs unless they are cached", _BUILD))
     return parser
+
+
+def _nodes(text: str) -> int:
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST_NODES:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"use a number from 1 to {_MOST_NODES}")
 
 
 def _where() -> argparse.ArgumentParser:

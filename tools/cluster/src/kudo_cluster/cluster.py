@@ -27,7 +27,7 @@ from kudo_cluster.control_plane.pki import Authority
 from kudo_cluster.control_plane.startup import Nodes, Startup
 from kudo_cluster.errors import ClusterError, PortTakenError
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import cgroups, needs, real, simulated
+from kudo_cluster.node import cgroups, needs, readiness, real, simulated
 from kudo_cluster.node.real import RealNode
 from kudo_cluster.node.simulated import SimulatedNodes
 from kudo_cluster.processes.process import wait_until_gone
@@ -219,6 +219,20 @@ class Cluster:
             if time.monotonic() > deadline:
                 raise ClusterError(f"node {name}: {problem} after {_NODE_TIMEOUT:.0f} s")
             time.sleep(_POLL)
+
+    def set_node_ready(self, name: str, *, ready: bool) -> None:
+        """Make a simulated node Ready, or not, and wait until its pods are so as well.
+
+        Raises:
+            ClusterError: there is no such node, or it is a real one.
+        """
+        if self._state.sandbox is not None:
+            raise ClusterError(f"cluster {self.name} has a real node, which cannot be made unready")
+        readiness.set_ready(startup.setup_api(self._layout, self.server), name, ready=ready)
+
+    def remove(self) -> None:
+        """Delete the files of a cluster that was stopped."""
+        self._layout.remove()
 
     def detach(self) -> None:
         """Let the cluster outlive this process; only ``stop`` ends it then."""

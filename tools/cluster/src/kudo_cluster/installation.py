@@ -171,7 +171,7 @@ class Installation:
 
         Args:
             cluster: The running cluster.
-            crds: Directory of the CRDs; None if they are installed already.
+            crds: Directory or file of the CRDs; None if they are installed already.
             options: Additional options of each service, by its name.
             address: The address of this machine at which the API server calls the webhook.
             progress: Receives a line for each step.
@@ -183,7 +183,8 @@ class Installation:
         directory.mkdir(exist_ok=True)
         if crds is not None:
             progress("creating the CRDs")
-            _kubectl(cluster, "apply", "--server-side", "-f", str(crds))
+            # A suite of tests may have created them from its own copy.
+            _kubectl(cluster, "apply", "--server-side", "--force-conflicts", "-f", str(crds))
             established = ("--for=condition=Established", "--timeout=60s")
             _kubectl(cluster, "wait", *established, "-f", str(crds))
         installation = cls._prepare(cluster, directory, options or {}, address)

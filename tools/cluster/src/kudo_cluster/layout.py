@@ -15,7 +15,7 @@ from pathlib import Path
 from kudo_cluster.errors import ClusterError
 
 _MARKER = ".kudo-cluster"
-_DIRECTORIES = ("etcd", "kubeconfigs", "logs", "node", "pki", ".kwok", ".kube")
+_DIRECTORIES = ("etcd", "kubeconfigs", "kudo", "logs", "node", "pki", ".kwok", ".kube")
 _FILES = ("cluster.json", ".cluster.json.new", "stages.yaml")
 
 

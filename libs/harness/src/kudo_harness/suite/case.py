@@ -81,11 +81,13 @@ class Case:
         name: Name of its folder.
         folder: Its folder.
         steps: By their numbers.
+        namespace: Where it runs.
     """
 
     name: str
     folder: Path
     steps: tuple[Step, ...]
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class _CaseReader:
                 self._sort(entry, found)
         steps = tuple(self._step(index, found[index]) for index in sorted(found))
         self._note_unused(steps)
-        return Case(self.folder.name, self.folder, steps)
+        return Case(self.folder.name, self.folder, steps, self.options.values.namespace)
 
     def _ignored(self, name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.ignore)

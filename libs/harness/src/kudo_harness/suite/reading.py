@@ -10,16 +10,17 @@ from kudo_harness.suite.case import Case, CaseOptions, read_case
 from kudo_harness.suite.documents import Document, read_documents
 from kudo_harness.suite.fields import Reading
 from kudo_harness.suite.files import FileReader
+from kudo_harness.suite.folders import case_directories, is_step
 from kudo_harness.suite.kinds import SUITE, kind_of, read_suite
 from kudo_harness.suite.limits import DEFAULT_LIMITS, SuiteLimits
 from kudo_harness.suite.model import SuiteOptions, Text
-from kudo_harness.suite.names import step_file
 from kudo_harness.suite.references import is_url
 from kudo_harness.suite.templates import TemplateValues
 
 _COMMAND_LINE = "command line"
 _NO_CASES = (
-    "no test directories: name folders of cases as arguments, or in testDirs of the suite file"
+    "no test directories provided, name folders of cases as arguments or in testDirs of the "
+    "suite file"
 )
 
 
@@ -32,6 +33,7 @@ class SuiteRequest:
         test_dirs: Folders of cases; they replace those of the suite file.
         select: Only cases whose name has a match are read; None reads all.
         namespace_of: The namespace of a case, by its name; templates refer to it.
+        namespace: Namespace of all cases; empty is as the suite file says.
         variables: `.Vars` of templates.
         environment: Variables in paths.
         labels: Labels of the run.
@@ -42,6 +44,7 @@ class SuiteRequest:
     test_dirs: tuple[str, ...] = ()
     select: re.Pattern[str] | None = None
     namespace_of: Callable[[str], str] = str
+    namespace: str = ""
     variables: Mapping[str, object] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +56,7 @@ class CaseFolder:
     """A folder of cases.
 
     Attributes:
-        path: As it is given.
+        path: As it is given; of a folder `tests` below what is given, its path.
         cases: Those that are selected, by name.
     """
 
@@ -91,7 +94,8 @@ def load_suite(request: SuiteRequest) -> Suite:
     if not folders:
         findings.error("NoCases", _NO_CASES, Place(str(request.config or _COMMAND_LINE)))
     reader = _Cases(request, options, files)
-    test_dirs = tuple(reader.read(text) for text in folders if not is_url(text.value))
+    local = [text for text in folders if not is_url(text.value)]
+    test_dirs = tuple(folder for text in local for folder in reader.read(text))
     downloads = tuple(text for text in folders if is_url(text.value))
     if reader.found == 0 and not (downloads or findings.failed):
         findings.error("NoCases", _nothing_selected(request, folders), folders[0].place)
@@ -148,17 +152,20 @@ class _Cases:
     files: FileReader
     found: int = 0
 
-    def read(self, text: Text) -> CaseFolder:
-        path = Path(text.value)
-        folders = list(self._folders(path, text.place))
-        return CaseFolder(text.value, tuple(self._case(folder) for folder in folders))
+    def read(self, text: Text) -> Iterator[CaseFolder]:
+        """Yield the folders of cases that a directory is, or has below it."""
+        given = Path(text.value)
+        for path in case_directories(given, text.place, self.files):
+            folders = list(self._folders(path, text.place))
+            shown = text.value if path == given else str(path)
+            yield CaseFolder(shown, tuple(self._case(folder) for folder in folders))
 
     def _folders(self, path: Path, place: Place) -> Iterator[Path]:
         """Yield the folders of the cases that are selected."""
         steps = False
         for entry in self.files.entries(path, place):
             if not entry.is_dir():
-                steps = steps or _is_step(entry.name)
+                steps = steps or is_step(entry)
             elif self._selected(entry.name):
                 self.found += 1
                 if self.found > self.request.limits.cases:
@@ -176,7 +183,8 @@ class _Cases:
 
     def _case(self, folder: Path) -> Case:
         request = self.request
-        namespace = self.options.namespace or request.namespace_of(folder.name)
+        fixed = request.namespace or self.options.namespace
+        namespace = fixed or request.namespace_of(folder.name)
         options = CaseOptions(
             values=TemplateValues(namespace, request.variables),
             environment={**request.environment, "NAMESPACE": namespace},
@@ -189,8 +197,3 @@ class _Cases:
             message = "no step: the files of a case have names such as 00-install.yaml"
             self.files.findings.warning("NoSteps", message, Place(str(folder)))
         return case
-
-
-def _is_step(name: str) -> bool:
-    file = step_file(name)
-    return file is not None and file.index is not None

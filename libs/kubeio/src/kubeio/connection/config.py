@@ -75,7 +75,7 @@ def load_config(
         ConfigError: no configuration was found, or it cannot be used.
     """
     env = os.environ if environ is None else environ
-    paths = _paths(kubeconfig, env)
+    paths = kubeconfig_paths(kubeconfig, env)
     if paths:
         return _from_kubeconfig(read_kubeconfig(paths), context, user_agent, env)
     if env.get("KUBERNETES_SERVICE_HOST") and context is None:
@@ -93,7 +93,7 @@ def context_names(
     Raises:
         ConfigError: a file cannot be read.
     """
-    paths = _paths(kubeconfig, os.environ if environ is None else environ)
+    paths = kubeconfig_paths(kubeconfig, os.environ if environ is None else environ)
     return list(read_kubeconfig(paths).contexts)
 
 
@@ -133,7 +133,12 @@ def in_cluster_config(
     )
 
 
-def _paths(explicit: Path | str | None, env: Mapping[str, str]) -> list[Path]:
+def kubeconfig_paths(explicit: Path | str | None, env: Mapping[str, str]) -> list[Path]:
+    """Return the kubeconfig files that exist, as kubectl finds them.
+
+    Raises:
+        ConfigError: the explicit one does not exist.
+    """
     if explicit is not None:
         path = Path(explicit).expanduser()
         if not path.is_file():

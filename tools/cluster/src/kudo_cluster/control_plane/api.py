@@ -1,7 +1,7 @@
 """A minimal Kubernetes client for the setup of a cluster.
 
-It reads objects, and applies the kinds that the setup creates with server-side apply. Tests and
-demo use kubeio or kubectl instead.
+It reads and patches objects, and applies the kinds that the setup creates with server-side apply.
+Tests and demo use kubeio or kubectl instead.
 """
 
 import http.client
@@ -52,6 +52,10 @@ class Api:
         path = f"{collection}/{metadata['name']}?fieldManager={FIELD_MANAGER}&force=true"
         # An apply patch is YAML, and JSON is YAML.
         self._request("PATCH", path, manifest, "application/apply-patch+yaml")
+
+    def patch(self, path: str, patch: Manifest) -> None:
+        """Change an object by a strategic merge patch, which merges conditions by type."""
+        self._request("PATCH", path, patch, "application/strategic-merge-patch+json")
 
     def _request(
         self, method: str, path: str, body: Manifest | None = None, content_type: str = ""

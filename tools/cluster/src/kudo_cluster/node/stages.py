@@ -11,6 +11,8 @@ pod selects its stages:
     annotation kwok.kudo.dev/exit-code: "1"        its containers end with that code
     an image whose name contains never-pulls       waits with ImagePullBackOff for ever
 
+A node with the annotation kwok.kudo.dev/not-ready is not Ready until it is removed.
+
 Durations are Go's, such as "500ms" or "2s". A pod with restartPolicy Always does not fail but goes
 into
 CrashLoopBackOff: after run-for if that is set, else without having been ready.
@@ -22,6 +24,8 @@ from typing import Any
 import yaml
 
 ANNOTATION_PREFIX = "kwok.kudo.dev/"
+NOT_READY = f"{ANNOTATION_PREFIX}not-ready"
+"""Annotation of a node that is not Ready."""
 _OWN = Path(__file__).parent / "stages.yaml"
 
 _PULLS = {
@@ -41,7 +45,14 @@ _CRASHES_AT_ONCE = {
     "operator": "NotIn",
     "values": ["true"],
 }
+_HAS_TO_BE_READY = {
+    "key": f'.metadata.annotations["{NOT_READY}"]',
+    "operator": "DoesNotExist",
+}
 _EXTRA_CONDITIONS: dict[str, list[dict[str, Any]]] = {
+    # Of the stages that fit, kwok takes one at random: a heartbeat would keep the node Ready.
+    "node-heartbeat-with-lease": [_HAS_TO_BE_READY],
+    "node-initialize": [_HAS_TO_BE_READY],
     "pod-ready": [_PULLS, _CRASHES_AT_ONCE],
     "pod-complete": [_SUCCEEDS],
 }
@@ -49,15 +60,16 @@ _DELAYS = {"pod-ready": "ready-delay", "pod-complete": "run-for"}
 
 
 def adapt(stage: dict[str, Any]) -> dict[str, Any]:
-    """Return a stock stage that excludes our pods and honours the annotations for delays."""
+    """Return a stock stage that leaves out what our stages do, and honours the delays."""
     name = stage["metadata"]["name"]
-    if name not in _DELAYS:
+    if name not in _EXTRA_CONDITIONS:
         return stage
     spec = dict(stage["spec"])
     conditions = [*spec["selector"]["matchExpressions"], *_EXTRA_CONDITIONS[name]]
     spec["selector"] = {**spec["selector"], "matchExpressions": conditions}
-    annotation = f'.metadata.annotations["{ANNOTATION_PREFIX}{_DELAYS[name]}"]'
-    spec["delay"] = {"durationMilliseconds": 0, "durationFrom": {"expressionFrom": annotation}}
+    if name in _DELAYS:
+        annotation = f'.metadata.annotations["{ANNOTATION_PREFIX}{_DELAYS[name]}"]'
+        spec["delay"] = {"durationMilliseconds": 0, "durationFrom": {"expressionFrom": annotation}}
     return {**stage, "spec": spec}
 
 
@@ -68,7 +80,7 @@ def write(stock: Path, destination: Path) -> None:
         for path in sorted(stock.glob("*.yaml"))
         for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))
     ]
-    unknown = _DELAYS.keys() - {document["metadata"]["name"] for document in documents}
+    unknown = _EXTRA_CONDITIONS.keys() - {document["metadata"]["name"] for document in documents}
     if unknown:
         raise ValueError(f"{stock} lacks the stages {', '.join(sorted(unknown))}")
     documents += yaml.safe_load_all(_OWN.read_text(encoding="utf-8"))

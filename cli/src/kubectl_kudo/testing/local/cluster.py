@@ -1,0 +1,209 @@
+"""A local cluster for a test suite: the client of `kudo-cluster run`.
+
+The cluster ends when the input of that program ends, and so when this process ends in whatever way.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, Final, Self
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.testing.local.planned import Plan
+from kubectl_kudo.testing.local.programs import cluster_program, plugin_folder
+from kubeio.client import Client
+from kubeio.connection.config import load_config
+from kubeio.resource import Resource
+
+_NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
+_ANSWER_BYTES: Final = 16 * 1024 * 1024
+"""Of one answer: the ends of about ten logs."""
+_STOP_SECONDS: Final = 60.0
+_INTERRUPTED: Final = "the local cluster was interrupted and ends"
+
+
+@dataclass(slots=True)
+class RunningCluster:
+    """A cluster that this process started; see `LocalCluster`.
+
+    Attributes:
+        kubeconfig: Kubeconfig of its administrator.
+        programs: Folders of kubectl and of this plugin, for the PATH of commands.
+        directory: Its files, among them logs; it is deleted when the cluster ends.
+    """
+
+    kubeconfig: Path
+    programs: tuple[Path, ...]
+    directory: Path
+    _process: "_Process" = field(repr=False)
+
+    @classmethod
+    async def start(cls, plan: Plan) -> Self:
+        """Start a cluster and wait until it is ready; progress goes to stderr.
+
+        Building its programs for the first time takes minutes.
+
+        Raises:
+            CliError: `kudo-cluster` is missing, or the cluster does not start.
+        """
+        process = await _Process.start(
+            str(cluster_program(plan.asked)), "run", f"--nodes={len(plan.nodes)}"
+        )
+        try:
+            ready = (await process.answer())["ready"]
+            plugin = plugin_folder()
+            folders = [*([plugin] if plugin else []), *map(Path, ready["programs"])]
+            cluster = cls(
+                kubeconfig=Path(ready["kubeconfigs"]["admin"]),
+                programs=tuple(folders),
+                directory=Path(ready["directory"]),
+                _process=process,
+            )
+            await cluster._label_nodes(plan)
+        except BaseException:
+            await process.stop()
+            raise
+        return cluster
+
+    async def install_kudo(self) -> None:
+        """Create the CRDs, start webhook and reconciler, and register the webhook."""
+        # In the single file of the plugin, the manifest is no file of its own.
+        with as_file(files("kubectl_kudo").joinpath("manifests", "crds.yaml")) as crds:
+            await self._process.ask({"install": {"crds": str(crds)}})
+
+    async def restart(self, service: str) -> None:
+        """Kill `webhook` or `reconciler`, start it again, and wait until it is ready."""
+        await self._process.ask({"restart": service})
+
+    async def set_node_ready(self, name: str, *, ready: bool) -> None:
+        """Make a simulated node Ready, or not, and wait until its pods are so as well."""
+        await self._process.ask({"node": {"name": name, "ready": ready}})
+
+    async def logs(self) -> dict[str, str]:
+        """Return the end of each log, by the name of its program."""
+        found: dict[str, str] = (await self._process.ask({"logs": {}}))["logs"]
+        return found
+
+    async def keep(self) -> str:
+        """Let the cluster run on; return how it is ended. `stop` does nothing then."""
+        kept = (await self._process.ask({"keep": {}}))["kept"]
+        await self._process.leave()
+        return f"kill {kept['pid']}"
+
+    async def stop(self) -> None:
+        """End everything that was started; it is no error if that has ended."""
+        await self._process.stop()
+
+    async def _label_nodes(self, plan: Plan) -> None:
+        labels = {f"node-{n}": node.labels for n, node in enumerate(plan.nodes, start=1)}
+        if not any(labels.values()):
+            return
+        async with Client(load_config(self.kubeconfig)) as client:
+            for name, wanted in labels.items():
+                patch = {"metadata": {"labels": dict(wanted)}}
+                await client.merge_patch(_NODES, name, patch)
+
+
+@dataclass(slots=True)
+class _Process:
+    """`kudo-cluster run`, its input and its output.
+
+    It is no subprocess of asyncio, which would kill it when the event loop is closed.
+    """
+
+    popen: subprocess.Popen[bytes]
+    reader: asyncio.StreamReader
+    transport: asyncio.BaseTransport
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    interrupted: bool = False
+
+    @classmethod
+    async def start(cls, *command: str) -> Self:
+        popen = _started(command)
+        reader = asyncio.StreamReader(limit=_ANSWER_BYTES)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), popen.stdout
+        )
+        return cls(popen, reader, transport)
+
+    async def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and return its answer; one after the other.
+
+        Raises:
+            CliError: the answer is an error, or the program has ended.
+        """
+        async with self.asking:
+            if self.interrupted:
+                raise CliError(_INTERRUPTED)
+            try:
+                self._send(json.dumps(request).encode() + b"\n")
+                return await self.answer()
+            except asyncio.CancelledError:
+                # Its answer would be taken for that of the next request.
+                self.interrupted = True
+                raise
+
+    async def answer(self) -> dict[str, Any]:
+        try:
+            line = await self.reader.readline()
+        except ValueError:
+            raise CliError(f"an answer of kudo-cluster is longer than {_ANSWER_BYTES}") from None
+        if not line:
+            await asyncio.to_thread(self._end, _STOP_SECONDS)
+            code = self.popen.returncode
+            raise CliError(f"kudo-cluster has ended with exit code {code}; see its output above")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise CliError(answer["error"])
+        return answer
+
+    async def leave(self) -> None:
+        """Close both pipes of a program that runs on."""
+        self._close()
+        # Popen would warn about a process that still runs.
+        self.popen.returncode = 0
+
+    async def stop(self) -> None:
+        self.interrupted = True
+        self._close()
+        if self.popen.returncode is None:
+            await asyncio.to_thread(self._end, _STOP_SECONDS)
+
+    def _send(self, line: bytes) -> None:
+        # A pipe holds more than a request has bytes, so this waits for nobody.
+        assert self.popen.stdin is not None
+        try:
+            self.popen.stdin.write(line)
+            self.popen.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            return  # The answer says that it has ended.
+
+    def _close(self) -> None:
+        assert self.popen.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.popen.stdin.close()
+        self.transport.close()
+
+    def _end(self, seconds: float) -> None:
+        try:
+            self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            # Its supervisors end with it.
+            os.killpg(self.popen.pid, signal.SIGKILL)
+            self.popen.wait()
+
+
+def _started(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    try:
+        # A session of its own: Ctrl-C must not end the cluster before namespaces are deleted.
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+    except OSError as error:
+        raise CliError(f"{command[0]} cannot be started: {error.strerror}") from error

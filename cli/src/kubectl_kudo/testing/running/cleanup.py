@@ -1,0 +1,158 @@
+"""Deletes what a run has made: process groups first, then objects, the newest first."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kubectl_kudo.testing.running.objects.cluster import Cluster
+from kubectl_kudo.testing.running.objects.clusters import Clusters
+from kubectl_kudo.testing.running.objects.deleting import Existing, is_gone
+from kubectl_kudo.testing.running.polling import until
+from kubectl_kudo.testing.running.processes.groups import Processes
+from kubectl_kudo.testing.running.record import MadeObject, Record
+from kubeio.errors import Conflict, ConnectionLost, KubeError, NotFound
+
+SECONDS: Final = 60.0
+"""Seconds that deleting the objects of a case may take, unless the suite gives asserts more."""
+_POLL: Final = 0.25
+_UNKNOWN: Final = "the run ended before it was known whether this was created"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """Deletes what is recorded.
+
+    Attributes:
+        record: What was made.
+        clusters: Where.
+        processes: Stops process groups.
+        wait: Whether to wait until namespaces are gone; on a cluster that ends with the run,
+            nobody needs that.
+    """
+
+    record: Record
+    clusters: Clusters
+    processes: Processes
+    wait: bool = True
+
+    async def clean(self, scope: str | None, seconds: float = SECONDS) -> list[str]:
+        """Delete everything of a scope, or all, and return a line for each fault.
+
+        Objects whose finalizers have to be removed by a controller are waited for before older
+        ones are deleted: the controller may be one of them.
+        """
+        await self.processes.stop_all(scope)
+        deleting = _Deleting(self.record, asyncio.get_running_loop().time() + seconds, seconds)
+        objects = self.record.objects_of(scope)
+        for made in objects:
+            if not made.is_namespace:
+                await self._delete(deleting, made, until_gone=False)
+        for made in objects:
+            if made.is_namespace:
+                await self._delete(deleting, made, until_gone=self.wait)
+        return deleting.faults
+
+    async def _delete(self, deleting: "_Deleting", made: MadeObject, *, until_gone: bool) -> None:
+        if made.number not in self.record.objects:
+            return  # its namespace was deleted
+        if made.kubeconfig in deleting.unreachable:
+            return
+        try:
+            cluster = await self.clusters.open(Path(made.kubeconfig))
+            await deleting.delete(cluster, made, until_gone=until_gone)
+        except (ConnectionLost, OSError) as error:
+            deleting.unreachable.add(made.kubeconfig)
+            deleting.faults.append(f"what is left in {made.kubeconfig} stays: {error}")
+        except (KubeError, ValueError) as error:
+            deleting.faults.append(f"{made} cannot be deleted: {error}")
+
+
+class _Deleting:
+    def __init__(self, record: Record, until: float, seconds: float) -> None:
+        self.record = record
+        self.until = until
+        self.seconds = seconds
+        self.faults: list[str] = []
+        self.unreachable: set[str] = set()
+
+    async def delete(self, cluster: Cluster, made: MadeObject, *, until_gone: bool) -> None:
+        """Delete an object by its uid."""
+        if not made.uid:
+            await self._without_uid(cluster, made)
+            return
+        name, namespace = made.name, made.namespace or None
+        try:
+            answer = await cluster.client.delete(
+                made.resource, name, namespace=namespace, uid=made.uid
+            )
+        except (NotFound, Conflict):
+            self._gone(made)
+            return
+        metadata = answer.get("metadata") or {}
+        if not metadata.get("deletionTimestamp"):
+            self._gone(made)
+        elif until_gone or metadata.get("finalizers"):
+            await self._until_gone(cluster, made)
+        else:
+            # A pod that ends, or a namespace: the API server removes it without our help.
+            self._gone(made)
+
+    async def _without_uid(self, cluster: Cluster, made: MadeObject) -> None:
+        """Forget an object that does not exist; another may have created one that does."""
+        if made.name and await cluster.find(made.resource, made.namespace, made.name) is None:
+            self._gone(made)
+        else:
+            self.faults.append(f"{made} stays: {_UNKNOWN}")
+
+    async def _until_gone(self, cluster: Cluster, made: MadeObject) -> None:
+        existing = Existing(made.resource, made.namespace, made.name, made.uid)
+        try:
+            async with asyncio.timeout_at(self.until):
+                await until(lambda: is_gone(cluster, existing), every=_POLL)
+        except TimeoutError:
+            why = await _kept_by(cluster, made)
+            self.faults.append(f"{made} is still there after {self.seconds:.0f} s{why}")
+            return
+        self._gone(made)
+
+    def _gone(self, made: MadeObject) -> None:
+        self.record.gone(made)
+        if made.is_namespace:
+            for one in self.record.objects_of(None):
+                if one.namespace == made.name and one.kubeconfig == made.kubeconfig:
+                    self.record.gone(one)
+
+
+async def _kept_by(cluster: Cluster, made: MadeObject) -> str:
+    """Return what keeps an object, as the end of a sentence."""
+    try:
+        found = await cluster.find(made.resource, made.namespace, made.name)
+    except KubeError:
+        return ""
+    if found is None:
+        return ""
+    if finalizers := found["metadata"].get("finalizers"):
+        return f"; finalizers: {', '.join(map(str, finalizers))}"
+    conditions = (found.get("status") or {}).get("conditions") or []
+    kept = [
+        str(one.get("message"))
+        for one in conditions
+        if one.get("status") == "True" and str(one.get("type")).startswith("Namespace")
+    ]
+    return f"; {kept[-1]}" if kept else ""
+
+
+def tell_left(record: Record, say: Callable[[str], None]) -> None:
+    """Tell what is left, and the commands that delete it."""
+    objects = record.objects_of(None)
+    inside = {(one.kubeconfig, one.name) for one in objects if one.is_namespace}
+    for made in objects:
+        if (made.kubeconfig, made.namespace) in inside:
+            continue  # deleted with its namespace
+        perhaps = "" if made.uid else f"  # {_UNKNOWN}"
+        if made.name:
+            say(f"kubectl --kubeconfig {made.kubeconfig} delete {made}{perhaps}")
+    for group in record.groups_of(None):
+        say(f"kill -- -{group.group}")

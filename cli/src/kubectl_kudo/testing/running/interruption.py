@@ -1,0 +1,70 @@
+"""Ends a run after SIGINT or SIGTERM: the first one ends it, the second one also its cleanup."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(slots=True)
+class Interruption:
+    """Counts signals and cancels what runs.
+
+    Attributes:
+        received: Number of signals.
+        on_signal: Is told that number after each signal.
+    """
+
+    received: int = 0
+    on_signal: Callable[[int], None] = lambda _: None
+    _running: list[asyncio.Task[None]] = field(default_factory=list)
+    _endured: int = 0
+
+    def signal(self) -> None:
+        """Count a signal, and cancel what runs unless it endures so many."""
+        self.received += 1
+        self.on_signal(self.received)
+        if self.received > self._endured:
+            for task in self._running:
+                task.cancel()
+
+    async def until_interrupted(self, work: Coroutine[Any, Any, None], *, endures: int = 0) -> bool:
+        """Do some work; return False if a signal ended it.
+
+        Args:
+            work: The work; each further signal cancels it once more.
+            endures: Signals in all that do not end it: 1 for the cleanup after a run.
+        """
+        if self.received > endures:
+            work.close()
+            return False
+        self._endured = endures
+        try:
+            # A task group does not pass on that one of its tasks was cancelled.
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(work, name="interruptible")
+                self._running.append(task)
+                task.add_done_callback(self._running.remove)
+        except ExceptionGroup as errors:
+            # There is one task, and callers expect its error.
+            raise errors.exceptions[0] from errors.exceptions[0].__cause__
+        return not task.cancelled()
+
+
+@contextmanager
+def listening(interruption: Interruption) -> Iterator[None]:
+    """Pass SIGINT and SIGTERM of this process to an interruption."""
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, interruption.signal)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

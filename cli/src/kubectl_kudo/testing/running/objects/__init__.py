@@ -1,0 +1,1 @@
+"""Objects of a cluster: applied, deleted, and the namespaces that they are in."""

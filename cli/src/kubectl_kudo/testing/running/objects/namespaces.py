@@ -1,0 +1,107 @@
+"""Creates the namespaces of cases, once each, and waits until pods can be created in them."""
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Final
+
+from kubectl_kudo.testing.running.objects.cluster import Cluster
+from kubectl_kudo.testing.running.polling import until
+from kubectl_kudo.testing.running.record import Record
+from kubeio.errors import AlreadyExists, ApiError, Forbidden
+from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
+
+_ACCOUNT_SECONDS: Final = 60.0
+_POLL: Final = 0.1
+_ACCOUNT: Final = "default"
+
+_Key = tuple[str, str]
+"""Kubeconfig and name."""
+
+
+class NamespaceNotReady(Exception):
+    """A namespace has no default ServiceAccount in time."""
+
+
+@dataclass(slots=True)
+class Namespaces:
+    """The namespaces of a run.
+
+    Attributes:
+        record: Where created ones are noted.
+    """
+
+    record: Record
+    _ready: set[_Key] = field(default_factory=set)
+    _locks: dict[_Key, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+
+    async def ensure(self, cluster: Cluster, name: str, *, scope: str) -> str:
+        """Create a namespace unless it is there, and return what was done as a line of the log.
+
+        Cases that share a namespace wait for each other; one of them creates it.
+
+        Args:
+            cluster: Where.
+            name: Its name.
+            scope: What it is deleted with; one that was there before stays.
+
+        Raises:
+            KubeError: it cannot be created.
+            NamespaceNotReady: it has no default ServiceAccount in time.
+        """
+        key = (str(cluster.kubeconfig), name)
+        async with self._locks[key]:
+            if key in self._ready:
+                return ""
+            created = await self._create(cluster, name, scope)
+            await _account(cluster, name)
+            self._ready.add(key)
+            if created:
+                return f"namespace {name} created"
+            return f"namespace {name} exists, and stays after the run"
+
+    async def _create(self, cluster: Cluster, name: str, scope: str) -> bool:
+        made = self.record.will_create(
+            NAMESPACES, "", name, scope=scope, kubeconfig=cluster.kubeconfig
+        )
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        try:
+            stored = await cluster.client.create(NAMESPACES, namespace)
+        except AlreadyExists:
+            self.record.gone(made)
+            return False
+        except Forbidden:
+            self.record.gone(made)
+            # Users may work in a namespace that they may not create.
+            if await cluster.find(NAMESPACES, "", name) is None:
+                raise
+            return False
+        except ApiError:
+            self.record.gone(made)
+            raise
+        self.record.created(made, name, str(stored["metadata"]["uid"]))
+        return True
+
+
+async def _account(cluster: Cluster, namespace: str) -> None:
+    """Wait for the default ServiceAccount, without which no pod can be created.
+
+    A cluster without controller manager creates none: there, the namespace `default` has none.
+    """
+    try:
+        if not await _has_account(cluster, "default"):
+            return
+        async with asyncio.timeout(_ACCOUNT_SECONDS):
+            await until(lambda: _has_account(cluster, namespace), every=_POLL)
+    except Forbidden:
+        return
+    except TimeoutError:
+        text = (
+            f"namespace {namespace} has no default ServiceAccount after {_ACCOUNT_SECONDS:.0f} s; "
+            "is the controller manager of the cluster down?"
+        )
+        raise NamespaceNotReady(text) from None
+
+
+async def _has_account(cluster: Cluster, namespace: str) -> bool:
+    return await cluster.find(SERVICE_ACCOUNTS, namespace, _ACCOUNT) is not None

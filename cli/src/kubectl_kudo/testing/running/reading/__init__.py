@@ -1,0 +1,1 @@
+"""Files and URLs that are read when a suite begins to run."""

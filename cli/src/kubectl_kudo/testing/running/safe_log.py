@@ -1,0 +1,60 @@
+"""The log of a run without the secrets of the objects that the run has seen."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from kubectl_kudo.redaction.objects import Redactor
+from kubectl_kudo.redaction.texts import Lines, redact_text
+from kubectl_kudo.testing.running.options import RunLog
+from kubeio.types import JsonObject
+from kudo_harness.report import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class SafeLog:
+    """Passes on messages without secrets.
+
+    Attributes:
+        log: Where they go.
+        redactor: Knows the secrets.
+    """
+
+    log: RunLog
+    redactor: Redactor = field(default_factory=Redactor)
+
+    def learn(self, objects: Iterable[JsonObject]) -> None:
+        """Collect the secrets of objects that are about to be applied."""
+        self.redactor.learn(one for one in objects if one.get("kind") == "Secret")
+
+    def of(self, case: str, step: str) -> "StepLog":
+        """Return the log of a step; of a case or of the suite where names are empty."""
+        return StepLog(self, case, step)
+
+    def text(self, text: str) -> str:
+        return redact_text(text, self.redactor.known)
+
+    def failure(self, failure: Failure) -> Failure:
+        """Return a failure without secrets."""
+        return Failure(self.text(failure.message), self.text(failure.details))
+
+
+@dataclass(frozen=True, slots=True)
+class StepLog:
+    """The log of one step."""
+
+    safe: SafeLog
+    case: str
+    step: str
+
+    def say(self, text: str) -> None:
+        self.safe.log.message(self.case, self.step, self.safe.text(text))
+
+    def output(self) -> Callable[[str], None]:
+        """Return what logs the lines of one command: a private key has several."""
+        lines = Lines()
+
+        def line(text: str) -> None:
+            known = self.safe.redactor.known
+            self.safe.log.message(self.case, self.step, lines.redact(known.replace(text)))
+
+        return line
