@@ -60,9 +60,8 @@ def _asserted(suite: Suite, kinds: Kinds) -> Iterator[_Asserted]:
                 if step.options is not None and (step.options.kubeconfig or step.options.context):
                     continue
                 for document in (*step.objects.asserts, *step.objects.errors):
-                    resource = kinds.served.get(
-                        (str(document.value["apiVersion"]), str(document.value["kind"]))
-                    )
+                    value = document.value
+                    resource = kinds.find(value["apiVersion"], value["kind"])
                     if resource is not None:
                         yield resource, document
 
