@@ -28,7 +28,8 @@ from tools.images.errors import DeliveryError
 from tools.images.version import ROOT, Version, current
 
 PROGRAM = "kubectl-kudo"
-_PACKAGES = ("libs/goyaml", "libs/gotemplate", "libs/kubeio", "libs/kudo", "cli")
+_LIBRARIES = ("goyaml", "gotemplate", "kubeio", "kudo", "harness")
+_PACKAGES = (*(f"libs/{name}" for name in _LIBRARIES), "cli")
 _ENTRY = "kubectl_kudo.__main__:main"
 _PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _NO_URL = "PLACEHOLDER-FOR-THE-URL-OF-THE-RELEASE"

@@ -56,6 +56,7 @@ ROOT = Group(
                 "verify": "packages.verify",
             },
         ),
+        "test": "testing.test",
         "repo": Group(
             "repo",
             "Manage the repositories that packages are installed from.",
@@ -78,5 +79,4 @@ ROOT = Group(
         "completion": "shell.completion",
         "version": "version",
     },
-    absent={"test": "run the tests of a package with kuttl: kubectl kuttl test <folder>"},
 )

@@ -38,9 +38,9 @@ COMMAND = Command(
         Flag(("--maintainer-name",), "name of the maintainer", "name"),
         Flag(("--maintainer-email",), "address of the maintainer", "email"),
     ),
-    more="It has a deploy plan, a Deployment with two parameters, and a test for kuttl. Without a "
-    "name, the\ncommand asks if it runs on a terminal. With --overwrite, operator.yaml is replaced "
-    "and every other\nfile that exists stays as it is.",
+    more="It has a deploy plan, a Deployment with two parameters, and a test case for `kubectl "
+    "kudo test`.\nWithout a name, the command asks if it runs on a terminal. With --overwrite, "
+    "operator.yaml is\nreplaced and every other file that exists stays as it is.",
     examples=(
         ("Write ./operator", "package new web"),
         ("Write ./web, and ask for nothing", "package new web --folder web --app-version 1.27.0"),

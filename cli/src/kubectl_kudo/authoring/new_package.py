@@ -103,6 +103,7 @@ def _hint(folder: Path) -> str:
             "Operator created. Use",
             f"  kubectl kudo package render {place}    to see what it applies,",
             "  kubectl kudo package add --help    to add tasks, plans, parameters and templates,",
+            f"  kubectl kudo test {place}    to test it on a cluster,",
             f"  kubectl kudo install {place}    to install it.",
         ]
     )

@@ -39,7 +39,7 @@ def render_plan(args: Args) -> None:
     if args.output:
         print(many(map(_data, found), args.output), end="")
     else:
-        print("".join(map(_document, found)), end="")
+        print("".join(map(document, found)), end="")
 
 
 def _check_plan(version: OperatorVersion, plan: str, step: str) -> None:
@@ -70,7 +70,7 @@ def _data(item: Previewed) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _document(item: Previewed) -> str:
+def document(item: Previewed) -> str:
     """Return one YAML document; one without an object is a comment."""
     template = f", template {item.template}" if item.template else ""
     return "\n".join(["---", f"# {item.position}{template}", *_lines(item)]) + "\n"

@@ -66,14 +66,12 @@ class Group:
         summary: One sentence.
         members: By their words: groups, and the modules of commands within `kubectl_kudo`.
         aliases: Other words for members.
-        absent: Words of KUDO 0.19 that are not here yet, and what to do instead.
     """
 
     name: str
     summary: str
     members: dict[str, "str | Group"] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
-    absent: dict[str, str] = field(default_factory=dict)
 
     def member(self, word: str) -> "Command | Group":
         """Return the group or command of a word; imports a command."""
@@ -152,8 +150,6 @@ def _flags_with_value(group: Group) -> set[str]:
 
 def _unknown(group: Group, word: str) -> str:
     words = " ".join(filter(None, (PROGRAM, group.name)))
-    if word in group.absent:
-        return f"`{words} {word}` of KUDO 0.19 is not in this version yet; {group.absent[word]}"
     from kubectl_kudo.core.suggestions import closest
 
     lines = [f'unknown command "{word}" for "{words}"']

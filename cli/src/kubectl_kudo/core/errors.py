@@ -38,10 +38,11 @@ class ExitCode(enum.IntEnum):
         return code
 
     OK = 0, "The command has done what it was asked for."
+    TEST_FAILED = 1, "A test case failed, or rendered manifests differ from their golden files."
     USAGE = 2, "The command line is wrong: an unknown command or flag, or a missing argument."
     NOT_FOUND = 3, "The Instance, package, repository or other object does not exist."
     DENIED = 4, "The API server, a webhook or the same rules on the client deny the request."
-    INVALID = 5, "The package or the installation was verified and is not valid."
+    INVALID = 5, "The package, installation or test suite was verified and is not valid."
     PLAN_FAILED = 6, "The plan that was waited for has failed."
     TIMED_OUT = 7, "A time limit is over: --wait-time, --wait-timeout or --request-timeout."
     INTERRUPTED = 130, "Ctrl-C was pressed."

@@ -101,7 +101,7 @@ async def _work(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
 async def connect(args: Args) -> AsyncIterator[Session]:
     """Yield a session; first check that KUDO's kinds are served, unless that is turned off."""
     check_names(args)
-    identity = _identity(args)
+    identity = identity_of(args)
     config = load_config(
         args.kubeconfig or None,
         context=args.context or None,
@@ -119,7 +119,7 @@ async def connect(args: Args) -> AsyncIterator[Session]:
             yield Session(acting, namespace, _writes_of(acting, args), report_of(args))
 
 
-def _identity(args: Args) -> Identity | None:
+def identity_of(args: Args) -> Identity | None:
     """Return the user that `--as` names; None for that of the kubeconfig.
 
     Raises:

@@ -62,6 +62,10 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
     ("package render", "instance"): None,
     ("package verify", "output"): ("json", "sarif", "yaml"),
     ("plan trigger", "name"): Kind.PLAN,
+    ("test", "list_matching"): ("name", "position"),
+    ("test", "report"): ("json", "xml"),
+    ("test", "report_granularity"): ("step", "test"),
+    ("test", "suppress_log"): ("events",),
 }
 """By command and attribute, where that differs. What does not exist yet has no names to offer."""
 _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
@@ -83,9 +87,10 @@ _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "repo remove": (Kind.REPOSITORY,),
     "repo serve": (Kind.FOLDER,),
     "search": (Kind.SEARCHED,),
+    "test": (Kind.FOLDER,),
     "upgrade": (Kind.PACKAGE,),
 }
-_MANY = {"get", "repo remove"}
+_MANY = {"get", "repo remove", "test"}
 """Commands that take any number of arguments of the last kind."""
 
 

@@ -3,14 +3,13 @@
 Both write to stderr, so that stdout holds results only.
 """
 
-import os
-import shutil
 import time
 from collections.abc import Callable
 from typing import Protocol, TextIO
 
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.wrapping import cells, printable
+from kubectl_kudo.core.redrawn import Redrawn, terminal_size
+from kubectl_kudo.core.wrapping import printable
 from kubectl_kudo.state.plan_view import shown_plan
 from kubectl_kudo.state.runs import NEVER_RUN, PENDING, TERMINAL, active, entries, parts, status_of
 from kubectl_kudo.state.screen import Explanations, fitted, rows_of
@@ -115,7 +114,7 @@ class Picture:
         self._start = clock()
         self._instance: JsonObject | None = None
         self._explanations: Explanations = {}
-        self._drawn: list[str] = []
+        self._drawn = Redrawn(stream)
 
     def show(self, instance: JsonObject | None) -> None:
         if instance is not None:
@@ -134,25 +133,8 @@ class Picture:
         shown = rows_of(self._instance, self._plans, self._explanations)
         # The last row of the terminal is where the cursor stands below the picture.
         lines = fitted(shown, columns, max(rows - 2, 1))
-        self._redraw([*lines, elapsed], columns)
+        self._drawn.draw([*lines, elapsed], columns)
 
     def close(self, *, keep: bool = True) -> None:
         if not keep:
-            self._redraw([], self._size()[0])
-
-    def _redraw(self, lines: list[str], columns: int) -> None:
-        # A terminal that was made narrower has wrapped what was drawn.
-        above = sum(max(1, -(-cells(line) // columns)) for line in self._drawn)
-        back = f"\033[{above}A" if above else ""
-        self._stream.write(f"\r{back}\033[J" + "".join(f"{line}\n" for line in lines))
-        self._stream.flush()
-        self._drawn = lines
-
-
-def terminal_size(stream: TextIO) -> tuple[int, int]:
-    """Return columns and rows of the terminal that a stream writes to."""
-    try:
-        size = os.get_terminal_size(stream.fileno())
-    except (OSError, ValueError):
-        size = os.terminal_size((0, 0))
-    return (size.columns, size.lines) if all(size) else shutil.get_terminal_size()
+            self._drawn.draw([], self._size()[0])

@@ -12,7 +12,13 @@ from tests.unit.cli.dialogs import answered
 
 FILES = [
     *(".kudoignore", "operator.yaml", "params.yaml", "templates/deployment.yaml"),
-    *("tests/install/00-assert.yaml", "tests/install/00-install.yaml"),
+    *(
+        f"tests/install/{name}.yaml"
+        for name in (
+            *("00-assert", "00-errors", "00-install", "01-assert", "01-update"),
+            *("02-errors", "02-uninstall"),
+        )
+    ),
 ]
 
 

@@ -131,15 +131,6 @@ def test_an_unknown_command_of_each_group_is_an_error(run: Cli, group: str) -> N
     assert ran.err.startswith(f'Error: unknown command "brew" for "kubectl-kudo {group}"\n')
 
 
-def test_a_verb_of_the_original_that_is_not_here_yet_says_so(run: Cli) -> None:
-    ran = run("test", "./tests")
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err == (
-        "Error: `kubectl-kudo test` of KUDO 0.19 is not in this version yet; "
-        "run the tests of a package with kuttl: kubectl kuttl test <folder>\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("argv", "text"),
     [

@@ -178,6 +178,35 @@ def test_crds_of_the_suite_file_define_kinds(tmp_path: Path, kinds: Kinds, optio
     )
 
 
+def test_other_files_among_crds_are_left_out(tmp_path: Path, kinds: Kinds) -> None:
+    suite = f"""
+    apiVersion: kuttl.dev/v1beta1
+    kind: TestSuite
+    testDirs: ['{tmp_path}/e2e']
+    crdDir: {tmp_path}/crds
+    """
+    files = {
+        "suite.yaml": suite,
+        "crds/kustomization.yaml": "resources: [gadgets.yaml]\n",
+        "crds/gadgets.yaml": CRD,
+        "e2e/a/01-assert.yaml": WIDGET,
+    }
+    assert findings_in(tmp_path, kinds, files) == []
+
+
+def test_a_folder_that_is_missing_is_told(tmp_path: Path, kinds: Kinds) -> None:
+    suite = f"""
+    apiVersion: kuttl.dev/v1beta1
+    kind: TestSuite
+    testDirs: ['{tmp_path}/e2e']
+    crdDir: {tmp_path}/crds
+    """
+    files = {"suite.yaml": suite, **asserted("v1", "Pod")}
+    assert findings_in(tmp_path, kinds, files) == [
+        "error suite.yaml:4: crds cannot be read: No such file or directory"
+    ]
+
+
 @pytest.mark.parametrize(
     "before",
     [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubectl_kudo.core.kinds import ALL
-from kubectl_kudo.testing.checks.crds import applied_first, defined_by
+from kubectl_kudo.testing.checks.crds import crds_of, defined_by, manifests_of
 from kubectl_kudo.testing.checks.creating import (
     BUILT_IN_GROUPS,
     command_may_create,
@@ -124,11 +124,13 @@ def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installe
     if kudo_installed:
         known.kinds.update((one.api_version, one.kind) for one in ALL)
     check = _Check(findings)
-    manifests = list(applied_first(suite.options, FileReader(findings)))
-    for document in manifests:
+    files = FileReader(findings)
+    crds = list(crds_of(suite.options, files))
+    manifests = list(manifests_of(suite.options, files))
+    for document in (*crds, *manifests):
         known.kinds.update(defined_by(document))
     known.open = any(is_url(text.value) for text in suite.options.manifest_dirs)
-    for document in manifests:
+    for document in (*crds, *manifests):
         check.use(_of_document(document, _APPLY), known)
     known.open = (
         known.open

@@ -1,6 +1,6 @@
 """The kinds that CRDs of a suite define: those of `crdDir` and `manifestDirs`, and applied ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +10,7 @@ from kudo_harness.suite.documents import read_documents
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.references import is_url
 
+_CRD: Final = "CustomResourceDefinition"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _DEEPEST: Final = 8
 """Levels of folders below one of `manifestDirs`; links may lead back to it."""
@@ -18,7 +19,7 @@ _DEEPEST: Final = 8
 def defined_by(document: Document) -> Iterator[Kind]:
     """Yield apiVersion and kind of what a CRD defines; nothing for other objects."""
     spec = document.value.get("spec")
-    if document.value.get("kind") != "CustomResourceDefinition" or not isinstance(spec, dict):
+    if document.value.get("kind") != _CRD or not isinstance(spec, dict):
         return
     names, versions = spec.get("names"), spec.get("versions")
     kind = names.get("kind") if isinstance(names, dict) else None
@@ -30,12 +31,28 @@ def defined_by(document: Document) -> Iterator[Kind]:
             yield f"{spec.get('group')}/{version.get('name')}", kind
 
 
-def applied_first(options: SuiteOptions, files: FileReader) -> Iterator[Document]:
-    """Yield the objects of `crdDir` and `manifestDirs`; URLs are left out.
+def crds_of(options: SuiteOptions, files: FileReader) -> Iterator[Document]:
+    """Yield the CRDs of `crdDir`; other documents there, such as of kustomize, are left out.
 
     What cannot be read is noted in the findings of `files`.
     """
-    for text in (options.crd_dir, *options.manifest_dirs):
+    for document in _read((options.crd_dir,), files):
+        if document.value.get("kind") == _CRD:
+            yield document
+
+
+def manifests_of(options: SuiteOptions, files: FileReader) -> Iterator[Document]:
+    """Yield the objects of `manifestDirs`; URLs, and what is no object, are left out.
+
+    What cannot be read is noted in the findings of `files`.
+    """
+    for document in _read(options.manifest_dirs, files):
+        if all(isinstance(document.value.get(key), str) for key in ("apiVersion", "kind")):
+            yield document
+
+
+def _read(texts: Iterable[Text | None], files: FileReader) -> Iterator[Document]:
+    for text in texts:
         if text is not None and text.value and not is_url(text.value):
             yield from _in(Path(text.value), text, files)
 

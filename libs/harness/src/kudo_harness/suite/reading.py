@@ -10,10 +10,10 @@ from kudo_harness.suite.case import Case, CaseOptions, read_case
 from kudo_harness.suite.documents import Document, read_documents
 from kudo_harness.suite.fields import Reading
 from kudo_harness.suite.files import FileReader
+from kudo_harness.suite.folders import case_directories, is_step
 from kudo_harness.suite.kinds import SUITE, kind_of, read_suite
 from kudo_harness.suite.limits import DEFAULT_LIMITS, SuiteLimits
 from kudo_harness.suite.model import SuiteOptions, Text
-from kudo_harness.suite.names import step_file
 from kudo_harness.suite.references import is_url
 from kudo_harness.suite.templates import TemplateValues
 
@@ -56,7 +56,7 @@ class CaseFolder:
     """A folder of cases.
 
     Attributes:
-        path: As it is given.
+        path: As it is given; of a folder `tests` below what is given, its path.
         cases: Those that are selected, by name.
     """
 
@@ -94,7 +94,8 @@ def load_suite(request: SuiteRequest) -> Suite:
     if not folders:
         findings.error("NoCases", _NO_CASES, Place(str(request.config or _COMMAND_LINE)))
     reader = _Cases(request, options, files)
-    test_dirs = tuple(reader.read(text) for text in folders if not is_url(text.value))
+    local = [text for text in folders if not is_url(text.value)]
+    test_dirs = tuple(folder for text in local for folder in reader.read(text))
     downloads = tuple(text for text in folders if is_url(text.value))
     if reader.found == 0 and not (downloads or findings.failed):
         findings.error("NoCases", _nothing_selected(request, folders), folders[0].place)
@@ -151,17 +152,20 @@ class _Cases:
     files: FileReader
     found: int = 0
 
-    def read(self, text: Text) -> CaseFolder:
-        path = Path(text.value)
-        folders = list(self._folders(path, text.place))
-        return CaseFolder(text.value, tuple(self._case(folder) for folder in folders))
+    def read(self, text: Text) -> Iterator[CaseFolder]:
+        """Yield the folders of cases that a directory is, or has below it."""
+        given = Path(text.value)
+        for path in case_directories(given, text.place, self.files):
+            folders = list(self._folders(path, text.place))
+            shown = text.value if path == given else str(path)
+            yield CaseFolder(shown, tuple(self._case(folder) for folder in folders))
 
     def _folders(self, path: Path, place: Place) -> Iterator[Path]:
         """Yield the folders of the cases that are selected."""
         steps = False
         for entry in self.files.entries(path, place):
             if not entry.is_dir():
-                steps = steps or _is_step(entry.name)
+                steps = steps or is_step(entry)
             elif self._selected(entry.name):
                 self.found += 1
                 if self.found > self.request.limits.cases:
@@ -193,8 +197,3 @@ class _Cases:
             message = "no step: the files of a case have names such as 00-install.yaml"
             self.files.findings.warning("NoSteps", message, Place(str(folder)))
         return case
-
-
-def _is_step(name: str) -> bool:
-    file = step_file(name)
-    return file is not None and file.index is not None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kudo.authoring.first_case import CASE, Change, FirstCase
 from kudo.authoring.ignore import IGNORE_FILE
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 
@@ -30,8 +31,7 @@ def skeleton(new: NewPackage) -> Mapping[str, str]:
         OPERATOR_FILE: _operator(new),
         PARAMETERS_FILE: _PARAMETERS,
         "templates/deployment.yaml": _DEPLOYMENT,
-        "tests/install/00-install.yaml": _TEST_STEP,
-        "tests/install/00-assert.yaml": _TEST_ASSERT,
+        **{f"{CASE}/{name}": text for name, text in _CASE.files().items()},
         IGNORE_FILE: _IGNORE,
     }
 
@@ -156,35 +156,43 @@ spec:
             capabilities:
               drop: ["ALL"]
 """
-_TEST_STEP: Final = """\
-# A test of kuttl: each folder of tests/ is one, with its own namespace. Run it with
-# `kubectl kuttl test ./tests` from the folder of the package.
-apiVersion: kuttl.dev/v1beta1
-kind: TestStep
-commands:
-  - command: kubectl kudo install ../.. --instance app
-    namespaced: true
-"""
-_TEST_ASSERT: Final = """\
-# What has to exist in the end; fields that are not named here may have any value.
-apiVersion: kudo.dev/v1beta1
-kind: Instance
-metadata:
-  name: app
-status:
-  planStatus:
-    deploy:
-      status: COMPLETE
----
+_CASE: Final = FirstCase(
+    values={},
+    change=Change("replicas", "2", "deploy"),
+    installed=(
+        """\
 apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: app
 status:
   readyReplicas: 1
-"""
+""",
+    ),
+    changed=(
+        """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app
+spec:
+  replicas: 2
+status:
+  readyReplicas: 2
+""",
+    ),
+    removed=(
+        """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app
+""",
+    ),
+)
 _IGNORE: Final = """\
 # What `kubectl kudo package create` leaves out, in the syntax of .gitignore.
 *.tgz
+/golden/
 /tests/
 """

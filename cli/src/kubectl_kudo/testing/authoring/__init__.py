@@ -1,0 +1,1 @@
+"""Writes test cases for packages."""

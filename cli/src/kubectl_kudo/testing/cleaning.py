@@ -1,0 +1,57 @@
+"""`kubectl kudo test --clean`: deletes what runs left that were killed."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.output import say
+from kubectl_kudo.testing.running.clean_run import clean_run, is_clean
+from kubectl_kudo.testing.running.record import read_record
+
+PREFIX: Final = "kudo-test-"
+"""What the names of temporary folders of runs begin with."""
+
+
+def clean(args: Args) -> None:
+    """Delete what is left of the runs with these folders, or of all that were killed.
+
+    Raises:
+        CliError: something could not be deleted, or a folder is not that of a run.
+    """
+    folders = [Path(text) for text in args.arguments] or list(_killed())
+    if not folders:
+        say("nothing is left of any run")
+    left = [folder for folder in folders if not _clean(folder)]
+    if left:
+        raise CliError(f"not everything could be deleted: {', '.join(map(str, left))}")
+
+
+def _clean(folder: Path) -> bool:
+    say(f"deleting what is left of the run with the folder {folder}")
+    done = asyncio.run(clean_run(folder, say))
+    if done and is_clean(folder) and folder.name.startswith(PREFIX):
+        shutil.rmtree(folder, ignore_errors=True)
+    return done
+
+
+def _killed() -> Iterator[Path]:
+    """Yield the folders of runs of this user that have ended and left something."""
+    for folder in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
+        # The kubeconfig of a record can start programs, so that of somebody else is not used.
+        own = not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+        if own and not is_clean(folder) and not _runs(folder):
+            yield folder
+
+
+def _runs(folder: Path) -> bool:
+    try:
+        return read_record(folder).runs
+    except (OSError, ValueError):
+        # Cleaning it tells why it cannot be read.
+        return False

@@ -1,0 +1,1 @@
+"""What a run tells: its log, the lines on a terminal, and its reports."""

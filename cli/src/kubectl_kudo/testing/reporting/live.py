@@ -1,0 +1,120 @@
+"""The progress of a run on a terminal: one line for each case that runs, drawn again in place.
+
+Cases that have ended, and what is told about the suite, stay above these lines.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, TextIO
+
+from kubectl_kudo.core.redrawn import Redrawn, terminal_size
+from kubectl_kudo.core.wrapping import cut, harmless, printable
+from kubectl_kudo.testing.reporting.log import outcome
+from kudo_harness.report import CaseResult
+from kudo_harness.suite import Case, Step
+
+_KEPT: Final = 40
+"""Last lines of a case that are shown if it fails."""
+_NARROWEST: Final = 20
+
+
+@dataclass(slots=True)
+class _Running:
+    name: str
+    started: float
+    step: str = ""
+    text: str = ""
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
+
+    def row(self, now: float) -> str:
+        parts = (f"{self.name}  {int(now - self.started)}s", self.step, self.text)
+        return "  ".join(filter(None, parts))
+
+
+class LiveLog:
+    """Shows the cases that run, and the results of the others.
+
+    Args:
+        stream: The terminal.
+        total: Number of cases.
+        clock: Seconds that only grow.
+        size: Columns and rows of the terminal.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        total: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        size: Callable[[], tuple[int, int]] | None = None,
+    ) -> None:
+        self._stream = stream
+        self._total = total
+        self._clock = clock
+        self._size = size or (lambda: terminal_size(stream))
+        self._drawn = Redrawn(stream)
+        self._start = clock()
+        self._running: dict[str, _Running] = {}
+        self._ended = 0
+        self._failed = 0
+
+    def message(self, case: str, step: str, text: str) -> None:
+        lines = harmless(text).rstrip("\n").split("\n")
+        row = self._running.get(case)
+        if row is None:
+            self._tell(lines)
+            return
+        if step:
+            row.step = step
+        row.text = printable(lines[-1])
+        row.lines.extend(lines)
+        self.tick()
+
+    def case_started(self, folder: str, case: Case) -> None:
+        del folder
+        self._running[case.name] = _Running(case.name, self._clock())
+        self.tick()
+
+    def step_started(self, folder: str, case: Case, step: Step) -> None:
+        del folder
+        row = self._running.get(case.name)
+        if row is not None:
+            row.step, row.text = step.title, ""
+        self.tick()
+
+    def case_ended(self, folder: str, result: CaseResult) -> None:
+        row = self._running.pop(result.name, None)
+        self._ended += 1
+        self._failed += result.failed
+        lines = [f"  {line}" for line in row.lines] if row and result.failed else []
+        self._tell([*lines, harmless(outcome(folder, result))])
+
+    def tick(self) -> None:
+        """Update the times."""
+        columns, height = self._size()
+        rows = [cut(row, max(columns - 1, _NARROWEST)) for row in self._rows(max(height - 2, 1))]
+        self._drawn.draw(rows, columns)
+
+    def close(self) -> None:
+        """Remove the lines of cases that run."""
+        self._drawn.draw([], self._size()[0])
+
+    def _tell(self, lines: list[str]) -> None:
+        """Write lines that stay, above those that are drawn again."""
+        self.close()
+        self._stream.write("".join(f"{line}\n" for line in lines))
+        self.tick()
+
+    def _rows(self, most: int) -> Iterator[str]:
+        now = self._clock()
+        running = list(self._running.values())
+        shown = running if len(running) < most else running[: max(most - 2, 0)]
+        yield from (row.row(now) for row in shown)
+        if len(shown) < len(running):
+            yield f"… {len(running) - len(shown)} more"
+        failed = f", {self._failed} failed" if self._failed else ""
+        elapsed = int(now - self._start)
+        yield f"{self._ended} of {self._total} cases ended{failed}, {elapsed}s"

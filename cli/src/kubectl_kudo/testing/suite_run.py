@@ -1,0 +1,195 @@
+"""Runs suites: once, or again when their files change."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, ExitCode
+from kubectl_kudo.core.output import say, talk, warn
+from kubectl_kudo.testing.checks.check_kinds import check_kinds
+from kubectl_kudo.testing.checks.known_kinds import known_kinds
+from kubectl_kudo.testing.cleaning import PREFIX
+from kubectl_kudo.testing.connecting import Connected, connected
+from kubectl_kudo.testing.invocation.prepared import Prepared, prepare, tell
+from kubectl_kudo.testing.invocation.request import suite_invalid
+from kubectl_kudo.testing.reporting.progress import log_on_stdout, shown
+from kubectl_kudo.testing.reporting.reports import write_artifact, write_report
+from kubectl_kudo.testing.running.interruption import Interruption, listening
+from kubectl_kudo.testing.running.options import RunOptions
+from kubectl_kudo.testing.running.record import NAME as RECORD
+from kubectl_kudo.testing.running.run import run_suite
+from kubectl_kudo.testing.watching import State, Watched, cases_of, changes, only, watched
+from kudo_harness.findings import Findings, SuiteInvalid
+from kudo_harness.report import SuiteResult, summary
+
+_LOGS: Final = "cluster-logs"
+"""Folder of the logs of a local cluster, in that of artifacts."""
+
+
+def run_suites(args: Args) -> None:
+    """Run the cases that the command line names, and write the report.
+
+    Raises:
+        UsageError: a flag has a value that it cannot have.
+        CliError: the suite is not valid, the cluster cannot be used, or a case failed.
+        KeyboardInterrupt: a signal ended the run; what it made is deleted.
+    """
+    prepared = prepare(args)
+    tell(prepared)
+    result = asyncio.run(_Session(args, prepared).run())
+    if result is None or result.interrupted:
+        raise KeyboardInterrupt
+    if not result.passed:
+        failed = sum(not case.passed for _, case in result.cases)
+        text = f"{failed} of {len(list(result.cases))} cases did not pass"
+        raise CliError(text, code=ExitCode.TEST_FAILED)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The cluster of one command, and the runs on it.
+
+    Attributes:
+        args: The flags.
+        prepared: What runs next.
+        watching: The whole suite, of which changed cases run again.
+        files: Its files, with `--watch`.
+        state: Their state before the last run.
+    """
+
+    args: Args
+    prepared: Prepared
+    interruption: Interruption = field(default_factory=Interruption)
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    watching: Prepared = field(init=False)
+    files: Watched = field(init=False)
+    state: State = field(init=False)
+    cluster: Connected | None = None
+    result: SuiteResult | None = None
+
+    def __post_init__(self) -> None:
+        self.watching = self.prepared
+
+    async def run(self) -> SuiteResult | None:
+        """Run the suite; return its last result, or None if a signal came before the first."""
+        with _run_folder() as folder, listening(self.interruption):
+            try:
+                if await self.interruption.until_interrupted(self._connect(folder)):
+                    await self._runs(folder)
+            finally:
+                # The first signal ends the run; only another one ends this as well.
+                await self.interruption.until_interrupted(self._disconnect(), endures=1)
+        return self.result
+
+    async def _connect(self, folder: Path) -> None:
+        cluster = connected(self.args, self.prepared.plan, folder)
+        self.cluster = await self.stack.enter_async_context(cluster)
+
+    async def _disconnect(self) -> None:
+        await self.stack.aclose()
+
+    async def _runs(self, folder: Path) -> None:
+        self._look()
+        await self._once(folder)
+        while self.args.watch and not self.interruption.received:
+            if await self.interruption.until_interrupted(self._changed()):
+                tell(self.prepared)
+                await self._once(folder)
+
+    def _look(self) -> None:
+        """Note the state of the files: those that change during a run are seen after it."""
+        if self.args.watch:
+            self.files = watched(self.watching.suite, self.watching.file)
+            self.state = self.files.state()
+
+    async def _once(self, folder: Path) -> None:
+        assert self.cluster is not None
+        suite, plan, target = self.prepared.suite, self.prepared.plan, self.cluster.target
+        await self._check_kinds()
+        log = log_on_stdout(len(list(cases_of(suite))), verbose=bool(self.args.v))
+        options = RunOptions(
+            folder=folder,
+            working_folder=Path.cwd(),
+            environment=dict(os.environ),
+            interruption=self.interruption,
+        )
+        try:
+            async with shown(log):
+                self.result = await run_suite(suite, plan, target, options, log)
+        except SuiteInvalid as error:
+            raise suite_invalid(error) from None
+        await self._report(self.result)
+
+    async def _check_kinds(self) -> None:
+        """Find objects of kinds that the cluster does not have.
+
+        Raises:
+            CliError: there are some; the text lists all of them.
+        """
+        assert self.cluster is not None
+        findings = Findings()
+        kinds = await known_kinds(self.cluster.target.client)
+        plan = self.prepared.plan
+        check_kinds(self.prepared.suite, kinds, findings, kudo_installed=plan.installs_kudo)
+        try:
+            for finding in findings.check():
+                warn(str(finding))
+        except SuiteInvalid as error:
+            raise suite_invalid(error) from None
+
+    async def _report(self, result: SuiteResult) -> None:
+        options = self.prepared.suite.options
+        print(summary(result), end="", flush=True)
+        path = write_report(result, options)
+        if path is not None:
+            say(f"Report: {path}")
+        if options.artifacts_dir and not result.passed:
+            await self._write_logs(Path(options.artifacts_dir, _LOGS))
+
+    async def _write_logs(self, folder: Path) -> None:
+        """Write the logs of a local cluster, since they may tell why a case failed."""
+        assert self.cluster is not None
+        if self.cluster.own is None or self.interruption.received:
+            return
+        for name, text in (await self.cluster.own.logs()).items():
+            write_artifact(folder / f"{name}.log", text.encode(errors="replace"))
+        say(f"Logs of the cluster: {folder}")
+
+    async def _changed(self) -> None:
+        """Wait until files of cases change; these cases run next."""
+        while True:
+            before = self.files
+            count = len(before.cases)
+            talk(f"Watching the files of {count} {'case' if count == 1 else 'cases'}; Ctrl-C ends.")
+            changed = await changes(before, self.state)
+            try:
+                self.watching = prepare(self.args)
+            except CliError as error:
+                # Whoever writes a file saves it before it is complete.
+                talk(f"Error: {error}")
+                self.state = before.state()
+                continue
+            self._look()
+            new = set(self.files.cases) - set(before.cases)
+            run = only(self.watching.suite, changed | new)
+            if run.test_dirs:
+                self.prepared = replace(self.watching, suite=run)
+                return
+
+
+@contextmanager
+def _run_folder() -> Iterator[Path]:
+    """Make the temporary folder of a run; it stays if its record names what was not deleted."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        yield folder
+    finally:
+        if not (folder / RECORD).exists():
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,188 @@
+"""The first test case of a package: it installs, updates and uninstalls an Instance."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kudo.packages import Package, PackageParameter
+
+CASE: Final = "tests/install"
+"""The folder of the case in that of the package."""
+INSTANCE: Final = "app"
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.:/-]+")
+"""Values that mean themselves in a command line and in YAML."""
+_FALLBACK: Final = "deploy"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a parameter, and the plan that it runs."""
+
+    parameter: str
+    value: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCase:
+    """What the case does.
+
+    Attributes:
+        values: Values of parameters that an Instance needs and that have no default.
+        change: The update; None if no parameter can be changed by itself.
+        installed: More documents to assert after the installation.
+        changed: More documents to assert after the update.
+        removed: More documents of objects that must not exist in the end.
+    """
+
+    values: Mapping[str, str]
+    change: Change | None
+    installed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def files(self) -> Mapping[str, str]:
+        """Return the texts of the files by their name in the folder of the case."""
+        found = {
+            "00-install.yaml": _ABOUT + _step(self._install()),
+            "00-assert.yaml": _ASSERT + _documents(_complete(_FALLBACK), *self.installed),
+            "00-errors.yaml": _ERRORS + _documents(_failed(_FALLBACK)),
+        }
+        if self.change is not None:
+            asserts = _documents(_complete(self.change.plan, self.change), *self.changed)
+            found["01-update.yaml"] = _step(self._update(self.change))
+            found["01-assert.yaml"] = asserts
+        uninstall = f"kubectl kudo uninstall --instance {INSTANCE} --wait"
+        found["02-uninstall.yaml"] = _step(uninstall)
+        found["02-errors.yaml"] = _GONE + _documents(_instance(), *self.removed)
+        return found
+
+    def _install(self) -> str:
+        values = (f"-p {name}={value}" for name, value in self.values.items())
+        return " ".join(["kubectl kudo install ../.. --instance", INSTANCE, *values])
+
+    def _update(self, change: Change) -> str:
+        value = f"{change.parameter}={change.value}"
+        return f"kubectl kudo update --instance {INSTANCE} -p {value} --wait"
+
+
+def first_case(package: Package) -> FirstCase:
+    """Return the first case of a package.
+
+    The update changes the first parameter that names a plan, or else the first, of those whose
+    type has another value that is surely valid.
+    """
+    plans = package.operator.plans or {}
+    return FirstCase(
+        values=dict(_needed(package.parameters)),
+        change=_change(package.parameters, tuple(plans)),
+    )
+
+
+def _needed(parameters: Sequence[PackageParameter]) -> Iterator[tuple[str, str]]:
+    for one in parameters:
+        if one.required and not one.has_default and one.type not in {"array", "map"}:
+            yield one.name, _valid(one)
+
+
+def _valid(parameter: PackageParameter) -> str:
+    if parameter.enum:
+        return _shell(parameter.enum[0])
+    return {"integer": "1", "number": "1", "boolean": "true"}.get(parameter.type, "change-me")
+
+
+def _change(parameters: Sequence[PackageParameter], plans: Sequence[str]) -> Change | None:
+    ordered = sorted(parameters, key=lambda one: not one.trigger)
+    for one in ordered:
+        value = None if one.immutable else _other(one)
+        plan = one.trigger or ("update" if "update" in plans else _FALLBACK)
+        if value is not None and plan in plans:
+            return Change(one.name, value, plan)
+    return None
+
+
+def _other(parameter: PackageParameter) -> str | None:
+    """Return a valid value that differs from the one of a new Instance; None if none is known."""
+    now = parameter.default if parameter.has_default else _valid(parameter)
+    if parameter.enum:
+        others = (_shell(one) for one in parameter.enum if str(one) != str(now))
+        return next(others, None)
+    text = str(now)
+    if parameter.type == "boolean":
+        return "false" if text.lower() == "true" else "true"
+    if parameter.type == "integer" and re.fullmatch(r"-?[0-9]{1,9}", text):
+        return str(int(text) + 1)
+    return None
+
+
+def _shell(value: object) -> str:
+    text = "true" if value is True else "false" if value is False else str(value)
+    # `$$` is a dollar sign in the commands of a test case.
+    return text if _PLAIN.fullmatch(text) else shlex.quote(text).replace("$", "$$")
+
+
+def _step(command: str) -> str:
+    line = command if _is_plain(command) else json.dumps(command, ensure_ascii=False)
+    return f"""\
+apiVersion: kuttl.dev/v1beta1
+kind: TestStep
+commands:
+  - command: {line}
+    namespaced: true
+"""
+
+
+def _is_plain(command: str) -> bool:
+    return re.fullmatch(r"[A-Za-z0-9_.:/= -]+", command) is not None and ": " not in command
+
+
+def _documents(*documents: str) -> str:
+    return "---\n".join(documents)
+
+
+def _instance() -> str:
+    return f"""\
+apiVersion: kudo.dev/v1beta1
+kind: Instance
+metadata:
+  name: {INSTANCE}
+"""
+
+
+def _complete(plan: str, change: Change | None = None) -> str:
+    spec = ""
+    if change is not None:
+        # Without it the assert would hold before the update, if the plan has run already.
+        value = json.dumps(shlex.split(change.value)[0], ensure_ascii=False)
+        spec = f"spec:\n  parameters:\n    {_key(change.parameter)}: {value}\n"
+    return _instance() + spec + _status(plan, "COMPLETE")
+
+
+def _failed(plan: str) -> str:
+    return _instance() + _status(plan, "FATAL_ERROR")
+
+
+def _status(plan: str, status: str) -> str:
+    return f"status:\n  planStatus:\n    {_key(plan)}:\n      status: {status}\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else json.dumps(name)
+
+
+_ABOUT: Final = """\
+# Each folder of tests/ is a test case, with a namespace of its own; files with the same number are
+# a step of it. Run them with `kubectl kudo test .` in the folder of the package.
+"""
+_ASSERT: Final = """\
+# What has to exist in the end; fields that are not named here may have any value.
+"""
+_ERRORS: Final = """\
+# What must not be.
+"""
+_GONE: Final = """\
+# What must not be there any more.
+"""

@@ -1,0 +1,2 @@
+set -e
+kubectl create configmap "$1" --from-literal=ok=true --namespace "$NAMESPACE"
