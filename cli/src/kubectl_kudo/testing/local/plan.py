@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kubectl_kudo.testing.local.allowed_faults import check_faults
 from kubectl_kudo.testing.local.commands import CommandPlanner
 from kubectl_kudo.testing.local.kind_config import KindConfig
 from kubectl_kudo.testing.local.planned import (
@@ -71,6 +72,7 @@ class _Planner:
     def plan(self) -> Plan:
         plan = self._with_other_cluster() if self._given else self._with_own_cluster()
         plan = plan or self._with_other_cluster()
+        check_faults(self.suite, plan, self.findings, allowed=self.options.allow_faults)
         self.findings.check()
         return plan
 
