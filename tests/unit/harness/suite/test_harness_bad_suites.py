@@ -250,7 +250,6 @@ def test_a_mistake_in_a_case_is_told_with_its_line(
             ":3: only one of --start-control-plane and --start-kind can be set: remove ",
         ),
         ("suppress: [logs]\n", ":3: only events can be suppressed, not logs"),
-        ("parallel: 1000\n", ":3: parallel must be 1 to 64"),
         ("parallel: -1\n", ":3: parallel must be 1 to 64"),
         ("reportFormat: html\n", ":3: reportFormat must be one of json, xml, not html"),
         ("reportGranularity: case\n", ":3: reportGranularity must be one of step, test, not case"),

@@ -191,6 +191,24 @@ def test_a_timeout_of_0_is_the_default_for_steps_and_no_limit_for_commands(tmp_p
     assert (suite.options.timeout, suite.options.command_timeout) == (30, 0)
 
 
+def test_more_parallel_cases_than_are_possible_are_a_warning(tmp_path: Path) -> None:
+    suite = load(
+        tmp_path,
+        {
+            "e2e/a/00-a.yaml": INSTALL,
+            "suite.yaml": f"""
+                apiVersion: kuttl.dev/v1beta1
+                kind: TestSuite
+                testDirs: ['{tmp_path}/e2e']
+                parallel: 1000
+            """,
+        },
+    )
+    assert suite.options.parallel == 64
+    (warning,) = suite.warnings
+    assert str(warning).endswith(":4: 64 cases run at a time at most; write 64")
+
+
 @pytest.mark.parametrize("text", ["json", "JSON", "Json"])
 def test_the_format_of_a_report_may_have_any_case(tmp_path: Path, text: str) -> None:
     # BTO-66: XML in the file gave a report in JSON.

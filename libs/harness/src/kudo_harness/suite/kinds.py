@@ -251,7 +251,11 @@ def _positive(fields: Fields, name: str, value: int) -> int:
 
 def _parallel(fields: Fields) -> int:
     value = fields.integer("parallel", _PARALLEL)
-    if value in range(_MOST_PARALLEL + 1):
+    if value > _MOST_PARALLEL:
+        message = f"{_MOST_PARALLEL} cases run at a time at most; write {_MOST_PARALLEL}"
+        fields.warning("InvalidField", message, "parallel")
+        return _MOST_PARALLEL
+    if value >= 0:
         return value or _PARALLEL
     fields.error("InvalidField", f"parallel must be 1 to {_MOST_PARALLEL}", "parallel")
     return _PARALLEL
