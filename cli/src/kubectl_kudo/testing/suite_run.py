@@ -93,7 +93,17 @@ class _Session:
         self.cluster = await self.stack.enter_async_context(cluster)
 
     async def _disconnect(self) -> None:
-        await self.stack.aclose()
+        try:
+            await self._keep()
+        finally:
+            await self.stack.aclose()
+
+    async def _keep(self) -> None:
+        """Let a local cluster run on, if the suite or a flag asks for it."""
+        own = self.cluster.own if self.cluster else None
+        if own is not None and self.prepared.suite.options.skip_cluster_delete:
+            how = await own.keep()
+            say(f"The cluster runs on: export KUBECONFIG={own.kubeconfig}; {how} ends it")
 
     async def _runs(self, folder: Path) -> None:
         self._look()

@@ -247,7 +247,7 @@ def test_a_mistake_in_a_case_is_told_with_its_line(
         ("startKind: true\n", ":3: unknown field startKind; did you mean startKIND?"),
         (
             "startKIND: true\nstartControlPlane: true\n",
-            ":3: only one of startControlPlane and startKIND can be set; remove one",
+            ":3: only one of --start-control-plane and --start-kind can be set: remove ",
         ),
         ("suppress: [logs]\n", ":3: only events can be suppressed, not logs"),
         ("parallel: -1\n", ":3: parallel must be 1 to 64"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kubectl_kudo.testing.local.allowed_faults import check_faults
 from kubectl_kudo.testing.local.commands import CommandPlanner
 from kubectl_kudo.testing.local.kind_config import KindConfig
 from kubectl_kudo.testing.local.planned import (
@@ -71,6 +72,7 @@ class _Planner:
     def plan(self) -> Plan:
         plan = self._with_other_cluster() if self._given else self._with_own_cluster()
         plan = plan or self._with_other_cluster()
+        check_faults(self.suite, plan, self.findings, allowed=self.options.allow_faults)
         self.findings.check()
         return plan
 
@@ -165,7 +167,7 @@ class _Planner:
             done = "simulated nodes run no images"
             self._skip(image.place, f"kindContainers: {image.value}", done)
         if options.attach_control_plane_output:
-            done = "the logs of the control plane go to the artifacts of a failed run"
+            done = "its logs go to artifactsDir if a case fails"
             self._skip(options.place, "attachControlPlaneOutput", done)
 
     def _skip(self, place: Place, asked: str, why: str) -> None:

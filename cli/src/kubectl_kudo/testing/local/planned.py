@@ -25,7 +25,7 @@ class Action(StrEnum):
 
     RUN = "run"
     """It runs as it is written."""
-    INSTALL_KUDO = "install KUDO"
+    INSTALL_KUDO = "installKudo"
     """`LocalCluster.install_kudo` is called; no process is started."""
     SKIP = "skip"
     """Nothing."""
@@ -85,6 +85,7 @@ class PlanOptions:
         start_kudo: `--start-kudo`.
         kind_config: `--kind-config`, which implies `--start-kind`.
         kind_context: `--kind-context`.
+        allow_faults: `--allow-faults`: steps may cause faults on a cluster of the user.
         folder: Where the harness runs; paths of a suite file are relative to it.
         environment: Variables in commands.
     """
@@ -96,6 +97,7 @@ class PlanOptions:
     start_kudo: bool | None = None
     kind_config: str | None = None
     kind_context: str | None = None
+    allow_faults: bool = False
     folder: Path = Path()
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -130,3 +132,9 @@ class Plan:
     def installs_kudo(self) -> bool:
         """Whether a command of the suite has KUDO installed by the harness."""
         return any(one.action is Action.INSTALL_KUDO for one in self.commands)
+
+    @property
+    def steps_install_kudo(self) -> bool:
+        """Whether a command of a step has KUDO installed by the harness."""
+        found = (one for planned in self.steps.values() for one in planned)
+        return any(one.action is Action.INSTALL_KUDO for one in found)

@@ -64,6 +64,22 @@ class Document:
             return Place(self.file)
         return _place(self.file, found, self.source_line)
 
+    def part(self, *path: PathElement) -> "Document":
+        """Return a mapping in the document as a document, whose fields have their lines.
+
+        Raises:
+            TypeError: it is no mapping.
+        """
+        value: object = self.value
+        node = self.node
+        for element in path:
+            value = value[element]  # type: ignore[index]
+            step = self._step(node, element)
+            node = step[1] if step else None
+        if not isinstance(value, dict):
+            raise TypeError(f"no mapping at {path}")
+        return Document(value, self.file, node, self.source_line)
+
     def _step(self, node: yaml.Node | None, element: PathElement) -> _Pair | None:
         """Return the node that begins an element, and its value."""
         if isinstance(node, yaml.MappingNode) and isinstance(element, str):

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from kudo.problems import shown, shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite.documents import Document
+from kudo_harness.suite.faults import read_faults
 from kudo_harness.suite.fields import Fields, Reading
 from kudo_harness.suite.model import (
     STEP_SECONDS,
@@ -89,6 +90,7 @@ _STEP: Final = (
     "kubeconfig",
     "context",
     "kubeconfigLoading",
+    "faults",
 )
 _ASSERT: Final = (
     *_META,
@@ -143,7 +145,10 @@ def read_suite(reading: Reading) -> SuiteOptions:
     timeout = fields.integer("timeout", STEP_SECONDS)
     start = fields.line_of_flag("startControlPlane"), fields.line_of_flag("startKIND")
     if all(start):
-        message = "only one of startControlPlane and startKIND can be set; remove one"
+        message = (
+            "only one of --start-control-plane and --start-kind can be set: remove "
+            "startControlPlane or startKIND"
+        )
         fields.error("InvalidField", message, "startKIND")
     return SuiteOptions(
         name=_name(fields),
@@ -197,6 +202,7 @@ def read_step(reading: Reading) -> StepOptions:
         context=fields.text("context"),
         kubeconfig_loading=loading or KubeconfigLoading.EAGER,
         place=fields.place,
+        faults=read_faults(fields),
     )
 
 

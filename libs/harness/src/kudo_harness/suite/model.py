@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from kudo_harness.findings import Place
+from kudo_harness.suite.documents import Document
 
 STEP_SECONDS: Final = 30
 """Seconds that asserts of a step may take, where nothing else is said."""
@@ -139,6 +140,95 @@ class AssertOptions:
     place: Place
 
 
+class FaultTime(StrEnum):
+    """When a fault is caused, where no object says so."""
+
+    BEFORE = "before"
+    """Before the deletions, commands and objects of the step."""
+    AFTER = "after"
+    """After the objects of the step are applied."""
+
+
+class FaultService(StrEnum):
+    """A service of KUDO that can be restarted."""
+
+    RECONCILER = "reconciler"
+    WEBHOOK = "webhook"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePods:
+    """Deletes all pods with the labels, by uid.
+
+    Attributes:
+        labels: At least one.
+        namespace: Empty is that of the case.
+    """
+
+    labels: Mapping[str, str]
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestartService:
+    """Kills a service of KUDO, and starts it again."""
+
+    service: FaultService
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNotReady:
+    """Makes a simulated node, and its pods, not ready for some seconds."""
+
+    name: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseWrites:
+    """Refuses to create or update objects of a kind in the namespace of the case.
+
+    Attributes:
+        api_version: Of the kind.
+        kind: A namespaced kind.
+        seconds: How long.
+        reason: What the API server answers; empty is a text that names the fault.
+    """
+
+    api_version: str
+    kind: str
+    seconds: int
+    reason: str
+
+
+FaultAction = DeletePods | RestartService | NodeNotReady | RefuseWrites
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that a step causes; its asserts say how it has to end.
+
+    Attributes:
+        action: What is done.
+        time: When.
+        when: Part of an object: the fault is caused as soon as one matches; None is at `time`.
+        place: Where it is written.
+    """
+
+    action: FaultAction
+    time: FaultTime
+    when: Document | None
+    place: Place
+
+    @property
+    def seconds(self) -> int:
+        """How long it lasts; 0 where it is done at once."""
+        match self.action:
+            case NodeNotReady(seconds=seconds) | RefuseWrites(seconds=seconds):
+                return seconds
+        return 0
+
+
 class KubeconfigLoading(StrEnum):
     """When the kubeconfig of a step is read: before the case, or right before the step."""
 
@@ -161,6 +251,7 @@ class StepOptions:
         context: Its context; empty is the current one.
         kubeconfig_loading: When it is read.
         place: Where it is written.
+        faults: Faults that it causes; only ours, kuttl has none.
     """
 
     name: str
@@ -173,6 +264,7 @@ class StepOptions:
     context: str
     kubeconfig_loading: KubeconfigLoading
     place: Place
+    faults: tuple[Fault, ...] = ()
 
 
 class ReportFormat(StrEnum):
