@@ -82,6 +82,9 @@ class Runs:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text).removeprefix("\n"))
 
+    def read(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
     async def run(
         self,
         files: Files,

@@ -7,7 +7,7 @@ from typing import Final
 from kubectl_kudo.testing.local.planned import PlannedCommand
 from kubectl_kudo.testing.running.asserting import Asserts, Round
 from kubectl_kudo.testing.running.commands import Commands
-from kubectl_kudo.testing.running.objects.applying import Applier, NotApplied
+from kubectl_kudo.testing.running.objects.applying import Applier, NotApplied, items_of
 from kubectl_kudo.testing.running.objects.cluster import Cluster
 from kubectl_kudo.testing.running.objects.deleting import NotDeleted, delete_objects, meant_by
 from kubectl_kudo.testing.running.safe_log import StepLog
@@ -108,7 +108,7 @@ class StepRun:
         return await self._commands.run(planned)
 
     async def _apply(self) -> list[Failure]:
-        documents = self.step.objects.apply
+        documents = [one for each in self.step.objects.apply for one in items_of(each)]
         self.shared.log.learn(document.value for document in documents)
         applier = Applier(self.cluster, self.case.namespace, self.shared.record, self.scope)
         failures = []
