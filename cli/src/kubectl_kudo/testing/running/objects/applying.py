@@ -1,13 +1,15 @@
 """Creates the objects of a step, or changes those that exist by a merge patch."""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from kubectl_kudo.testing.running.objects.cluster import Cluster, NotServed, is_crd
-from kubectl_kudo.testing.running.record import MadeObject, Record
-from kubeio.errors import AlreadyExists, ApiError, KubeError
+from kubectl_kudo.testing.running.objects.creating import create_recorded
+from kubectl_kudo.testing.running.record import Record
+from kubeio.errors import AlreadyExists, KubeError
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_harness.suite import Document
@@ -63,7 +65,7 @@ class Applier:
         if name and await self.cluster.find(resource, namespace, name) is not None:
             return Outcome.CONFIGURED, await self._patch(resource, obj, namespace, name)
         try:
-            return Outcome.CREATED, await self._create(resource, obj, namespace, name)
+            return Outcome.CREATED, await self._create(resource, obj)
         except AlreadyExists:
             if not name:
                 raise
@@ -76,26 +78,21 @@ class Applier:
         client = self.cluster.client
         return await client.merge_patch(resource, name, obj, namespace=namespace or None)
 
-    async def _create(
-        self, resource: Resource, obj: JsonObject, namespace: str, name: str
-    ) -> JsonObject:
-        made: MadeObject | None = None
-        if self.record is not None:
-            kubeconfig = self.cluster.kubeconfig
-            made = self.record.will_create(
-                resource, namespace, name, scope=self.scope, kubeconfig=kubeconfig
-            )
-        try:
-            stored = await self.cluster.client.create(resource, obj, namespace=namespace or None)
-        except ApiError:
-            # The API server has refused it; after a lost connection nobody knows.
-            if made is not None and self.record is not None:
-                self.record.gone(made)
-            raise
-        if made is not None and self.record is not None:
-            metadata = stored["metadata"]
-            self.record.created(made, str(metadata["name"]), str(metadata["uid"]))
-        return stored
+    async def _create(self, resource: Resource, obj: JsonObject) -> JsonObject:
+        if self.record is None:
+            return await self.cluster.client.create(resource, obj)
+        return await create_recorded(self.cluster, self.record, resource, obj, scope=self.scope)
+
+
+def items_of(document: Document) -> list[Document]:
+    """Return the items of a List as documents; of another object, the document itself."""
+    value = document.value
+    items = value.get("items")
+    if (value["apiVersion"], value["kind"]) != ("v1", "List") or not isinstance(items, list):
+        return [document]
+    # The node of an item is unknown, so messages name the line of the List.
+    file = str(document.place())
+    return [Document(item, file) for item in items if isinstance(item, dict)]
 
 
 def _placed(value: JsonObject, resource: Resource, namespace: str) -> JsonObject:
@@ -109,7 +106,7 @@ def _placed(value: JsonObject, resource: Resource, namespace: str) -> JsonObject
     return obj
 
 
-def object_name(obj: JsonObject) -> str:
+def object_name(obj: Mapping[str, object]) -> str:
     """Return an object as messages name it: `ConfigMap ns/name`."""
     metadata = obj.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubectl_kudo.testing.running.objects.cluster import Cluster
+from kubectl_kudo.testing.running.objects.creating import create_recorded
 from kubectl_kudo.testing.running.polling import until
 from kubectl_kudo.testing.running.record import Record
-from kubeio.errors import AlreadyExists, ApiError, Forbidden
+from kubeio.errors import AlreadyExists, Forbidden
 from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 
 _ACCOUNT_SECONDS: Final = 60.0
@@ -61,25 +62,16 @@ class Namespaces:
             return f"namespace {name} exists, and stays after the run"
 
     async def _create(self, cluster: Cluster, name: str, scope: str) -> bool:
-        made = self.record.will_create(
-            NAMESPACES, "", name, scope=scope, kubeconfig=cluster.kubeconfig
-        )
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         try:
-            stored = await cluster.client.create(NAMESPACES, namespace)
+            await create_recorded(cluster, self.record, NAMESPACES, namespace, scope=scope)
         except AlreadyExists:
-            self.record.gone(made)
             return False
         except Forbidden:
-            self.record.gone(made)
             # Users may work in a namespace that they may not create.
             if await cluster.find(NAMESPACES, "", name) is None:
                 raise
             return False
-        except ApiError:
-            self.record.gone(made)
-            raise
-        self.record.created(made, name, str(stored["metadata"]["uid"]))
         return True
 
 

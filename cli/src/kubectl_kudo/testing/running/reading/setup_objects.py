@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kubectl_kudo.testing.running.objects.applying import items_of
 from kubectl_kudo.testing.running.objects.cluster import is_crd
 from kubectl_kudo.testing.running.reading.downloads import Downloads, usable
 from kudo_harness.findings import Findings
@@ -58,7 +59,8 @@ class _Reader:
             found = await self.downloads.documents(text)
         else:
             found = tuple(self._in(Path(text.value), text))
-        return tuple(one for one in found if usable(one, self.downloads.findings))
+        usable_ones = [one for one in found if usable(one, self.downloads.findings)]
+        return tuple(item for one in usable_ones for item in items_of(one))
 
     def _in(self, path: Path, text: Text, depth: int = 0) -> Iterator[Document]:
         if not path.is_dir():
