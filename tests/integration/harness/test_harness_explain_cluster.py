@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_kudo.testing.checks.check_fields import check_fields
 from kubectl_kudo.testing.checks.check_kinds import check_kinds
-from kubectl_kudo.testing.checks.known_kinds import Kinds, known_kinds
+from kubectl_kudo.testing.checks.known_kinds import known_kinds
 from kubectl_kudo.testing.failing.explain import explain, explain_expressions
 from kubectl_kudo.testing.failing.failed import FailedAssert
 from kubeio.client import Client
 from kubeio.connection.identity import Identity
-from kubeio.discovery import Discovery
-from kubeio.errors import UnknownKind
 from kubeio.resource import Resource
 from kudo_harness.cel import Expressions
 from kudo_harness.findings import Findings, Place
@@ -29,17 +28,9 @@ from kudo_harness.suite import (
 from kudo_harness.suite.documents import read_documents
 from tests.support import build
 from tests.support.build import Json
-from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 
 DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments", namespaced=True)
-CRDS = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "CustomResourceDefinition",
-    "customresourcedefinitions",
-    namespaced=False,
-)
 FILE = "e2e/install/01-assert.yaml"
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -178,43 +169,6 @@ async def test_expressions_tell_values_and_objects(waiting: World, admin: Client
     assert "Plan of Instance web:\n" in failure.details
 
 
-async def test_kinds_that_come_later_are_found(world: World, admin: Client) -> None:
-    group = f"{world.namespace}.example.com"
-    kinds = await known_kinds(admin)
-    assert kinds.resource("apps/v1", "Deployment").plural == "deployments"
-    assert not kinds.resource("v1", "Namespace").namespaced
-    with pytest.raises(UnknownKind):
-        await kinds.resolve(f"{group}/v1", "Gadget")
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"gadgets.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": "Gadget", "plural": "gadgets"},
-            "versions": [version],
-        },
-    }
-    await admin.create(CRDS, crd)
-    try:
-        discovery = Kinds(Discovery(admin, min_interval=0.0))
-
-        async def found() -> bool:
-            try:
-                return (await discovery.resolve(f"{group}/v1", "Gadget")).namespaced
-            except UnknownKind:
-                return False
-
-        await wait_until(found, lambda: "the new kind to be served")
-        await kinds.refresh()
-        assert kinds.resource(f"{group}/v1", "Gadget").plural == "gadgets"
-    finally:
-        await admin.delete(CRDS, f"gadgets.{group}")
-
-
 async def test_a_suite_for_old_versions_is_told_the_present_ones(
     world: World, admin: Client, tmp_path: Path
 ) -> None:
@@ -230,4 +184,32 @@ async def test_a_suite_for_old_versions_is_told_the_present_ones(
             f"{case}/00-assert.yaml:1: the cluster has no kind Deployment in extensions/v1beta1, "
             "so an assert of it can never match; the cluster has Deployment in apps/v1"
         )
+    ]
+
+
+async def test_asserts_that_no_object_can_match_are_warnings(admin: Client, tmp_path: Path) -> None:
+    case = tmp_path / "e2e" / "typing"
+    case.mkdir(parents=True)
+    deployment = DEPLOYMENT.replace("readyReplicas: 1", "readyReplica: 1\n  replicas: '1'")
+    (case / "00-assert.yaml").write_text(deployment)
+    (case / "01-errors.yaml").write_text(INSTANCE.replace("planStatus", "planstatus"))
+    pod = "apiVersion: v1\nkind: Pod\nspec: {containers: [{resources: {limits: {cpu: 1}}}]}\n"
+    (case / "02-assert.yaml").write_text(f"{pod}---\n{DEPLOYMENT}---\n{INSTANCE}")
+    suite = load_suite(SuiteRequest(test_dirs=(str(tmp_path / "e2e"),)))
+    findings = Findings()
+    await check_fields(admin, suite, await known_kinds(admin), findings)
+    assert not findings.failed
+    assert [str(one) for one in findings.sorted()] == [
+        (
+            f"{case}/00-assert.yaml:6: .status of Deployment has no field readyReplica, so this "
+            "can never match; did you mean readyReplicas?"
+        ),
+        (
+            f"{case}/00-assert.yaml:7: .status.replicas of Deployment is of type integer, and the "
+            'text "1" is not, so this can never match'
+        ),
+        (
+            f"{case}/01-errors.yaml:6: .status of Instance has no field planstatus, so this can "
+            "never match; did you mean planStatus?"
+        ),
     ]

@@ -4,15 +4,14 @@ import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from kubeio.resource import Resource
 from tests.integration.pipe.pipes import POD, PODS, Pipes, decoded, entry_of, scheduled_pods
 from tests.support import instances
 from tests.support.build import Json
 from tests.support.cluster.events import reasons
+from tests.support.cluster.quotas import QUOTAS, create_quota
 from tests.support.cluster.resources import CONFIG_MAPS
 from tests.support.cluster.waiting import wait_until
 
-QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas", namespaced=True)
 PREFIX = "i.deploy.phase1.make.pipe"
 
 
@@ -28,19 +27,8 @@ async def one_more_config_map(pipes: Pipes) -> AsyncIterator[None]:
         return held > 0
 
     await wait_until(settled, lambda: "the ConfigMap that every namespace has")
-    quota: Json = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "few", "namespace": namespace},
-        "spec": {"hard": {"count/configmaps": str(held + 1)}},
-    }
-    await pipes.admin.create(QUOTAS, quota)
-
-    async def counted() -> bool:
-        found = await pipes.admin.get(QUOTAS, "few", namespace=namespace)
-        return "used" in found.get("status", {})
-
-    await wait_until(counted, lambda: "the quota to be in force")
+    hard = {"count/configmaps": held + 1}
+    await create_quota(pipes.admin, namespace, "few", hard=hard, used=held)
     yield
     await pipes.admin.delete(QUOTAS, "few", namespace=namespace)
 

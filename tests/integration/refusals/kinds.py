@@ -53,7 +53,6 @@ SERVED = {
         "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True
     ),
     "Pod": Resource("", "v1", "Pod", "pods", namespaced=True),
-    "ResourceQuota": Resource("", "v1", "ResourceQuota", "resourcequotas", namespaced=True),
     "RoleBinding": Resource(
         "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", namespaced=True
     ),

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from kubeio.client import Client
 from tests.support import build, instances
 from tests.support.build import Json
-from tests.support.cluster.changes import as_admin
 from tests.support.cluster.events import event_text, reasons
+from tests.support.cluster.quotas import change_quota, create_quota
 from tests.support.cluster.resources import JOBS
 from tests.support.cluster.world import World
 
@@ -119,11 +120,8 @@ async def test_another_template_of_a_job_ends_the_plan_with_a_way_out(world: Wor
     assert (await world.get(JOBS, "once"))["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-async def test_a_plan_goes_on_when_there_is_room_in_the_quota(world: World) -> None:
-    await as_admin(world, "create", "quota", "few", "--hard=count/deployments.apps=0")
-    await as_admin(
-        world, "wait", "quota/few", "--for=jsonpath={.status.hard.count/deployments\\.apps}=0"
-    )
+async def test_a_plan_goes_on_when_there_is_room_in_the_quota(world: World, admin: Client) -> None:
+    await create_quota(admin, world.namespace, "few", hard={"count/deployments.apps": 0})
     await install(world, build.template(build.deployment("web")))
     refused = await world.until(
         "i",
@@ -135,7 +133,6 @@ async def test_a_plan_goes_on_when_there_is_room_in_the_quota(world: World) -> N
         refused, "deploy"
     )
 
-    hard = json.dumps({"spec": {"hard": {"count/deployments.apps": "1"}}})
-    await as_admin(world, "patch", "quota", "few", "--patch", hard)
+    await change_quota(admin, world.namespace, "few", hard={"count/deployments.apps": 1})
 
     await world.until_complete("i")

@@ -8,6 +8,7 @@ from kubeio.errors import ApiError
 from kudo_cluster import Cluster
 from tests.integration.refusals import kinds
 from tests.support.build import Json
+from tests.support.cluster.quotas import create_quota
 from tests.support.cluster.waiting import wait_until
 
 
@@ -56,8 +57,7 @@ async def test_a_missing_right_may_be_granted(cluster: Cluster, namespace: str) 
 
 
 async def test_a_full_quota_may_be_freed(admin: Client, namespace: str) -> None:
-    quota = kinds.obj("ResourceQuota", spec={"hard": {"count/services": "0"}})
-    await kinds.apply(admin, namespace, quota)
+    await create_quota(admin, namespace, "x", hard={"count/services": 0})
     await _until_refused(admin, namespace, kinds.service(), "exceeded quota")
 
     error = await kinds.refusal(admin, namespace, kinds.service())

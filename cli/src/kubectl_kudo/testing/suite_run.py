@@ -13,6 +13,7 @@ from typing import Final
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import say, talk, warn
+from kubectl_kudo.testing.checks.check_fields import check_fields
 from kubectl_kudo.testing.checks.check_kinds import check_kinds
 from kubectl_kudo.testing.checks.known_kinds import known_kinds
 from kubectl_kudo.testing.cleaning import PREFIX
@@ -93,7 +94,17 @@ class _Session:
         self.cluster = await self.stack.enter_async_context(cluster)
 
     async def _disconnect(self) -> None:
-        await self.stack.aclose()
+        try:
+            await self._keep()
+        finally:
+            await self.stack.aclose()
+
+    async def _keep(self) -> None:
+        """Let a local cluster run on, if the suite or a flag asks for it."""
+        own = self.cluster.own if self.cluster else None
+        if own is not None and self.prepared.suite.options.skip_cluster_delete:
+            how = await own.keep()
+            say(f"The cluster runs on: export KUBECONFIG={own.kubeconfig}; {how} ends it")
 
     async def _runs(self, folder: Path) -> None:
         self._look()
@@ -128,16 +139,17 @@ class _Session:
         await self._report(self.result)
 
     async def _check_kinds(self) -> None:
-        """Find objects of kinds that the cluster does not have.
+        """Find objects of kinds that the cluster does not have, and fields that kinds do not have.
 
         Raises:
             CliError: there are some; the text lists all of them.
         """
         assert self.cluster is not None
         findings = Findings()
-        kinds = await known_kinds(self.cluster.target.client)
-        plan = self.prepared.plan
-        check_kinds(self.prepared.suite, kinds, findings, kudo_installed=plan.installs_kudo)
+        client, suite = self.cluster.target.client, self.prepared.suite
+        kinds = await known_kinds(client)
+        check_kinds(suite, kinds, findings, kudo_installed=self.prepared.plan.installs_kudo)
+        await check_fields(client, suite, kinds, findings)
         try:
             for finding in findings.check():
                 warn(str(finding))

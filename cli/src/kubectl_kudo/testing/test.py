@@ -98,7 +98,7 @@ _CLUSTER = (
         "show the log of the local control plane on stderr",
         default=_NOT_SET,
     ),
-    Flag(("--skip-cluster-delete",), "keep the local control plane until Ctrl-C", default=_NOT_SET),
+    Flag(("--skip-cluster-delete",), "let the local control plane run on", default=_NOT_SET),
     Flag(("--allow-faults",), "let steps cause faults on a cluster of yours", default=False),
 )
 _REPORTS = (

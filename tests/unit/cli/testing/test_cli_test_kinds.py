@@ -6,13 +6,11 @@ import pytest
 
 from kubectl_kudo.testing.checks.creating import command_may_create
 from kubectl_kudo.testing.checks.known_kinds import Kinds
-from kubeio.discovery import Discovery
-from kubeio.errors import UnknownKind
 from kubeio.resource import Resource
 from kudo_harness.findings import Place
 from kudo_harness.suite import Command
 from tests.unit.cli.fake_api import FakeApi
-from tests.unit.cli.testing.suites import client_of, findings_in, kinds_of
+from tests.unit.cli.testing.suites import findings_in, kinds_of
 
 SERVED = (
     Resource("", "v1", "ConfigMap", "configmaps", namespaced=True),
@@ -50,9 +48,8 @@ MAYBE = f"{NEVER.replace('error', 'warning')}, so an assert of it can never matc
 
 
 @pytest.fixture
-def kinds(api: FakeApi) -> Kinds:
-    served = {(one.api_version, one.kind): one for one in SERVED}
-    return Kinds(Discovery(client_of(api)), served)
+def kinds() -> Kinds:
+    return Kinds({(one.api_version, one.kind): one for one in SERVED})
 
 
 def asserted(api_version: str, kind: str) -> dict[str, str]:
@@ -129,6 +126,22 @@ def test_every_place_of_a_step_is_looked_at(tmp_path: Path, kinds: Kinds) -> Non
             "be deleted"
         ),
     ]
+
+
+def test_kinds_of_faults_are_looked_at(tmp_path: Path, kinds: Kinds) -> None:
+    step = """
+    apiVersion: kuttl.dev/v1beta1
+    kind: TestStep
+    faults:
+    - refuseWrites: {apiVersion: apps/v1, kind: Deploymnt, seconds: 3}
+      when: {apiVersion: v1, kind: Podd, metadata: {name: a}, status: {phase: Running}}
+    """
+    found = findings_in(tmp_path, kinds, {"e2e/a/00-step.yaml": step})
+    assert [one.partition(", so ")[0].partition(": ")[2] for one in found] == [
+        "the cluster has no kind Deploymnt in apps/v1",
+        "the cluster has no kind Podd in v1",
+    ]
+    assert all("so this fault can never be caused; did you mean" in one for one in found)
 
 
 def test_a_crd_that_the_case_applied_before_defines_a_kind(tmp_path: Path, kinds: Kinds) -> None:
@@ -303,16 +316,9 @@ def test_commands_that_only_read_create_no_crds(command: str, creates: bool) -> 
 
 async def test_kinds_are_read_from_discovery(api: FakeApi) -> None:
     kinds = await kinds_of(api)
-    assert kinds.resource("v1", "Pod").path("a") == "/api/v1/namespaces/a/pods"
-    assert not kinds.resource("v1", "Namespace").namespaced
-    with pytest.raises(UnknownKind):
-        kinds.resource("v1", "Deployment")
-
-
-async def test_a_crd_that_came_is_found_without_reading_everything(api: FakeApi) -> None:
-    async with client_of(api) as client:
-        kinds = Kinds(Discovery(client))
-        found = await kinds.resolve("kudo.dev/v1beta1", "Instance")
-        assert kinds.resource("kudo.dev/v1beta1", "Instance") is found
-        with pytest.raises(UnknownKind):
-            await kinds.resolve("shop.example.com/v1", "Gadget")
+    pods, namespaces = kinds.find("v1", "Pod"), kinds.find("v1", "Namespace")
+    assert pods is not None
+    assert namespaces is not None
+    assert pods.path("a") == "/api/v1/namespaces/a/pods"
+    assert not namespaces.namespaced
+    assert kinds.find("v1", "Deployment") is None

@@ -12,7 +12,7 @@ import pytest
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.testing.local.cluster import RunningCluster
 from kubectl_kudo.testing.local.planned import Mapped, Plan, PlannedNode, Where
-from kubectl_kudo.testing.local.programs import cluster_program, plugin_folder
+from kubectl_kudo.testing.local.programs import cluster_program
 from kudo_harness.findings import Place
 
 READY = """
@@ -64,7 +64,7 @@ async def test_a_cluster_is_started_with_the_planned_nodes(program: Path) -> Non
     )
     cluster = await RunningCluster.start(plan(PlannedNode(), PlannedNode()))
     assert cluster.kubeconfig == Path("/c/admin")
-    assert cluster.programs[-1] == Path("/c/bin")
+    assert cluster.programs == (Path("/c/bin"),)
     assert await cluster.logs() == {"arguments": "run --nodes=2"}
     await cluster.stop()
     await cluster.stop()
@@ -173,10 +173,3 @@ def test_the_program_beside_python_is_found(
     (tmp_path / "kudo-cluster").touch()
     found = cluster_program(None, python=str(tmp_path / "python"))
     assert found == tmp_path / "kudo-cluster"
-
-
-def test_commands_find_the_plugin_that_runs_the_suite(tmp_path: Path) -> None:
-    (tmp_path / "kubectl-kudo").touch()
-    assert plugin_folder(str(tmp_path / "kubectl-kudo"), "/nowhere/python") == tmp_path
-    assert plugin_folder("/nowhere/__main__.py", str(tmp_path / "python")) == tmp_path
-    assert plugin_folder("/nowhere/__main__.py", "/nowhere/python") is None

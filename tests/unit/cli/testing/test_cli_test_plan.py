@@ -13,7 +13,7 @@ from kudo_harness.suite import SuiteRequest, load_suite
 
 RUNS = "the CRDs are created, and the webhook and the reconciler run as processes"
 STARTS = "kudo-cluster starts a control plane of processes on this machine"
-LOGS = "the logs of the control plane go to the artifacts of a failed run"
+LOGS = "its logs go to artifactsDir if a case fails"
 MANAGED = "the webhook and the reconciler of this version run instead"
 REMOVED = (
     "KUDO runs as processes here and cannot be removed or taken over; run the suite with "
@@ -428,3 +428,50 @@ def test_lines_that_only_kind_needs_are_skipped(tmp_path: Path) -> None:
         "kindContainers: example.com/db:1: skipped: simulated nodes run no images",
         f"attachControlPlaneOutput: skipped: {LOGS}",
     ]
+
+
+FAULT = """
+    apiVersion: kudo.dev/v1beta1
+    kind: TestStep
+    faults:
+      - {}
+    """
+UNREADY = "nodeNotReady: {name: node-2, seconds: 1}"
+RESTART = "restart: reconciler"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "problem"),
+    [
+        (
+            "timeout: 1",
+            RESTART,
+            "faults are caused only on a cluster that the harness starts: add ",
+        ),
+        ("timeout: 1", UNREADY, "only the simulated nodes of a cluster that the harness starts "),
+        ("startKIND: true", UNREADY, "no node node-2; there are node-1"),
+        ("startKIND: true", RESTART, "the reconciler does not run: no line of the suite installs "),
+    ],
+)
+def test_a_fault_that_cannot_be_caused_there_is_an_error_before_anything_runs(
+    tmp_path: Path, text: str, fault: str, problem: str
+) -> None:
+    [found] = problems(tmp_path, text, step=FAULT.format(fault))
+    assert found.startswith(f"e2e/first/00-install.yaml:5: {problem}")
+
+
+def test_faults_on_a_cluster_of_our_own(tmp_path: Path) -> None:
+    assert plan(tmp_path, "startKUDO: true", step=FAULT.format(RESTART)).where is Where.OWN
+    text = "startKIND: true\ncommands: [{command: kubectl kudo init}]"
+    assert plan(tmp_path / "b", text, step=FAULT.format(RESTART)).where is Where.OWN
+
+
+def test_faults_on_a_cluster_of_the_user_have_to_be_allowed(tmp_path: Path) -> None:
+    step = FAULT.format(RESTART)
+    assert plan(tmp_path, "timeout: 1", step=step, context="a", allow_faults=True).lines == ()
+    [problem] = problems(tmp_path / "b", "timeout: 1", step=step, kubeconfig="k")
+    assert problem.endswith("or allow them on this cluster with --allow-faults")
+    [problem] = problems(
+        tmp_path / "c", "timeout: 1", step=FAULT.format(UNREADY), context="a", allow_faults=True
+    )
+    assert "only the simulated nodes" in problem

@@ -22,7 +22,7 @@ from kubeio.resource import split_api_version
 from kudo.names import GROUP
 from kudo.problems import shown_name
 from kudo_harness.findings import Findings, Place
-from kudo_harness.suite import Case, Document, Step, Suite
+from kudo_harness.suite import Case, Document, RefuseWrites, Step, Suite
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.names import Role
 from kudo_harness.suite.references import is_url
@@ -31,6 +31,7 @@ _APPLY: Final = "it cannot be applied"
 _ASSERT: Final = "an assert of it can never match"
 _ERRORS: Final = "it can never be looked for"
 _DELETE: Final = "nothing of it can be deleted"
+_FAULT: Final = "this fault can never be caused"
 _REF: Final = "the expressions of this assert can never hold"
 
 
@@ -143,10 +144,16 @@ def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installe
 
 
 def _uses_before(step: Step) -> Iterator[_Use]:
-    """Yield what a step needs until it has applied its objects."""
+    """Yield what a step needs until it has applied its objects, and for its faults."""
     for one in step.options.delete if step.options else ():
         yield _Use((one.api_version, one.kind), _DELETE, (one.place, one.place))
     yield from (_of_document(document, _APPLY) for document in step.objects.apply)
+    for fault in step.options.faults if step.options else ():
+        if isinstance(fault.action, RefuseWrites):
+            kind = (fault.action.api_version, fault.action.kind)
+            yield _Use(kind, _FAULT, (fault.place, fault.place))
+        if fault.when is not None:
+            yield _of_document(fault.when, _FAULT)
 
 
 def _uses_after(step: Step) -> Iterator[_Use]:

@@ -16,7 +16,7 @@ from kubectl_kudo.testing.failing.matched import matched_values
 from kubectl_kudo.testing.failing.plan_trees import instance_of, tree_of, unfinished_trees
 from kubectl_kudo.testing.failing.pods import pod_lines
 from kubectl_kudo.testing.failing.reading import Section, event_lines, redactor_of, section
-from kubectl_kudo.testing.failing.shown_objects import path_in_object, shown_object
+from kubectl_kudo.testing.failing.shown_objects import bounded, path_in_object, shown_object
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import KubeError
@@ -47,7 +47,7 @@ async def explain(client: Client, namespace: str, failed: FailedAssert) -> Failu
         return await _absent(client, namespace, failed)
     names = {failed.kind, failed.name, _name(candidate)}
     redactor = await redactor_of(client, _namespace(candidate) or namespace, names)
-    redactor.learn([candidate])
+    redactor.learn([bounded(candidate)])
     differences = [_discreet(one) for one in failed.match.differences] if failed.match else []
     if failed.forbidden or not differences:
         return await _forbidden(client, failed, candidate, redactor)
@@ -80,7 +80,7 @@ async def explain_expressions(
         objects: The objects that they refer to, by their `ref`.
     """
     redactor = await redactor_of(client, namespace, map(_name, objects.values()))
-    redactor.learn(objects.values())
+    redactor.learn(map(bounded, objects.values()))
     texts = [redactor.known.replace(str(one)) for one in failed]
     used = [
         obj for ref, obj in objects.items() if any(ref in one.expression.value for one in failed)

@@ -17,6 +17,7 @@ from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS, SECRETS
 from kubeio.resource import Resource
+from kubeio.types import Transform
 
 JsonObject = dict[str, Any]
 
@@ -26,6 +27,8 @@ _MOST_EVENTS: Final = 10
 _MOST: Final = 100
 """Objects of one list."""
 _LONGEST_EVENT: Final = 400
+_LONGEST_SECRET: Final = 8_192
+"""Characters of a value of a Secret, in base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ async def first_page(
     *,
     field_selector: str = "",
     metadata_only: bool = False,
+    transform: Transform | None = None,
 ) -> list[JsonObject]:
     """Return the first objects of a list, 100 at most."""
     pages = client.pages(
@@ -79,6 +83,7 @@ async def first_page(
         field_selector=field_selector or None,
         limit=_MOST,
         metadata_only=metadata_only,
+        transform=transform,
     )
     async with aclosing(pages):
         async for page in pages:
@@ -97,10 +102,19 @@ async def redactor_of(client: Client, namespace: str, names: Iterable[str] = ())
     redactor = Redactor(KnownValues(public={namespace, *names}))
     try:
         async with asyncio.timeout(_SECONDS):
-            redactor.learn(await first_page(client, SECRETS, namespace))
+            redactor.learn(await first_page(client, SECRETS, namespace, transform=_short_values))
     except (KubeError, TimeoutError):
         pass
     return redactor
+
+
+def _short_values(secret: JsonObject) -> JsonObject:
+    """Leave out long values, such as releases of Helm: a message can show the beginning alone."""
+    data = secret.get("data")
+    if not isinstance(data, dict):
+        return secret
+    short = {key: value for key, value in data.items() if len(str(value)) <= _LONGEST_SECRET}
+    return {**secret, "data": short}
 
 
 async def event_lines(client: Client, obj: JsonObject, redactor: Redactor) -> list[str]:

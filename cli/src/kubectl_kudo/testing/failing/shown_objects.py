@@ -19,7 +19,8 @@ _MOST_VALUES: Final = 2_000
 _MOST_ENTRIES: Final = 200
 """Values of an object, and entries of one mapping or list, that are read: it may be a megabyte."""
 _LONGEST: Final = 400
-"""Characters of a text."""
+_MOST_CHARACTERS: Final = 64_000
+"""Characters of one text, and of all texts of an object together."""
 _DEEPEST: Final = 40
 _LEFT_OUT: Final = "…"
 _BOOKKEEPING: Final = frozenset(
@@ -35,15 +36,25 @@ def shown_object(obj: JsonObject, paths: Sequence[Path], redactor: Redactor) -> 
 
     Of an object with many lines, those around the paths are shown, then those of its status.
     """
-    text = dump(redactor.redact(_Bounded().of(_without_bookkeeping(obj))), sort_keys=True)
+    text = dump(redactor.redact(bounded(obj)), sort_keys=True)
     documents = read_documents("", text, Findings(), DEFAULT_LIMITS)
     lines = text.rstrip("\n").split("\n")
     if not documents:
         return [f"  {line}" for line in lines[:MOST_LINES]]
     document = documents[0]
-    marked = {document.place(*path).line for path in paths[:_MOST_MARKED] if path}
-    chosen = _chosen(document, paths[:_MOST_MARKED], len(lines))
+    # Where even the first key is missing, the nearest place is the whole object.
+    there = [path for path in paths if path and path[0] in document.value][:_MOST_MARKED]
+    marked = {document.place(*path).line for path in there}
+    chosen = _chosen(document, there, len(lines))
     return list(_with_gaps(lines, chosen, marked))
+
+
+def bounded(obj: JsonObject) -> JsonObject:
+    """Return the beginning of an object, without managedFields and last-applied annotations.
+
+    Looking for secrets in all of a large object, and dumping it, would hold the event loop.
+    """
+    return _Bounded().of(_without_bookkeeping(obj))
 
 
 def path_in_object(expected: object, actual: object, path: Path) -> Path:
@@ -92,41 +103,54 @@ def _without_bookkeeping(obj: JsonObject) -> JsonObject:
 
 
 class _Bounded:
-    """Copies the beginning of an object: dumping all of a large one would hold the event loop."""
+    """Copies the beginning of an object."""
 
     def __init__(self) -> None:
-        self._left = _MOST_VALUES
+        self._values = _MOST_VALUES
+        self._characters = _MOST_CHARACTERS
 
     def of(self, obj: JsonObject) -> JsonObject:
-        copied: JsonObject = self._copy(obj, 0)
-        return copied
+        return self._mapping(obj, 0)
 
     def _copy(self, value: Any, depth: int) -> Any:
-        self._left -= 1
+        self._values -= 1
         if isinstance(value, str):
-            return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}{_LEFT_OUT}"
-        if isinstance(value, dict | list) and (depth > _DEEPEST or self._left < 0):
+            return self._text(value)
+        if isinstance(value, dict | list) and depth > _DEEPEST:
             return _LEFT_OUT
         if isinstance(value, dict):
-            return {
-                str(key)[:_LONGEST]: self._copy(value[key], depth + 1)
-                for key in _first(sorted(value, key=_small_first(value)))
-            }
+            return self._mapping(value, depth)
         if isinstance(value, list):
-            copied = [self._copy(item, depth + 1) for item in value[:_MOST_ENTRIES]]
-            more = len(value) - _MOST_ENTRIES
-            return [*copied, f"{_LEFT_OUT} {more} more"] if more > 0 else copied
+            return self._list(value, depth)
         return value
+
+    def _mapping(self, value: JsonObject, depth: int) -> JsonObject:
+        copied: JsonObject = {}
+        for key in sorted(value, key=_small_first(value))[:_MOST_ENTRIES]:
+            if self._values < 0:
+                break
+            copied[self._text(str(key))] = self._copy(value[key], depth + 1)
+        return copied
+
+    def _list(self, value: list[Any], depth: int) -> list[Any]:
+        copied = []
+        for item in value[:_MOST_ENTRIES]:
+            if self._values < 0:
+                break
+            copied.append(self._copy(item, depth + 1))
+        more = len(value) - len(copied)
+        return [*copied, f"{_LEFT_OUT} {more} more"] if more > 0 else copied
+
+    def _text(self, text: str) -> str:
+        most = max(0, min(_LONGEST, self._characters))
+        self._characters -= min(len(text), most)
+        return text if len(text) <= most else f"{text[:most]}{_LEFT_OUT}"
 
 
 def _small_first(mapping: JsonObject) -> Any:
     # What is large, such as spec.template, must not use up the limit before the status is read.
     order = {"apiVersion": 0, "kind": 0, "metadata": 1, "status": 2}
     return lambda key: (order.get(key, 3), isinstance(mapping[key], dict | list))
-
-
-def _first(keys: list[str]) -> list[str]:
-    return keys[:_MOST_ENTRIES]
 
 
 def _chosen(document: Document, paths: Sequence[Path], count: int) -> set[int]:

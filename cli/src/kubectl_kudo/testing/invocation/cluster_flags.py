@@ -20,6 +20,7 @@ def plan_options(args: Args) -> PlanOptions:
         kind_context=args.kind_context or None,
         folder=Path.cwd(),
         environment=dict(os.environ),
+        allow_faults=args.allow_faults,
     )
 
 

@@ -1,18 +1,19 @@
 """Reads and plans a run; everything that is wrong with its files is told before it starts."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import say, warn
+from kubectl_kudo.testing.checks.check_expressions import check_expressions
 from kubectl_kudo.testing.invocation.cluster_flags import plan_options
 from kubectl_kudo.testing.invocation.request import read_suite, suite_invalid
 from kubectl_kudo.testing.invocation.suite_file import find_suite_file
 from kubectl_kudo.testing.local.plan import plan_lines, plan_run
-from kubectl_kudo.testing.local.planned import Plan
+from kubectl_kudo.testing.local.planned import Plan, PlanOptions
 from kubectl_kudo.testing.reporting.reports import report_path
-from kudo_harness.findings import SuiteInvalid
+from kudo_harness.findings import Findings, SuiteInvalid
 from kudo_harness.suite import Suite
 
 
@@ -43,11 +44,26 @@ def prepare(args: Args) -> Prepared:
     file = find_suite_file(args.config, args.arguments)
     suite = read_suite(args, file.path)
     report_path(suite.options)
-    try:
-        plan = plan_run(suite, plan_options(args))
-    except SuiteInvalid as error:
-        raise suite_invalid(error) from None
+    plan = _planned(suite, plan_options(args))
     return Prepared(suite, file.path, plan, file.unused)
+
+
+def _planned(suite: Suite, options: PlanOptions) -> Plan:
+    """Plan the run and compile the expressions of its asserts.
+
+    Raises:
+        CliError: either cannot be done; the text lists all of it.
+    """
+    findings = Findings()
+    check_expressions(suite, findings)
+    try:
+        plan = plan_run(suite, options)
+        findings.check()
+    except SuiteInvalid as error:
+        found = {*findings.kept, *error.findings}
+        every = sorted(found, key=lambda finding: finding.place)
+        raise suite_invalid(SuiteInvalid(every, findings.dropped + error.dropped)) from None
+    return replace(plan, warnings=(*plan.warnings, *findings.sorted()))
 
 
 def tell(prepared: Prepared) -> None:

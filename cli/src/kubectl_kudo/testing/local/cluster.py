@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.testing.local.planned import Plan
-from kubectl_kudo.testing.local.programs import cluster_program, plugin_folder
+from kubectl_kudo.testing.local.programs import cluster_program
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
@@ -34,7 +34,7 @@ class RunningCluster:
 
     Attributes:
         kubeconfig: Kubeconfig of its administrator.
-        programs: Folders of kubectl and of this plugin, for the PATH of commands.
+        programs: Folders of kubectl, for the PATH of commands.
         directory: Its files, among them logs; it is deleted when the cluster ends.
     """
 
@@ -57,11 +57,9 @@ class RunningCluster:
         )
         try:
             ready = (await process.answer())["ready"]
-            plugin = plugin_folder()
-            folders = [*([plugin] if plugin else []), *map(Path, ready["programs"])]
             cluster = cls(
                 kubeconfig=Path(ready["kubeconfigs"]["admin"]),
-                programs=tuple(folders),
+                programs=tuple(map(Path, ready["programs"])),
                 directory=Path(ready["directory"]),
                 _process=process,
             )

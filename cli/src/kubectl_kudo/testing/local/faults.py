@@ -216,4 +216,4 @@ async def _ended(running: _Running) -> None:
 
 
 def _told(fault: Fault, error: Exception) -> str:
-    return f"{fault.place}: {describe(error) or error!r}"
+    return f"{fault.place}: {describe(error) or repr(error)}"

@@ -167,7 +167,7 @@ class _Planner:
             done = "simulated nodes run no images"
             self._skip(image.place, f"kindContainers: {image.value}", done)
         if options.attach_control_plane_output:
-            done = "the logs of the control plane go to the artifacts of a failed run"
+            done = "its logs go to artifactsDir if a case fails"
             self._skip(options.place, "attachControlPlaneOutput", done)
 
     def _skip(self, place: Place, asked: str, why: str) -> None:

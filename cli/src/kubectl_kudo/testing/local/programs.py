@@ -1,4 +1,4 @@
-"""Finds the programs of a local cluster: `kudo-cluster`, and the plugin itself for commands."""
+"""Finds the program of a local cluster."""
 
 import shutil
 import sys
@@ -9,7 +9,6 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.testing.local.planned import Mapped
 
 PROGRAM: Final = "kudo-cluster"
-_PLUGIN: Final = "kubectl-kudo"
 
 
 def cluster_program(asked: Mapped | None, *, python: str = sys.executable) -> Path:
@@ -29,14 +28,3 @@ def cluster_program(asked: Mapped | None, *, python: str = sys.executable) -> Pa
         "install it with the services from the repository of KUDO (make setup; see "
         "docs/local-cluster.md), or run the suite on another cluster with --kubeconfig"
     )
-
-
-def plugin_folder(program: str = sys.argv[0], python: str = sys.executable) -> Path | None:
-    """Return the folder of this plugin, so that commands find it as `kubectl kudo`.
-
-    None if the plugin runs in another way, such as by `python -m`, and is not beside Python.
-    """
-    for path in (Path(program), Path(python).with_name(_PLUGIN)):
-        if path.name == _PLUGIN and path.is_file():
-            return path.absolute().parent
-    return None

@@ -94,10 +94,11 @@ class Asserts:
         return result
 
     async def explain(self, result: Round) -> Failure:
-        """Return why a round failed, the first assert first."""
+        """Return why a round failed, the assert first that is nearest to holding."""
+        nearest_first = sorted(result.asserts, key=lambda one: one.weight)
         failures = [
             await explain(self.cluster.client, self.namespace, failed)
-            for failed in result.asserts[:_MOST_EXPLAINED]
+            for failed in nearest_first[:_MOST_EXPLAINED]
         ]
         if result.expressions:
             failures.append(

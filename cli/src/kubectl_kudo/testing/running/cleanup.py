@@ -85,7 +85,12 @@ class _Deleting:
         name, namespace = made.name, made.namespace or None
         try:
             answer = await cluster.client.delete(
-                made.resource, name, namespace=namespace, uid=made.uid
+                made.resource,
+                name,
+                namespace=namespace,
+                # The default of the API server leaves the pods of a Job.
+                propagation="Background",
+                uid=made.uid,
             )
         except (NotFound, Conflict):
             self._gone(made)

@@ -58,7 +58,12 @@ async def delete(cluster: Cluster, obj: Existing) -> bool:
     """Delete an object; return whether it is gone already. Another one of its name stays."""
     try:
         answer = await cluster.client.delete(
-            obj.resource, obj.name, namespace=obj.namespace or None, uid=obj.uid
+            obj.resource,
+            obj.name,
+            namespace=obj.namespace or None,
+            # The default of the API server leaves the pods of a Job.
+            propagation="Background",
+            uid=obj.uid,
         )
     except (NotFound, Conflict):
         return True

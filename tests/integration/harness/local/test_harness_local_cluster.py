@@ -1,0 +1,113 @@
+"""`kudo-cluster run` through its client: KUDO on it, its nodes, and how it ends."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.testing.local.cluster import RunningCluster
+from kubectl_kudo.testing.target import Target
+from kudo_cluster import state
+from kudo_cluster.processes.process import wait_until_gone
+from tests.integration.harness.local.objects import (
+    NODES,
+    await_available,
+    create_ready,
+    deployment,
+    pod_uids,
+)
+from tests.support.cluster.waiting import wait_until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.asyncio(loop_scope="session")]
+
+_PATIENCE = 60.0
+_STARTS = """
+import asyncio, sys
+from kubectl_kudo.testing.local.cluster import RunningCluster
+from tests.integration.harness.local.conftest import plan_of
+
+async def main():
+    cluster = await RunningCluster.start(plan_of({}))
+    kept = await cluster.keep() if sys.argv[1:] == ["keep"] else ""
+    print(cluster.directory, kept, sep="|", flush=True)
+    if not kept:
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_the_nodes_are_as_planned(target: Target) -> None:
+    nodes = (await target.client.list(NODES)).items
+    assert {node["metadata"]["name"]: node["metadata"]["labels"].get("zone") for node in nodes} == {
+        "node-1": None,
+        "node-2": "b",
+    }
+
+
+async def test_installing_kudo_twice_changes_nothing(started: RunningCluster) -> None:
+    before = (await started.logs())["reconciler"].count('"starting"')
+    await started.install_kudo()
+    logs = await started.logs()
+    assert logs["reconciler"].count('"starting"') == before
+    assert {"etcd", "kube-apiserver", "kwok", "reconciler", "webhook"} <= set(logs)
+
+
+@pytest.mark.parametrize("service", ["webhook", "reconciler"])
+async def test_a_service_is_killed_and_started_again(started: RunningCluster, service: str) -> None:
+    before = (await started.logs())[service].count('"starting"')
+    await started.restart(service)
+    assert (await started.logs())[service].count('"starting"') == before + 1
+
+
+async def test_a_node_that_is_not_ready_and_its_pods(
+    started: RunningCluster, target: Target, namespace: str
+) -> None:
+    client = target.client
+    web = deployment("web", 2, nodeSelector={"zone": "b"})
+    await create_ready(client, namespace, web)
+    await create_ready(client, namespace, deployment("other", 1, nodeName="node-1"))
+    pods = await pod_uids(client, namespace, "web")
+    await started.set_node_ready("node-2", ready=False)
+    node = await client.get(NODES, "node-2")
+    taints = {taint["key"] for taint in node["spec"]["taints"]}
+    assert taints == {"node.kubernetes.io/not-ready"}
+    await await_available(client, namespace, "web", lambda n: n == 0)
+    await await_available(client, namespace, "other", lambda n: n == 1)
+    await started.set_node_ready("node-2", ready=True)
+    await await_available(client, namespace, "web", lambda n: n == 2)
+    assert await pod_uids(client, namespace, "web") == pods
+
+
+async def test_a_node_that_is_not_there_is_told(started: RunningCluster) -> None:
+    with pytest.raises(CliError, match="no node node-3; there are node-1, node-2"):
+        await started.set_node_ready("node-3", ready=False)
+
+
+@pytest.mark.parametrize("how", ["killed", "keep"])
+async def test_a_cluster_ends_when_the_harness_is_killed_unless_it_is_kept(how: str) -> None:
+    harness = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _STARTS, how, stdout=asyncio.subprocess.PIPE
+    )
+    assert harness.stdout is not None
+    directory_text, _, kept = (await harness.stdout.readline()).decode().strip().partition("|")
+    directory = Path(directory_text)
+    found = state.read(directory)
+    assert found is not None
+    if kept:
+        assert await harness.wait() == 0
+        assert found.alive
+        os.kill(int(kept.removeprefix("kill ")), signal.SIGTERM)
+    else:
+        harness.kill()
+        await harness.wait()
+    assert await asyncio.to_thread(wait_until_gone, found.processes, _PATIENCE) == []
+
+    async def removed() -> bool:
+        return not await asyncio.to_thread(directory.exists)
+
+    await wait_until(removed, lambda: f"{directory} to be removed")
