@@ -109,7 +109,7 @@ class Runs:
         state = self.folder / "state"
         state.mkdir(exist_ok=True)
         options = RunOptions(state, self.folder, environment, interruption, wait)
-        target = Target(self.client, self.kubeconfig, (self.programs,), None, False)
+        target = Target(self.client, self.kubeconfig, (self.programs,), None, True)
         return await run_folder(target, options, lines)
 
     async def exists(self, resource: Resource, name: str, namespace: str = "") -> bool:
@@ -141,7 +141,8 @@ async def run_folder(target: Target, options: RunOptions, lines: list[str]) -> R
         config=folder / "kudo-test.yaml", test_dirs=dirs, namespace_of=namespace_of
     )
     loaded = load_suite(request)
-    plan = plan_run(loaded, PlanOptions(kubeconfig=str(target.kubeconfig)))
+    given = PlanOptions(kubeconfig=str(target.kubeconfig), allow_faults=target.faults)
+    plan = plan_run(loaded, given)
     result = await run_suite(loaded, plan, target, options, TextLog(lines.append))
     cases = [case for one in loaded.test_dirs for case in one.cases]
     return Ran(result, "".join(lines), {case.name: case.namespace for case in cases})

@@ -173,3 +173,42 @@ async def test_created_objects_outside_the_namespace_are_deleted_and_patched_one
     found = await runs.client.raw("GET", "/apis/scheduling.k8s.io/v1/priorityclasses")
     assert "of-the-case" not in {one["metadata"]["name"] for one in found["items"]}
     await runs.client.delete(CONFIG_MAPS, "was-there", namespace="default")
+
+
+async def test_asserts_are_checked_once_the_faults_of_the_step_are_over(runs: Runs) -> None:
+    labels = {"app": "web"}
+    container = {"name": "c", "image": "none"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    web = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+    }
+    up = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "status": {"readyReplicas": 1},
+    }
+    faults = [{"deletePods": {"labels": labels}, "when": up}]
+    ran = await runs.run(
+        {
+            "tests/one/00-web.yaml": step(faults=faults) + "---\n" + as_yaml(web),
+            "tests/one/00-assert.yaml": checks(timeout=90) + "---\n" + as_yaml(up),
+        }
+    )
+    ran.passed()
+    assert "fault: 1 pod with app=web deleted" in ran.log
+
+
+async def test_a_fault_that_cannot_be_caused_fails_the_step(runs: Runs) -> None:
+    faults = [{"deletePods": {"labels": {"app": "none"}}}]
+    ran = await runs.run(
+        {
+            "tests/one/00-none.yaml": step(faults=faults) + "---\n" + config_map("a"),
+            "tests/one/00-assert.yaml": checks(timeout=1) + "---\n" + config_map("a"),
+        }
+    )
+    assert "00-none.yaml:1" in ran.why()
+    assert "no pod has the labels app=none" in ran.why()

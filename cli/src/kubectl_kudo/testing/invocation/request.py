@@ -9,6 +9,7 @@ import goyaml
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.session import check_names
+from kubectl_kudo.testing.invocation.archives import with_archives
 from kubectl_kudo.testing.invocation.case_namespaces import CaseNamespaces
 from kubectl_kudo.testing.invocation.overrides import overridden, words
 from kudo_harness.findings import SuiteInvalid
@@ -32,7 +33,7 @@ def read_suite(args: Args, file: Path | None) -> Suite:
     check_names(args)
     request = replace(_request(args), config=file)
     try:
-        suite = load_suite(request)
+        suite = with_archives(load_suite(request), request)
     except SuiteInvalid as error:
         raise suite_invalid(error) from None
     return replace(suite, options=overridden(suite.options, args))

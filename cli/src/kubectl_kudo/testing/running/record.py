@@ -75,19 +75,34 @@ class Record:
 
     Args:
         folder: Where the file is.
+
+    Attributes:
+        objects: Objects by the number of their entry.
+        groups: Process groups by the number of their entry.
+        last: The last number of an entry.
     """
 
     folder: Path
     objects: dict[int, MadeObject] = field(default_factory=dict)
     groups: dict[int, MadeGroup] = field(default_factory=dict)
-    _last: int = 0
+    last: int = 0
 
     @classmethod
     def start(cls, folder: Path) -> "Record":
-        """Begin the record of a run in this process."""
-        record = cls(folder)
-        record._write({"process": os.getpid(), "started": process_started(os.getpid())})
+        """Begin the record of a run in this process.
+
+        What an earlier run in the same folder has left stays recorded.
+
+        Raises:
+            ValueError: the folder has a file of that name that is no record.
+        """
+        record = read_record(folder).record if (folder / NAME).exists() else cls(folder)
+        record.begin()
         return record
+
+    def begin(self) -> None:
+        """Note which process makes what follows."""
+        self._write({"process": os.getpid(), "started": process_started(os.getpid())})
 
     def will_create(
         self, resource: Resource, namespace: str, name: str, *, scope: str, kubeconfig: Path
@@ -145,8 +160,8 @@ class Record:
         return not (self.objects or self.groups)
 
     def _next(self) -> int:
-        self._last += 1
-        return self._last
+        self.last += 1
+        return self.last
 
     def _write(self, entry: dict[str, object]) -> None:
         # Opened for each line: a run writes few, and a killed one leaves only whole lines.
@@ -220,6 +235,7 @@ def _replay(entry: dict[str, object], left: Left) -> None:
             str(entry["namespace"]),
             str(entry["name"]),
         )
+        record.last = max(record.last, number)
     elif "created" in entry:
         made = record.objects[_number(entry["created"])]
         made.name, made.uid = str(entry["name"]), str(entry["uid"])
@@ -227,6 +243,7 @@ def _replay(entry: dict[str, object], left: Left) -> None:
         number, started = _number(entry["processes"]), str(entry["started"])
         first = _number(entry["id"])
         record.groups[number] = MadeGroup(number, str(entry["scope"]), first, started)
+        record.last = max(record.last, number)
     else:
         number = _number(entry["gone"])
         record.objects.pop(number, None)

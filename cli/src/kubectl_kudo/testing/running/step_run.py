@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.testing.local.faults import StepFaults
 from kubectl_kudo.testing.local.planned import PlannedCommand
 from kubectl_kudo.testing.running.asserting import Asserts, Round
 from kubectl_kudo.testing.running.commands import Commands
@@ -52,13 +54,28 @@ class StepRun:
 
     async def run(self) -> Failure | None:
         """Run the step and return why it failed; None if it passed."""
-        failure = await self._delete()
-        if failure is None:
-            failure = await self._act()
+        failure = await self._until_asserts()
         if failure is None:
             failure = await self._assert()
             if failure is not None:
                 await self._collect()
+        return failure
+
+    async def _until_asserts(self) -> Failure | None:
+        """Do what comes before the asserts, which hold once all faults are over."""
+        options = self.step.options
+        if options is None or not options.faults:
+            return await self._delete() or await self._act()
+        lists = self.shared.suite_options.list_matching
+        target, namespace = self.shared.target, self.case.namespace
+        try:
+            async with StepFaults(options.faults, target, namespace, self.log.say, lists) as faults:
+                await faults.before(self.seconds)
+                failure = await self._delete() or await self._act()
+                if failure is None:
+                    await faults.after(self.seconds)
+        except CliError as error:
+            return Failure(str(error))
         return failure
 
     @property
