@@ -74,17 +74,12 @@ def test_beside_what_differs_the_conditions_are_shown() -> None:
         "    - status: 'True'",
         "      type: Ready",
         "    planStatus:",
-        "  … 34 more lines",
-        "        status: COMPLETE",
-        "        uid: b",
+        "  … 36 more lines",
         "      plan09:",
         "        name: a",
         ">       status: COMPLETE",
         "        uid: b",
-        "      plan10:",
-        "        name: a",
-        "        status: COMPLETE",
-        "  … 38 more lines",
+        "  … 41 more lines",
     ]
 
 

@@ -175,17 +175,22 @@ def _wanted(document: Document, paths: Sequence[Path], count: int) -> Iterable[i
         yield from (document.place(*path[: depth + 1]).line for depth in range(len(path)))
     for path in paths:
         line = document.place(*path).line
-        yield from range(max(1, line - _BESIDE), min(count, line + _BESIDE) + 1)
+        # What is beside it in the same mapping; above and below that stands something else.
+        siblings = _lines_of(document, path[:-1], count) or range(1, count + 1)
+        first, last = max(siblings[0], line - _BESIDE), min(siblings[-1], line + _BESIDE)
+        yield from range(first, last + 1)
     yield from _lines_of(document, ("status", "conditions"), count)
-    whole = [*_lines_of(document, ("status",), count)]
+    whole = _lines_of(document, ("status",), count)
     if len(whole) <= _MOST_STATUS or not paths:
         yield from whole
     if not paths:
         yield from range(1, count + 1)
 
 
-def _lines_of(document: Document, path: Path, count: int) -> Iterable[int]:
+def _lines_of(document: Document, path: Path, count: int) -> range:
     """Return the lines of a field with what is below it; none if there is no such field."""
+    if not path:
+        return range(0)
     *above, name = path
     mapping: Any = document.value
     for element in above:
