@@ -61,7 +61,7 @@ async def run_suite(
             plan=plan,
             target=target,
             options=options,
-            log=SafeLog(log),
+            log=SafeLog.of_suite(log, suite),
             record=record,
             clusters=clusters,
             namespaces=Namespaces(record),
