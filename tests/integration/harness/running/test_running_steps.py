@@ -185,13 +185,17 @@ async def test_asserts_are_checked_once_the_faults_of_the_step_are_over(runs: Ru
         "metadata": {"name": "web"},
         "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
     }
-    ready = {**web, "spec": {"replicas": 1}, "status": {"readyReplicas": 1}}
-    first = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": labels}}
-    faults = [{"deletePods": {"labels": labels}, "when": {**first, "status": {"phase": "Running"}}}]
+    up = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "status": {"readyReplicas": 1},
+    }
+    faults = [{"deletePods": {"labels": labels}, "when": up}]
     ran = await runs.run(
         {
             "tests/one/00-web.yaml": step(faults=faults) + "---\n" + as_yaml(web),
-            "tests/one/00-assert.yaml": checks(timeout=90) + "---\n" + as_yaml(ready),
+            "tests/one/00-assert.yaml": checks(timeout=90) + "---\n" + as_yaml(up),
         }
     )
     ran.passed()
