@@ -281,8 +281,8 @@ CONDITIONS = [
         (
             "'False'",
             (
-                "00-assert.yaml:6: .status.conditions[0].status: value mismatch, expected: False != "
-                "actual: True"
+                "00-assert.yaml:6: .status.conditions[0].status: value mismatch, expected: "
+                "False != actual: True"
             ),
         ),
     ],
