@@ -96,7 +96,7 @@ async def test_a_deployment_of_an_instance_tells_pods_events_and_plan(
     assert failure.message == (
         f"{FILE}:6: Deployment web: .status.readyReplicas: key is missing from map, expected: 1"
     )
-    assert "\n    apiVersion: apps/v1\n" in failure.details
+    assert "\n  > status:\n      conditions:\n" in failure.details
     assert "managedFields" not in failure.details
     assert "last-applied-configuration" not in failure.details
     assert "\nEvents of Deployment web:\n" in failure.details
@@ -145,7 +145,7 @@ async def test_who_may_read_nothing_is_told_the_difference_all_the_same(
     nobody = admin.acting(Identity("nobody"))
     failure = await explained(nobody, waiting.namespace, DEPLOYMENT, web)
     assert failure.message.startswith(f"{FILE}:6: Deployment web: .status.readyReplicas: ")
-    assert failure.details.startswith("Deployment web as it is (> differs):\n    apiVersion:")
+    assert failure.details.startswith("Deployment web as it is (> differs):\n    …")
     for section in ("Events of Deployment web", "Pods of Deployment web", "Plan of Instance web"):
         assert f"\n{section}:\n  (cannot be read: " in failure.details
     missing = await explained(nobody, waiting.namespace, DEPLOYMENT)

@@ -50,7 +50,7 @@ async def test_an_object_that_must_not_match_fails_the_step(runs: Runs) -> None:
             "tests/one/00-errors.yaml": config_map("a", color="red"),
         }
     )
-    assert "00-errors.yaml:6: ConfigMap a matches" in ran.why()
+    assert "00-errors.yaml:6: ConfigMap a matches, and must not" in ran.why()
 
 
 async def test_an_unnamed_assert_is_matched_by_labels(runs: Runs) -> None:

@@ -112,12 +112,14 @@ async def test_events_of_the_object_are_shown_oldest_first(api: FakeApi) -> None
     pot = api.add("configmaps", POT)
     api.add("events", event(pot, "Late", "b\nc", count=3))
     api.add("events", event(pot, "Early", "a", lastTimestamp="2030-05-06T07:08:08Z"))
+    api.add("events", event(pot, "AfterEarly", "z", lastTimestamp="2030-05-06T07:08:08Z"))
     other = {**pot, "metadata": {**pot["metadata"], "name": "other", "uid": "other"}}
     api.add("events", event(other, "Other", "of another object"))
     failure = await explained(api, ASSERT, pot)
     assert failure.details.endswith(
         "Events of ConfigMap pot:\n"
         "  2030-05-06T07:08:08Z Warning Early: a\n"
+        "  2030-05-06T07:08:08Z Warning AfterEarly: z\n"
         "  2030-05-06T07:08:09Z Warning Late: b c (x3)"
     )
 

@@ -61,6 +61,35 @@ def test_texts_of_several_lines_keep_the_marks_in_place() -> None:
     assert [line for line in lines if line.startswith(">")] == [">   b: x"]
 
 
+def test_beside_what_differs_the_conditions_are_shown() -> None:
+    plans = {f"plan{n:02}": {"name": "a", "status": "COMPLETE", "uid": "b"} for n in range(20)}
+    conditions = [{"type": "Ready", "status": "True"}]
+    status = {"conditions": conditions, "planStatus": plans, "zone": "a"}
+    obj = {**BASE, "spec": {f"k{n}": "v" for n in range(50)}, "status": status}
+    path = ("status", "planStatus", "plan09", "status")
+    assert shown_object(obj, [path], Redactor()) == [
+        "  … 55 more lines",
+        "  status:",
+        "    conditions:",
+        "    - status: 'True'",
+        "      type: Ready",
+        "    planStatus:",
+        "  … 36 more lines",
+        "      plan09:",
+        "        name: a",
+        ">       status: COMPLETE",
+        "        uid: b",
+        "  … 41 more lines",
+    ]
+
+
+def test_without_differences_the_status_of_a_long_object_comes_first() -> None:
+    obj = {**BASE, "spec": {f"k{n}": "v" for n in range(90)}, "status": {"phase": "Running"}}
+    lines = shown_object(obj, (), Redactor())
+    assert lines[0] == "  apiVersion: v1"
+    assert lines[-2:] == ["  status:", "    phase: Running"]
+
+
 def test_items_that_are_compared_by_name_are_found_in_the_object() -> None:
     expected = {"list": [{"name": "b", "value": 1}, {"type": "t"}, {"other": 1}, 4]}
     actual = {"list": [{"name": "a"}, {"name": "b", "value": 2}, {"type": "t"}]}

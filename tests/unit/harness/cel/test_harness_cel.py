@@ -169,6 +169,13 @@ TRUE = [
 
 FALSE = [
     ("pod.status.phase == 'Pending'", "is false (pod.status.phase is Running)"),
+    (
+        "pod.spec.containers.size() == 3 && has(pod.metadata.labels)",
+        (
+            "is false (pod.spec.containers has 2 items; "
+            "pod.metadata.labels has 2 fields: app, kubernetes.io/name)"
+        ),
+    ),
     ("pod.spec.replicas == '3'", "is false (pod.spec.replicas is 3)"),
     ("has(pod.status.hostIP)", "is false (pod.status.hostIP does not exist)"),
     (

@@ -34,6 +34,7 @@ def test_details_are_counted() -> None:
     assert text.count("\n--- ") == 9
     assert text.count("  … 850 more lines; reports have them\n") == 10
     assert "--test '^a\\ b\\+3$' --skip-delete" in text
+    assert "\n\n10 more failures with details; reports have them\n\n0 of 20 cases" in text
     assert len(text.splitlines()) < 1_700
 
 

@@ -124,8 +124,14 @@ async def event_lines(client: Client, obj: JsonObject, redactor: Redactor) -> li
     if not uid:
         return []
     found = await first_page(client, EVENTS, namespace, field_selector=f"involvedObject.uid={uid}")
-    events = sorted(map(Event.of, found), key=lambda event: event.time)
-    return [redactor.text(_line(event)) for event in events[-_MOST_EVENTS:]]
+    # Several events have the same second.
+    found.sort(key=lambda event: (Event.of(event).time, _written(event)))
+    return [redactor.text(_line(Event.of(event))) for event in found[-_MOST_EVENTS:]]
+
+
+def _written(obj: JsonObject) -> int:
+    version = str((obj.get("metadata") or {}).get("resourceVersion") or "")
+    return int(version) if version.isdecimal() else 0
 
 
 def _line(event: Event) -> str:

@@ -14,6 +14,8 @@ JsonObject = dict[str, Any]
 MOST_LINES: Final = 60
 _BESIDE: Final = 4
 """Lines that are shown above and below one that differs."""
+_MOST_STATUS: Final = 40
+"""Lines of a status that is shown whole although only a part of it differs."""
 _MOST_MARKED: Final = 20
 _MOST_VALUES: Final = 2_000
 _MOST_ENTRIES: Final = 200
@@ -34,7 +36,8 @@ _BOOKKEEPING: Final = frozenset(
 def shown_object(obj: JsonObject, paths: Sequence[Path], redactor: Redactor) -> list[str]:
     """Return the lines of an object; those at `paths` begin with `> `, the others with blanks.
 
-    Of an object with many lines, those around the paths are shown, then those of its status.
+    Of an object with many lines, those around the paths are shown, and of its status the
+    conditions, or all if it is short. Without paths the status comes first.
     """
     text = dump(redactor.redact(bounded(obj)), sort_keys=True)
     documents = read_documents("", text, Findings(), DEFAULT_LIMITS)
@@ -172,11 +175,38 @@ def _wanted(document: Document, paths: Sequence[Path], count: int) -> Iterable[i
         yield from (document.place(*path[: depth + 1]).line for depth in range(len(path)))
     for path in paths:
         line = document.place(*path).line
-        yield from range(max(1, line - _BESIDE), min(count, line + _BESIDE) + 1)
-    start = document.place("status").line
-    if "status" in document.value:
-        yield from range(start, count + 1)
-    yield from range(1, count + 1)
+        # What is beside it in the same mapping; above and below that stands something else.
+        siblings = _lines_of(document, path[:-1], count) or range(1, count + 1)
+        first, last = max(siblings[0], line - _BESIDE), min(siblings[-1], line + _BESIDE)
+        yield from range(first, last + 1)
+    yield from _lines_of(document, ("status", "conditions"), count)
+    whole = _lines_of(document, ("status",), count)
+    if len(whole) <= _MOST_STATUS or not paths:
+        yield from whole
+    if not paths:
+        yield from range(1, count + 1)
+
+
+def _lines_of(document: Document, path: Path, count: int) -> range:
+    """Return the lines of a field with what is below it; none if there is no such field."""
+    if not path:
+        return range(0)
+    *above, name = path
+    mapping: Any = document.value
+    for element in above:
+        mapping = mapping.get(element) if isinstance(mapping, dict) else None
+    if not isinstance(mapping, dict) or name not in mapping:
+        return range(0)
+    start = document.place(*path).line
+    below = [document.place(*above, key).line for key in mapping]
+    following = min((line for line in below if line > start), default=0)
+    return range(start, following or _end(document, tuple(above), count))
+
+
+def _end(document: Document, path: Path, count: int) -> int:
+    """Return the line after a mapping."""
+    lines = _lines_of(document, path, count) if path else range(1, count + 1)
+    return max(lines, default=count) + 1
 
 
 def _with_gaps(lines: Sequence[str], chosen: set[int], marked: set[int]) -> Iterable[str]:

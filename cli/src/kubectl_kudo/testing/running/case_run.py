@@ -147,7 +147,8 @@ class CaseRun:
             assertions = run.assertions
         if failure is not None:
             failure = self.shared.log.failure(failure)
-            log.say(f"{failure.message}\n{failure.details}".rstrip())
+            # The details stand at the end of the run, and in reports.
+            log.say(failure.message)
         log.say(f"test step {'failed' if failure else 'completed'} {step.title}")
         return StepResult(step.title, loop.time() - began, assertions, failure)
 

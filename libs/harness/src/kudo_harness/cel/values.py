@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final
 
-from kudo_harness.matching.difference import ABSENT, Absent, is_secret, shown_value
+from kudo_harness.matching.difference import ABSENT, Absent, cut, is_secret, shown_value
 
 JsonObject = dict[str, object]
 Path = tuple[str | int, ...]
 
 _MOST: Final = 5
+"""Values of an expression, and names of fields of a mapping."""
+_NAME: Final = 60
+"""Characters of the name of a field."""
 _STEP: Final = r"\.\??[A-Za-z_][A-Za-z0-9_]*(?!\w*\()|\[\d{1,6}\]|\['[^'\\]{1,200}'\]"
 _PATH: Final = re.compile(rf"(?<![\w.'\"])([A-Za-z_][A-Za-z0-9_]*)((?:{_STEP}){{1,30}})")
 _ELEMENT: Final = re.compile(r"\.\??(\w+)|\[(\d+)\]|\['([^']*)'\]")
@@ -33,7 +37,17 @@ def _values(expression: str, objects: Mapping[str, JsonObject]) -> Iterator[str]
         elif is_secret(obj.get("kind"), path):
             yield f"{match[0]} is left out, since it is of a Secret"
         else:
-            yield f"{match[0]} is {shown_value(value)}"
+            yield f"{match[0]} {_said(value)}"
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list):
+        return f"has {len(value)} {'item' if len(value) == 1 else 'items'}"
+    if isinstance(value, dict):
+        names = ", ".join(cut(str(name), _NAME) for name in islice(value, _MOST))
+        more = ", …" if len(value) > _MOST else ""
+        return f"has {len(value)} {'field' if len(value) == 1 else 'fields'}: {names}{more}"
+    return f"is {shown_value(value)}"
 
 
 def _path(text: str) -> Iterator[str | int]:

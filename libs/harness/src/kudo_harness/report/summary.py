@@ -29,19 +29,24 @@ def summary(result: SuiteResult) -> str:
 
 def _blocks(result: SuiteResult) -> Iterator[str]:
     """Yield the lines of failures that have details, with an empty line after each."""
-    left = MOST_DETAILED
     if result.failure is not None and result.failure.details:
         yield from _block("suite", result.failure)
         yield ""
-    for path, case in result.cases:
-        for title, failure in case.failures:
-            if not failure.details or not left:
-                continue
-            left -= 1
-            yield from _block(f"{path}/{case.name}{_step(case, title)}", failure)
-            pattern = shlex.quote(f"^{re.escape(case.name)}$")
-            yield f"To look at it, run it alone and keep it: --test {pattern} --skip-delete"
-            yield ""
+    detailed = [
+        (f"{path}/{case.name}{_step(case, title)}", case.name, failure)
+        for path, case in result.cases
+        for title, failure in case.failures
+        if failure.details
+    ]
+    for where, name, failure in detailed[:MOST_DETAILED]:
+        yield from _block(where, failure)
+        pattern = shlex.quote(f"^{re.escape(name)}$")
+        yield f"To look at it, run it alone and keep it: --test {pattern} --skip-delete"
+        yield ""
+    more = len(detailed) - MOST_DETAILED
+    if more > 0:
+        yield f"{_counted(more, 'more failure')} with details; reports have them"
+        yield ""
 
 
 def _block(title: str, failure: Failure) -> Iterator[str]:
