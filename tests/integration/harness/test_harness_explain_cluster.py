@@ -187,7 +187,9 @@ async def test_a_suite_for_old_versions_is_told_the_present_ones(
     ]
 
 
-async def test_asserts_that_no_object_can_match_are_warnings(admin: Client, tmp_path: Path) -> None:
+async def test_asserts_that_no_object_can_match_are_warnings(
+    world: World, admin: Client, tmp_path: Path
+) -> None:
     case = tmp_path / "e2e" / "typing"
     case.mkdir(parents=True)
     deployment = DEPLOYMENT.replace("readyReplicas: 1", "readyReplica: 1\n  replicas: '1'")

@@ -294,3 +294,33 @@ async def test_a_failed_case_does_not_stop_the_others(runs: Runs) -> None:
         }
     )
     assert [case.passed for _, case in ran.result.cases] == [False, True]
+
+
+async def test_a_command_in_the_background_that_cannot_be_started_fails_the_suite(
+    runs: Runs,
+) -> None:
+    ran = await runs.run(
+        {"tests/one/00-a.yaml": config_map("a")},
+        suite="commands: [{command: no-such-program, background: true}]",
+    )
+    assert ran.result.failure is not None
+    assert "kudo-test.yaml:3" in ran.result.failure.message
+    assert "cannot be started: No such file or directory" in ran.result.failure.message
+
+
+async def test_output_that_is_left_out_of_the_log_is_left_out_of_failures(runs: Runs) -> None:
+    command = {"script": "echo from inside; exit 1", "skipLogOutput": True}
+    ran = await runs.run({"tests/one/00-a.yaml": step(commands=[command])})
+    assert "ended with exit code 1" in ran.why()
+    assert "\nfrom inside" not in ran.why()
+    assert "| from inside" not in ran.log
+
+
+async def test_objects_of_manifests_without_a_mapping_as_metadata_are_refused(runs: Runs) -> None:
+    listed = {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "metadata": 3}]}
+    ran = await runs.run(
+        {"manifests/a.yaml": as_yaml(listed), "tests/one/00-a.yaml": config_map("a")},
+        suite=f"manifestDirs: [{runs.folder}/manifests]",
+    )
+    assert ran.result.failure is not None
+    assert "manifests/a.yaml:1" in ran.result.failure.message

@@ -83,6 +83,7 @@ def test_a_key_is_secret_where_users_choose_the_name() -> None:
         ("id AKIAABCDEFGHIJKLMNOP", f"id {MARK}"),
         ("basic requirements are met", "basic requirements are met"),
         ("password: null, token=$TOKEN", "password: null, token=$TOKEN"),
+        (".data.token: value mismatch, expected: x", ".data.token: value mismatch, expected: x"),
         ("secretName: tls, passwordFile=/run/x", "secretName: tls, passwordFile=/run/x"),
         (f"{PEM} rest".replace("\n", "\\n"), f"{MARK} rest"),
     ],

@@ -18,6 +18,7 @@ from tests.unit.cli.testing.suites import client_of
 
 JsonObject = dict[str, Any]
 
+DOCS = Path(__file__).parents[4] / "docs" / "testing.md"
 GOLDEN = Path(__file__).with_name("failing-case.txt")
 START = datetime(2030, 5, 6, 7, 9, 0, tzinfo=UTC)
 FILE = "tests/e2e/install/01-assert.yaml"
@@ -115,3 +116,7 @@ async def test_a_failing_case_tells_the_smallest_difference_first(waiting: FakeA
     )
     folder = FolderResult("tests/e2e", START, 31.4, cases)
     assert summary(SuiteResult("teapot", START, 32.0, (folder,))) == GOLDEN.read_text()
+
+
+def test_the_docs_show_this_text() -> None:
+    assert f"```\n{GOLDEN.read_text()}```\n" in DOCS.read_text()

@@ -271,6 +271,34 @@ def test_kinds_of_kudo_are_known_if_the_run_installs_it(tmp_path: Path, kinds: K
     ]
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["command: kubectl kudo init --wait", "script: 'set -e; kubectl kudo init | tee log'"],
+)
+def test_kinds_of_kudo_are_known_after_a_command_that_installs_it(
+    tmp_path: Path, kinds: Kinds, command: str
+) -> None:
+    step = f"apiVersion: kuttl.dev/v1beta1\nkind: TestStep\ncommands: [{{{command}}}]\n"
+    files = {"e2e/a/00-step.yaml": step, "e2e/a/00-assert.yaml": INSTANCE}
+    assert findings_in(tmp_path, kinds, files) == []
+    earlier = {"e2e/b/01-step.yaml": step, "e2e/b/00-assert.yaml": INSTANCE}
+    (finding,) = findings_in(tmp_path, kinds, earlier)
+    assert finding.startswith("error e2e/b/00-assert.yaml:1: KUDO is not installed")
+
+
+def test_kinds_of_kudo_are_known_after_such_a_command_of_the_suite(
+    tmp_path: Path, kinds: Kinds
+) -> None:
+    suite = f"""
+    apiVersion: kuttl.dev/v1beta1
+    kind: TestSuite
+    testDirs: ['{tmp_path}/e2e']
+    commands: [command: kubectl kudo init]
+    """
+    files = {"suite.yaml": suite, "e2e/a/00-assert.yaml": INSTANCE}
+    assert findings_in(tmp_path, kinds, files) == []
+
+
 def test_an_old_version_of_kudo_names_the_present_one(tmp_path: Path, kinds: Kinds) -> None:
     old = INSTANCE.replace("v1beta1", "v1alpha1")
     files = {"e2e/a/00-assert.yaml": old}

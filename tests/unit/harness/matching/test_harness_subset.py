@@ -182,38 +182,3 @@ def test_all_differences_are_found() -> None:
         POSITION,
     )
     assert [one.path for one in found] == [("a",), ("b", "c"), ("b", "d"), ("e", 0, "f")]
-
-
-INSTANCE = """
-apiVersion: {version}
-kind: {kind}
-status:
-  conditions: {conditions}
-"""
-OLD = "[{type: Ready, status: 'False'}]"
-NOW = (
-    "[{type: Stalled, status: 'True', reason: A}, {type: Ready, status: 'False', reason: B},"
-    " {type: Reconciling, status: 'False', reason: C}]"
-)
-
-
-def of_instance(conditions: str, version: str = "kudo.dev/v1beta1", kind: str = "Instance") -> str:
-    return INSTANCE.format(version=version, kind=kind, conditions=conditions)
-
-
-def test_an_instance_may_have_conditions_that_kudo_0_19_did_not_have() -> None:
-    assert differences(of_instance(OLD), of_instance(NOW), POSITION) == []
-    other = of_instance("[{type: Ready, status: 'True'}]")
-    (found,) = differences(other, of_instance(NOW), POSITION)
-    assert found.path == ("status", "conditions", 0, "status")
-    (found,) = differences(of_instance("[]"), of_instance(NOW), POSITION)
-    assert found.path == ("status", "conditions")
-
-
-@pytest.mark.parametrize(
-    ("version", "kind"), [("kudo.dev/v1beta1", "Operator"), ("example.org/v1", "Instance")]
-)
-def test_conditions_of_others_are_compared_by_position(version: str, kind: str) -> None:
-    expected, actual = of_instance(OLD, version, kind), of_instance(NOW, version, kind)
-    (found,) = differences(expected, actual, POSITION)
-    assert found.path == ("status", "conditions")

@@ -5,7 +5,7 @@ case defines it before. An unknown kind is an error if nothing that runs before 
 and else a warning: suites install CRDs by commands, and by packages, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +14,7 @@ from kubectl_kudo.testing.checks.crds import crds_of, defined_by, manifests_of
 from kubectl_kudo.testing.checks.creating import (
     BUILT_IN_GROUPS,
     command_may_create,
+    installs_kudo,
     object_may_create,
 )
 from kubectl_kudo.testing.checks.known_kinds import Kind, Kinds
@@ -22,11 +23,12 @@ from kubeio.resource import split_api_version
 from kudo.names import GROUP
 from kudo.problems import shown_name
 from kudo_harness.findings import Findings, Place
-from kudo_harness.suite import Case, Document, RefuseWrites, Step, Suite
+from kudo_harness.suite import Case, Command, Document, RefuseWrites, Step, Suite
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.names import Role
 from kudo_harness.suite.references import is_url
 
+_KUDO: Final = frozenset((one.api_version, one.kind) for one in ALL)
 _APPLY: Final = "it cannot be applied"
 _ASSERT: Final = "an assert of it can never match"
 _ERRORS: Final = "it can never be looked for"
@@ -62,6 +64,13 @@ class _Known:
     kinds: set[Kind]
     open: bool = False
 
+    def after(self, commands: Iterable[Command]) -> None:
+        """Take note of commands that ran."""
+        for command in commands:
+            self.open = self.open or command_may_create(command)
+            if installs_kudo(command):
+                self.kinds.update(_KUDO)
+
 
 @dataclass(slots=True)
 class _Check:
@@ -73,7 +82,7 @@ class _Check:
             options = step.options
             commands = options.commands if options else ()
             elsewhere = options is not None and bool(options.kubeconfig or options.context)
-            known.open = known.open or any(map(command_may_create, commands))
+            known.after(commands)
             known.open = known.open or any(one.role is Role.APPLY for one in step.downloads)
             if elsewhere:
                 # The kinds of another cluster are not known, nor does it change those of this one.
@@ -123,7 +132,7 @@ def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installe
     """
     known = _Known(set(kinds.served))
     if kudo_installed:
-        known.kinds.update((one.api_version, one.kind) for one in ALL)
+        known.kinds.update(_KUDO)
     check = _Check(findings)
     files = FileReader(findings)
     crds = list(crds_of(suite.options, files))
@@ -133,11 +142,8 @@ def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installe
     known.open = any(is_url(text.value) for text in suite.options.manifest_dirs)
     for document in (*crds, *manifests):
         check.use(_of_document(document, _APPLY), known)
-    known.open = (
-        known.open
-        or any(map(object_may_create, manifests))
-        or any(map(command_may_create, suite.options.commands))
-    )
+    known.open = known.open or any(map(object_may_create, manifests))
+    known.after(suite.options.commands)
     for folder in suite.test_dirs:
         for case in folder.cases:
             check.case(case, _Known(set(known.kinds), known.open))

@@ -1,5 +1,6 @@
 """Tells what may create CRDs, so that a kind which is unknown now may be known later."""
 
+import re
 import shlex
 from typing import Final
 
@@ -31,6 +32,7 @@ _INERT_KINDS: Final = frozenset(
     }
 )
 """Kinds whose objects run nothing; a Pod, or an Instance, may be a controller with CRDs."""
+_INIT: Final = re.compile(r"\bkudo init\b")
 BUILT_IN_GROUPS: Final = frozenset(
     {
         *("", "apps", "autoscaling", "batch", "extensions", "policy"),
@@ -60,6 +62,11 @@ def command_may_create(command: Command) -> bool:
         return verbs[1:2] == [] or verbs[1] not in _INERT_KUDO
     # A flag before the verb may have a value, which then looks like the verb.
     return words[1:2] == [] or words[1] not in _INERT_VERBS
+
+
+def installs_kudo(command: Command) -> bool:
+    """Return whether a command installs KUDO: `kubectl kudo init`, also in a script."""
+    return _INIT.search(command.command or command.script) is not None
 
 
 def object_may_create(document: Document) -> bool:

@@ -44,9 +44,7 @@ class CaseRun:
     """Clusters by the number of the step; where a kubeconfig is read lazily, from then on."""
 
     def __post_init__(self) -> None:
-        self.result = CaseResult(
-            self.case.name, datetime.now(UTC), skipped=_INTERRUPTED, steps=self._rest(_INTERRUPTED)
-        )
+        self.result = CaseResult(self.case.name, datetime.now(UTC), skipped=_INTERRUPTED)
 
     async def run(self) -> None:
         """Run the case; `result` says how it ended, also after this was cancelled."""

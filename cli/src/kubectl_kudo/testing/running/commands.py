@@ -77,7 +77,8 @@ class Commands:
         text = f"{place}: command {shown(process.shown)} {ended.fault}"
         if not quiet:
             self.log.say(text)
-        return Failure(text, ended.tail)
+        # Who leaves output out of the log does not want it in reports.
+        return Failure(text, ended.tail if process.log_output else "")
 
     def _line(self, process: Process, *, quiet: bool) -> Callable[[str], None]:
         if quiet or not process.log_output:

@@ -114,12 +114,14 @@ class _Run:
         loop = asyncio.get_running_loop()
         began = loop.time()
         ended = False
+        before = self.interruption.on_signal
         self.interruption.on_signal = self._interrupted
         try:
             ended = await self.interruption.until_interrupted(self._work())
         finally:
             # Cases that have ended have deleted their own, or waited for it in vain.
             await self._clean(_OF_THE_RUN if ended else None)
+            self.interruption.on_signal = before
         return SuiteResult(
             name=self.shared.suite_options.name,
             started=self.started,

@@ -86,17 +86,17 @@ class Setup:
         commands = self.shared.commands(context, self.shared.log.of("", ""), scope="")
         for planned in self.shared.plan.commands:
             if planned.command.background and planned.action is Action.RUN:
-                failure = self._start(commands, planned, background)
+                failure = await self._start(commands, planned, background)
             else:
                 failure = await commands.run([planned])
             if failure is not None:
                 return self.shared.log.failure(failure)
         return None
 
-    def _start(
+    async def _start(
         self, commands: Commands, planned: PlannedCommand, background: Background
     ) -> Failure | None:
-        """Start a command in the background; its end is logged."""
+        """Start a command in the background, and return why it cannot be; its end is logged."""
         try:
             process = commands.process(planned)
         except CommandInvalid as error:
@@ -112,6 +112,8 @@ class Setup:
         def ended(text: str) -> None:
             commands.log.say(f"the command {name} {text}")
 
-        work = self.shared.processes.supervise(process, line, ended, scope="")
+        started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        work = self.shared.processes.supervise(process, line, ended, started, scope="")
         background.start(work, name)
-        return None
+        fault = await started
+        return Failure(f"{planned.command.place}: command {name} {fault}") if fault else None

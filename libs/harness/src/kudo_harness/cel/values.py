@@ -14,8 +14,9 @@ _MOST: Final = 5
 """Values of an expression, and names of fields of a mapping."""
 _NAME: Final = 60
 """Characters of the name of a field."""
-_STEP: Final = r"\.\??[A-Za-z_][A-Za-z0-9_]*(?!\w*\()|\[\d{1,6}\]|\['[^'\\]{1,200}'\]"
-_PATH: Final = re.compile(rf"(?<![\w.'\"])([A-Za-z_][A-Za-z0-9_]*)((?:{_STEP}){{1,30}})")
+# Possessive: a name is read once, however long it is.
+_STEP: Final = r"\.\??[A-Za-z_]\w*+(?!\()|\[\d{1,6}\]|\['[^'\\]{1,200}'\]"
+_PATH: Final = re.compile(rf"(?<![\w.'\"])([A-Za-z_]\w*+)((?:{_STEP}){{1,30}})", re.ASCII)
 _ELEMENT: Final = re.compile(r"\.\??(\w+)|\[(\d+)\]|\['([^']*)'\]")
 
 

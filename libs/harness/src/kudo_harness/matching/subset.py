@@ -3,9 +3,6 @@
 Of a mapping, each key of the assert must be there. Lists are compared by position and must have
 equal length, as in kuttl; by name, each item of the assert must match an item of the same `name`,
 `type` or `key`, and the list may have others. Types must agree: "3" is not 3.
-
-Conditions of an Instance are always compared by their type: KUDO 0.19 knew Ready alone, and asserts
-of its time list no other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,8 +16,6 @@ STEPS: Final = 2_000_000
 """Values that one comparison looks at, about a second."""
 _KEYS: Final = ("name", "type", "key")
 """What identifies an item of a list: containers and ports, conditions, tolerations."""
-
-_CONDITIONS: Final = ("status", "conditions")
 
 
 class TooLargeToCompare(Exception):
@@ -58,7 +53,7 @@ class Comparison:
         if isinstance(expected, dict) and isinstance(actual, dict):
             yield from self._mapping(expected, actual, path)
         elif isinstance(expected, list) and isinstance(actual, list):
-            if expected and (self.lists is ListMatching.NAME or self._conditions(path)):
+            if self.lists is ListMatching.NAME and expected:
                 yield from self._by_name(expected, actual, path)
             else:
                 yield from self._by_position(expected, actual, path)
@@ -66,13 +61,6 @@ class Comparison:
             yield self._difference(path, Mismatch.TYPE, expected, actual)
         elif _number(expected) != _number(actual):
             yield self._difference(path, Mismatch.VALUE, expected, actual)
-
-    def _conditions(self, path: Path) -> bool:
-        """Return whether a list holds the conditions of an Instance."""
-        if path != _CONDITIONS:
-            return False
-        version, kind = (self.document.value.get(key) for key in ("apiVersion", "kind"))
-        return kind == "Instance" and isinstance(version, str) and version.startswith("kudo.dev/")
 
     def _mapping(
         self, expected: Mapping[str, object], actual: Mapping[str, object], path: Path

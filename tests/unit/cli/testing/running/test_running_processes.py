@@ -127,7 +127,9 @@ async def test_a_command_in_the_background_says_how_it_ended(
     lines: list[str] = []
     ends: list[str] = []
     process = _script(tmp_path, "echo up; exit 2")
-    await processes.supervise(process, lines.append, ends.append, scope="")
+    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    await processes.supervise(process, lines.append, ends.append, started, scope="")
+    assert started.result() == ""
     assert (lines, ends) == (["up"], ["ended with exit code 2"])
 
 

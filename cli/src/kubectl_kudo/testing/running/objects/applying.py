@@ -98,7 +98,9 @@ def items_of(document: Document) -> list[Document]:
 def _placed(value: JsonObject, resource: Resource, namespace: str) -> JsonObject:
     """Return a copy of an object in its namespace."""
     obj: dict[str, Any] = copy.deepcopy(value)
-    metadata = obj.setdefault("metadata", {})
+    metadata = obj["metadata"] = obj.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise ValueError("metadata must be a mapping")
     if not resource.namespaced:
         metadata.pop("namespace", None)
     elif not metadata.get("namespace"):

@@ -1,7 +1,8 @@
 """Creates objects that the run deletes later."""
 
 from kubectl_kudo.testing.running.objects.cluster import Cluster
-from kubectl_kudo.testing.running.record import Record
+from kubectl_kudo.testing.running.record import MadeObject, Record
+from kubeio.connection.completion import finished
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource, namespace_of
 from kubeio.types import JsonObject
@@ -26,6 +27,13 @@ async def create_recorded(
     name = str(obj["metadata"].get("name") or "")
     namespace = namespace_of(obj) or ""
     made = record.will_create(resource, namespace, name, scope=scope, kubeconfig=cluster.kubeconfig)
+    # A run that is interrupted meanwhile waits for the answer: without its uid, the object stays.
+    return await finished(_create(cluster, record, resource, obj, made))
+
+
+async def _create(
+    cluster: Cluster, record: Record, resource: Resource, obj: JsonObject, made: MadeObject
+) -> JsonObject:
     try:
         stored = await cluster.client.create(resource, obj)
     except ApiError:

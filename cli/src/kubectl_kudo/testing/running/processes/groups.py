@@ -82,7 +82,13 @@ class Processes:
         return Ended(_how(code), output.tail)
 
     async def supervise(
-        self, process: Process, on_line: OnLine, on_end: OnLine, *, scope: str
+        self,
+        process: Process,
+        on_line: OnLine,
+        on_end: OnLine,
+        started: asyncio.Future[str],
+        *,
+        scope: str,
     ) -> None:
         """Run a command in the background until this is cancelled.
 
@@ -90,14 +96,16 @@ class Processes:
             process: The command.
             on_line: Is given each line of the output as it comes.
             on_end: Is told how it ended, if it ends by itself.
+            started: Is given why it cannot be started; nothing once it has started.
             scope: As of `run`.
         """
         output = Output()
         try:
             async with self._started(process, output, on_line, scope) as running:
+                started.set_result("")
                 code = await running.process.wait()
         except OSError as error:
-            on_end(f"cannot be started: {error.strerror or error}")
+            started.set_result(f"cannot be started: {error.strerror or error}")
             return
         on_end(_how(code))
 
