@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.support.cluster.commands import Done, environment
+from tests.support.cluster.commands import Done, environment, run
 
 ROOT = Path(__file__).resolve().parents[3]
 ORIGINAL = Path(__file__).parent / "suites" / "original"
@@ -44,6 +44,18 @@ async def test_the_suites_of_all_examples_pass_on_a_cluster_of_their_own() -> No
     assert done.code == 0, done.output
     assert "All 8 cases passed" in done.output
     assert files(ROOT / "examples") == before
+
+
+async def test_the_first_case_of_a_new_package_passes(tmp_path: Path) -> None:
+    """Uninstalling ends within 30 seconds: the garbage collector knows Instances from the start."""
+    program = Path(sys.executable).with_name("kubectl-kudo")
+    new = await run([str(program), "package", "new", "web", "--folder", str(tmp_path / "web")])
+    assert new.code == 0, new.output
+
+    done = await kudo_test(tmp_path, "./web", "--start-control-plane", "--start-kudo")
+
+    assert done.code == 0, done.output
+    assert "The case passed" in done.output
 
 
 async def test_a_suite_of_kudo_0_19_passes_unchanged(tmp_path: Path) -> None:
