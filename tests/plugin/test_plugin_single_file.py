@@ -32,6 +32,26 @@ def test_it_verifies_a_package(kubectl: Kubectl) -> None:
     assert said == "package is valid\n"
 
 
+def test_it_tests_packages_without_a_cluster(kubectl: Kubectl) -> None:
+    done = kubectl("kudo", "test", "--render-only", ROOT / "examples" / "first-operator")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("same ")
+
+
+def test_a_suite_with_expressions_says_what_to_install(kubectl: Kubectl, tmp_path: Path) -> None:
+    case = tmp_path / "e2e" / "case"
+    case.mkdir(parents=True)
+    (case / "00-assert.yaml").write_text(
+        "apiVersion: kuttl.dev/v1beta1\nkind: TestAssert\n"
+        "resourceRefs: [{apiVersion: v1, kind: Pod, name: p, ref: pod}]\n"
+        "assertAll: [{celExpr: 'pod.spec.hostNetwork'}]\n"
+    )
+    done = kubectl("kudo", "test", "e2e")
+    assert done.returncode == 5
+    assert "e2e/case/00-assert.yaml:4: " in done.stderr
+    assert "pip install 'kubectl-kudo[test]'" in done.stderr
+
+
 def test_an_error_has_the_exit_code_of_the_plugin(kubectl: Kubectl) -> None:
     done = kubectl("kudo", "package", "verify", "./no-such-package")
     assert done.returncode == 3

@@ -18,7 +18,7 @@ HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", 
 @pytest.mark.parametrize(
     "argv",
     [
-        *(["version"], ["--help"], ["install", "--help"], ["brew"]),
+        *(["version"], ["--help"], ["install", "--help"], ["test", "--help"], ["brew"]),
         *(["package", "list", "--help"], ["package", "add", "--help"], ["package", "--help"]),
     ],
 )

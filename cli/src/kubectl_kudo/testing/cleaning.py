@@ -18,13 +18,20 @@ PREFIX: Final = "kudo-test-"
 """What the names of temporary folders of runs begin with."""
 
 
+def records(folder: Path) -> Iterator[Path]:
+    """Yield the folders of the runs of a command that have left something."""
+    yield from (one for one in (folder, *sorted(folder.glob("*"))) if not is_clean(one))
+
+
 def clean(args: Args) -> None:
     """Delete what is left of the runs with these folders, or of all that were killed.
 
     Raises:
         CliError: something could not be deleted, or a folder is not that of a run.
     """
-    folders = [Path(text) for text in args.arguments] or list(_killed())
+    given = [Path(text) for text in args.arguments]
+    # A folder without a record is named in the error.
+    folders = [run for one in given for run in list(records(one)) or [one]] or list(_killed())
     if not folders:
         say("nothing is left of any run")
     left = [folder for folder in folders if not _clean(folder)]
@@ -35,8 +42,9 @@ def clean(args: Args) -> None:
 def _clean(folder: Path) -> bool:
     say(f"deleting what is left of the run with the folder {folder}")
     done = asyncio.run(clean_run(folder, say))
-    if done and is_clean(folder) and folder.name.startswith(PREFIX):
-        shutil.rmtree(folder, ignore_errors=True)
+    session = next((one for one in (folder, folder.parent) if one.name.startswith(PREFIX)), None)
+    if done and session is not None and not any(records(session)):
+        shutil.rmtree(session, ignore_errors=True)
     return done
 
 
@@ -44,12 +52,11 @@ def _killed() -> Iterator[Path]:
     """Yield the folders of runs of this user that have ended and left something."""
     for folder in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
         # The kubeconfig of a record can start programs, so that of somebody else is not used.
-        own = not folder.is_symlink() and folder.stat().st_uid == os.getuid()
-        if own and not is_clean(folder) and not _runs(folder):
-            yield folder
+        if not folder.is_symlink() and folder.stat().st_uid == os.getuid():
+            yield from (run for run in records(folder) if not _still_runs(run))
 
 
-def _runs(folder: Path) -> bool:
+def _still_runs(folder: Path) -> bool:
     try:
         return read_record(folder).runs
     except (OSError, ValueError):

@@ -16,7 +16,7 @@ from kubectl_kudo.core.output import say, talk, warn
 from kubectl_kudo.testing.checks.check_fields import check_fields
 from kubectl_kudo.testing.checks.check_kinds import check_kinds
 from kubectl_kudo.testing.checks.known_kinds import known_kinds
-from kubectl_kudo.testing.cleaning import PREFIX
+from kubectl_kudo.testing.cleaning import PREFIX, records
 from kubectl_kudo.testing.connecting import Connected, connected
 from kubectl_kudo.testing.invocation.prepared import Prepared, prepare, tell
 from kubectl_kudo.testing.invocation.request import suite_invalid
@@ -24,7 +24,6 @@ from kubectl_kudo.testing.reporting.progress import log_on_stdout, shown
 from kubectl_kudo.testing.reporting.reports import write_artifact, write_report
 from kubectl_kudo.testing.running.interruption import Interruption, listening
 from kubectl_kudo.testing.running.options import RunOptions
-from kubectl_kudo.testing.running.record import NAME as RECORD
 from kubectl_kudo.testing.running.run import run_suite
 from kubectl_kudo.testing.watching import State, Watched, cases_of, changes, only, watched
 from kudo_harness.findings import Findings, SuiteInvalid
@@ -47,6 +46,8 @@ def run_suites(args: Args) -> None:
     result = asyncio.run(_Session(args, prepared).run())
     if result is None or result.interrupted:
         raise KeyboardInterrupt
+    if result.failure is not None:
+        raise CliError(result.failure.message, code=ExitCode.TEST_FAILED)
     if not result.passed:
         failed = sum(not case.passed for _, case in result.cases)
         text = f"{failed} of {len(list(result.cases))} cases did not pass"
@@ -74,13 +75,14 @@ class _Session:
     state: State = field(init=False)
     cluster: Connected | None = None
     result: SuiteResult | None = None
+    runs: int = 0
 
     def __post_init__(self) -> None:
         self.watching = self.prepared
 
     async def run(self) -> SuiteResult | None:
         """Run the suite; return its last result, or None if a signal came before the first."""
-        with _run_folder() as folder, listening(self.interruption):
+        with _session_folder() as folder, listening(self.interruption):
             try:
                 if await self.interruption.until_interrupted(self._connect(folder)):
                     await self._runs(folder)
@@ -124,9 +126,12 @@ class _Session:
         assert self.cluster is not None
         suite, plan, target = self.prepared.suite, self.prepared.plan, self.cluster.target
         await self._check_kinds()
+        self.runs += 1
+        own = folder / str(self.runs)
+        own.mkdir()
         log = log_on_stdout(len(list(cases_of(suite))), verbose=bool(self.args.v))
         options = RunOptions(
-            folder=folder,
+            folder=own,
             working_folder=Path.cwd(),
             environment=dict(os.environ),
             interruption=self.interruption,
@@ -197,11 +202,14 @@ class _Session:
 
 
 @contextmanager
-def _run_folder() -> Iterator[Path]:
-    """Make the temporary folder of a run; it stays if its record names what was not deleted."""
+def _session_folder() -> Iterator[Path]:
+    """Make the temporary folder of a command, with one for each of its runs.
+
+    It stays if the record of a run names what was not deleted: that needs the kubeconfig in it.
+    """
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
         yield folder
     finally:
-        if not (folder / RECORD).exists():
+        if not any(records(folder)):
             shutil.rmtree(folder, ignore_errors=True)

@@ -92,6 +92,8 @@ PREPARED = {
     "repo remove": OWN,
     "repo serve": DIST,
     "search": OWN,
+    "test ./web": "kubectl kudo test --new ./web",
+    "test --render-only": "kubectl kudo test --render-only --update ./web",
     "uninstall": INSTALL,
     "uninstall --all-unused": f"{INSTALL}\nkubectl kudo uninstall --instance web --wait",
     "update": INSTALL,

@@ -1,6 +1,7 @@
 """`kudo-cluster run` through its client: KUDO on it, its nodes, and how it ends."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -115,6 +116,42 @@ async def test_a_node_that_is_not_ready_and_its_pods(
 async def test_a_node_that_is_not_there_is_told(started: RunningCluster) -> None:
     with pytest.raises(CliError, match="no node node-3; there are node-1, node-2"):
         await started.set_node_ready("node-3", ready=False)
+
+
+async def test_a_harness_that_ends_while_the_cluster_starts_leaves_nothing(tmp_path: Path) -> None:
+    directory = tmp_path / "cluster"
+    program = str(Path(sys.executable).with_name("kudo-cluster"))
+    starting = await asyncio.create_subprocess_exec(
+        program,
+        "run",
+        f"--dir={directory}",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert starting.stderr is not None
+    assert b"starting etcd" in await starting.stderr.readline()
+    # `communicate` alone would leave the input open.
+    out, _ = await starting.communicate(b"")
+    assert (starting.returncode, out) == (0, b"")
+    assert not await asyncio.to_thread(directory.exists)
+
+
+async def test_a_directory_in_which_a_cluster_runs_is_refused(started: RunningCluster) -> None:
+    program = str(Path(sys.executable).with_name("kudo-cluster"))
+    refused = await asyncio.create_subprocess_exec(
+        program,
+        "run",
+        f"--dir={started.directory}",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert refused.stdout is not None
+    answer = json.loads(await refused.stdout.readline())
+    await refused.communicate(b"")
+    assert answer == {"error": f"cluster run runs in {started.directory} already"}
+    assert refused.returncode == 1
+    assert "etcd" in await started.logs()
 
 
 @pytest.mark.parametrize("how", ["killed", "keep"])

@@ -25,7 +25,7 @@ async def main(folder: Path, kubeconfig: Path, programs: Path) -> None:
     options = RunOptions(folder / "state", folder, dict(os.environ), wait_until_gone=False)
     async with Client(load_config(kubeconfig)) as client:
         target = Target(client, kubeconfig, (programs,), None, False)
-        ran = await run_folder(target, options, _Printed())
+        ran = await run_folder(target, options, _Printed(), {})
     cases = [f"{case.name}={case.passed}" for _, case in ran.result.cases]
     sys.stdout.write(f"interrupted={ran.result.interrupted} {' '.join(cases)}\n")
 

@@ -92,6 +92,7 @@ class Runs:
         *,
         interruption: Interruption | None = None,
         wait: bool = False,
+        labels: Mapping[str, str] | None = None,
     ) -> Ran:
         """Run the cases of the folder `tests`.
 
@@ -100,6 +101,7 @@ class Runs:
             suite: Fields of the TestSuite.
             interruption: What ends the run.
             wait: Whether to wait until namespaces are gone.
+            labels: Labels of the run, which TestFiles select.
         """
         self.write(files)
         config = self.folder / "kudo-test.yaml"
@@ -110,7 +112,7 @@ class Runs:
         state.mkdir(exist_ok=True)
         options = RunOptions(state, self.folder, environment, interruption, wait)
         target = Target(self.client, self.kubeconfig, (self.programs,), None, True)
-        return await run_folder(target, options, lines)
+        return await run_folder(target, options, lines, labels or {})
 
     async def exists(self, resource: Resource, name: str, namespace: str = "") -> bool:
         return name in await self.names(resource, namespace)
@@ -128,7 +130,9 @@ class Runs:
         return {one["metadata"]["name"] for one in listed.items}
 
 
-async def run_folder(target: Target, options: RunOptions, lines: list[str]) -> Ran:
+async def run_folder(
+    target: Target, options: RunOptions, lines: list[str], labels: Mapping[str, str]
+) -> Ran:
     """Run the suite in the folder where the options say that the harness runs."""
     namespaces: dict[str, str] = {}
 
@@ -138,7 +142,7 @@ async def run_folder(target: Target, options: RunOptions, lines: list[str]) -> R
     folder = options.working_folder
     dirs = (str(folder / "tests"),)
     request = SuiteRequest(
-        config=folder / "kudo-test.yaml", test_dirs=dirs, namespace_of=namespace_of
+        config=folder / "kudo-test.yaml", test_dirs=dirs, namespace_of=namespace_of, labels=labels
     )
     loaded = load_suite(request)
     given = PlanOptions(kubeconfig=str(target.kubeconfig), allow_faults=target.faults)

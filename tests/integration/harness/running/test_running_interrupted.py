@@ -138,6 +138,18 @@ async def test_what_a_killed_run_has_left_is_deleted_from_its_record(
         await _clean(program, said)
 
 
+async def test_a_run_whose_log_nobody_reads_any_more_cleans_up(
+    runs: Runs, program: Program
+) -> None:
+    assert program.process.stdout is not None
+    program.process.stdout.close()
+    program.interrupt()
+    await asyncio.to_thread(program.process.wait)
+    assert await runs.is_deleted(program.namespace)
+    assert not await runs.exists(CONFIG_MAPS, "apart", "default")
+    assert is_clean(program.folder)
+
+
 async def test_a_run_that_has_not_ended_is_not_cleaned(program: Program) -> None:
     with pytest.raises(CliError, match=f"still runs as process {program.process.pid}"):
         await _clean(program, [])

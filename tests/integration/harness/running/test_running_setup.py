@@ -285,6 +285,40 @@ async def test_secrets_of_the_suite_are_left_out_of_the_log(runs: Runs) -> None:
     assert "open-sesame-42" not in ran.why()
 
 
+async def test_names_of_the_suite_stay_readable_although_a_secret_is_the_same(runs: Runs) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s"},
+        "stringData": {"user": "my-database", "key": "open-sesame-42"},
+    }
+    ran = await runs.run(
+        {
+            "tests/one/00-secret.yaml": as_yaml(secret) + "---\n" + config_map("my-database"),
+            "tests/one/00-assert.yaml": config_map("my-database"),
+        }
+    )
+    ran.passed()
+    assert "/my-database created" in ran.log
+
+
+async def test_files_of_other_runs_are_left_out(runs: Runs) -> None:
+    def only(label: str) -> str:
+        selector = {"testRunSelector": {"matchLabels": {"kind-of-run": label}}}
+        return as_yaml({"apiVersion": "kuttl.dev/v1beta1", "kind": "TestFile", **selector})
+
+    ran = await runs.run(
+        {
+            "tests/one/00-short.yaml": only("short") + "---\n" + config_map("short"),
+            "tests/one/00-long.yaml": only("long") + "---\n" + config_map("long"),
+            "tests/one/00-assert.yaml": config_map("short"),
+            "tests/one/00-errors.yaml": config_map("long"),
+        },
+        labels={"kind-of-run": "short"},
+    )
+    ran.passed()
+
+
 async def test_a_failed_case_does_not_stop_the_others(runs: Runs) -> None:
     ran = await runs.run(
         {

@@ -267,6 +267,45 @@ async def test_the_nearest_of_several_is_named(api: FakeApi) -> None:
     )
 
 
+CONDITIONS = [
+    {"type": "Ready", "status": "True"},
+    {"type": "Reconciling", "status": "False"},
+    {"type": "Stalled", "status": "False"},
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("'True'", "it matches: with `listMatching: name` in the TestAssert of the step, items"),
+        (
+            "'False'",
+            (
+                "00-assert.yaml:6: .status.conditions[0].status: value mismatch, expected: "
+                "False != actual: True"
+            ),
+        ),
+    ],
+)
+async def test_a_list_of_another_length_is_compared_by_name_as_well(
+    api: FakeApi, status: str, told: str
+) -> None:
+    metadata = {"name": "tea", "namespace": "kitchen"}
+    tea = {"metadata": metadata, "spec": {}, "status": {"conditions": CONDITIONS}}
+    text = (
+        "apiVersion: kudo.dev/v1beta1\nkind: Instance\nmetadata: {name: tea}\n"
+        f"status:\n  conditions:\n  - {{type: Ready, status: {status}}}\n"
+    )
+    obj = {"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", **tea}
+    failure = await explained(api, text, obj)
+    assert failure.message.startswith(
+        "00-assert.yaml:5: Instance tea: .status.conditions: slice length mismatch: 1 != 3"
+    )
+    assert failure.details.startswith(f"With lists compared by name:\n  {told}")
+    by_name = await explained(api, text, obj, lists=ListMatching.NAME)
+    assert "With lists compared by name" not in by_name.details
+
+
 async def test_why_objects_could_not_be_read_is_the_message(api: FakeApi) -> None:
     failure = await explained(api, ASSERT, error="configmaps is forbidden")
     assert failure == Failure("00-assert.yaml:1: ConfigMap pot: configmaps is forbidden")

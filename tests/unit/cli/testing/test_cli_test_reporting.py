@@ -195,3 +195,16 @@ def test_a_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     options = suite(tmp_path, f"reportFormat: xml\nartifactsDir: {tmp_path}/file\n").options
     with pytest.raises(CliError, match=r"cannot write .*kuttl-report.xml: "):
         write_report(suite_result(), options)
+
+
+def test_two_cases_of_one_name_have_two_lines() -> None:
+    screen = Screen()
+    log = screen.log(2)
+    log.case_started("web", case("install"))
+    log.case_started("mail", case("install"))
+    log.case_ended("mail", result("install"))
+    assert screen.lines == [
+        "passed mail/install (2.5 s)",
+        "install  0s",
+        "1 of 2 cases ended, 0s",
+    ]

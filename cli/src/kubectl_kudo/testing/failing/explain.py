@@ -5,12 +5,11 @@ Nothing here raises for what cannot be read: the details say so, and the message
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from kubectl_kudo.redaction.names import is_sensitive
 from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.testing.failing.absent import absent_message, elsewhere, others_of_kind
+from kubectl_kudo.testing.failing.differences import by_name_lines, discreet, further_lines
 from kubectl_kudo.testing.failing.failed import FailedAssert
 from kubectl_kudo.testing.failing.matched import matched_values
 from kubectl_kudo.testing.failing.plan_trees import instance_of, tree_of, unfinished_trees
@@ -22,12 +21,10 @@ from kubeio.discovery import Discovery
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kudo_harness.cel import FailedExpression
-from kudo_harness.matching import Difference, difference_lines
+from kudo_harness.matching import Difference
 from kudo_harness.report import Failure
 
 JsonObject = dict[str, Any]
-
-_MOST_FURTHER: Final = 10
 
 
 async def explain(client: Client, namespace: str, failed: FailedAssert) -> Failure:
@@ -42,22 +39,24 @@ async def explain(client: Client, namespace: str, failed: FailedAssert) -> Failu
     if failed.error:
         name = f" {failed.name}" if failed.name else ""
         return Failure(f"{place}: {failed.kind}{name}: {failed.error}")
-    candidate = failed.match.candidate if failed.match else None
-    if candidate is None:
+    document, match = failed.document, failed.match
+    candidate = match.candidate if match else None
+    if match is None or candidate is None:
         return await _absent(client, namespace, failed)
     names = {failed.kind, failed.name, _name(candidate)}
     redactor = await redactor_of(client, _namespace(candidate) or namespace, names)
     redactor.learn([bounded(candidate)])
-    differences = [_discreet(one) for one in failed.match.differences] if failed.match else []
+    differences = [discreet(one) for one in match.differences]
     if failed.forbidden or not differences:
         return await _forbidden(client, failed, candidate, redactor)
-    paths = [path_in_object(failed.document.value, candidate, one.path) for one in differences]
+    paths = [path_in_object(document.value, candidate, one.path) for one in differences]
     first, *further = differences
     return Failure(
         redactor.known.replace(f"{first.place}: {_title(failed, candidate)}: {_line(first)}"),
         _text(
             [
-                Section("Further differences", tuple(_further(further))),
+                Section("Further differences", further_lines(further)),
+                Section("With lists compared by name", by_name_lines(document, match)),
                 *await _sections(client, candidate, paths, redactor),
             ],
             redactor,
@@ -171,18 +170,6 @@ def _title(failed: FailedAssert, candidate: JsonObject) -> str:
 
 def _line(difference: Difference) -> str:
     return str(difference).removeprefix(f"{difference.place}: ")
-
-
-def _discreet(difference: Difference) -> Difference:
-    """Return a difference without its values, if the name of a field says that they are secret."""
-    secret = any(isinstance(one, str) and is_sensitive(one) for one in difference.path)
-    return replace(difference, secret=difference.secret or secret)
-
-
-def _further(differences: Sequence[Difference]) -> list[str]:
-    lines = difference_lines(differences[:_MOST_FURTHER])
-    more = len(differences) - _MOST_FURTHER
-    return [*lines, f"and {more} more differences"] if more > 0 else lines
 
 
 def _text(sections: Iterable[Section], redactor: Redactor) -> str:

@@ -57,13 +57,14 @@ class LiveLog:
         self._size = size or (lambda: terminal_size(stream))
         self._drawn = Redrawn(stream)
         self._start = clock()
-        self._running: dict[str, _Running] = {}
+        self._running: dict[tuple[str, str], _Running] = {}
         self._ended = 0
         self._failed = 0
 
     def message(self, case: str, step: str, text: str) -> None:
         lines = harmless(text).rstrip("\n").split("\n")
-        row = self._running.get(case)
+        # Cases of two folders may have the same name; messages have only that.
+        row = next((row for (_, name), row in self._running.items() if name == case), None)
         if row is None:
             self._tell(lines)
             return
@@ -74,19 +75,17 @@ class LiveLog:
         self.tick()
 
     def case_started(self, folder: str, case: Case) -> None:
-        del folder
-        self._running[case.name] = _Running(case.name, self._clock())
+        self._running[folder, case.name] = _Running(case.name, self._clock())
         self.tick()
 
     def step_started(self, folder: str, case: Case, step: Step) -> None:
-        del folder
-        row = self._running.get(case.name)
+        row = self._running.get((folder, case.name))
         if row is not None:
             row.step, row.text = step.title, ""
         self.tick()
 
     def case_ended(self, folder: str, result: CaseResult) -> None:
-        row = self._running.pop(result.name, None)
+        row = self._running.pop((folder, result.name), None)
         self._ended += 1
         self._failed += result.failed
         lines = [f"  {line}" for line in row.lines] if row and result.failed else []

@@ -50,9 +50,16 @@ class Interruption:
                 self._running.append(task)
                 task.add_done_callback(self._running.remove)
         except ExceptionGroup as errors:
-            # There is one task, and callers expect its error.
-            raise errors.exceptions[0] from errors.exceptions[0].__cause__
+            # Callers expect an error of the work, and not a group for each group inside of it.
+            first = _first(errors)
+            raise first from first.__cause__
         return not task.cancelled()
+
+
+def _first(error: Exception) -> Exception:
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 @contextmanager

@@ -61,7 +61,7 @@ async def run_suite(
             plan=plan,
             target=target,
             options=options,
-            log=SafeLog(log),
+            log=SafeLog.of_suite(log, suite),
             record=record,
             clusters=clusters,
             namespaces=Namespaces(record),
@@ -163,12 +163,28 @@ class _Run:
     async def _clean(self, scope: str | None) -> None:
         """Delete what is left of a scope, or of all: of interrupted cases, and what cases share."""
         log = self.shared.log.of("", "")
+        if self._cluster_ends and (scope is None or self.shared.suite_options.skip_delete):
+            self._forget()
         if self.shared.suite_options.skip_delete:
             await self.shared.processes.stop_all(None)
             self._tell_kept()
             return
         await self.interruption.until_interrupted(self._clean_scope(scope), endures=1)
         end_record(self.shared.record, log.say)
+
+    @property
+    def _cluster_ends(self) -> bool:
+        """Whether the cluster of the suite ends with the run."""
+        return self.shared.target.local is not None and (
+            not self.shared.suite_options.skip_cluster_delete
+        )
+
+    def _forget(self) -> None:
+        """Forget the objects of a cluster that ends: nobody needs to wait for their deletion."""
+        record = self.shared.record
+        for made in record.objects_of(None):
+            if made.kubeconfig == str(self.shared.target.kubeconfig):
+                record.gone(made)
 
     async def _clean_scope(self, scope: str | None) -> None:
         log = self.shared.log.of("", "")
@@ -178,6 +194,9 @@ class _Run:
     def _tell_kept(self) -> None:
         log = self.shared.log.of("", "")
         folder = self.shared.options.folder
+        if self.shared.record.is_empty:
+            end_record(self.shared.record, log.say)
+            return
         log.say(f"nothing was deleted, as skipDelete asks; --clean {folder} deletes it:")
         for made in self.shared.record.objects_of(None):
             if made.is_namespace:

@@ -59,12 +59,13 @@ class Shared:
 
     def context(self, namespace: str, kubeconfig: Path, folder: Path, timeout: int) -> Context:
         """Return what commands in a folder have in common."""
+        bin_folder = self.options.working_folder.absolute() / "bin"
         return Context(
             namespace=namespace,
             kubeconfig=kubeconfig,
             folder=folder,
             environment=self.options.environment,
             # As kuttl, but behind our own programs: an old kubectl-kudo may be in `bin`.
-            programs=(*self.target.programs, self.options.working_folder.absolute() / "bin"),
+            programs=tuple(dict.fromkeys((*self.target.programs, bin_folder))),
             timeout=timeout,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_kudo.testing.invocation.archives import with_archives
 from kubectl_kudo.testing.running.reading.archives import fetch_cases
 from kubectl_kudo.testing.running.reading.downloads import fetch_objects
 from kubectl_kudo.testing.running.reading.setup_objects import setup_objects
@@ -186,3 +187,19 @@ async def test_an_archive_that_is_not_safe_is_not_unpacked(
     assert message in str(error.value)
     assert not folder.exists()
     assert not (tmp_path / "out.yaml").exists()
+
+
+def test_the_cases_of_archives_are_read_once_however_often_the_suite_is(
+    tmp_path: Path, server: PackageServer
+) -> None:
+    server.files["/cases.tgz"] = _archive({"cases/far/00-a.yaml": MAP.format("a")})
+    (tmp_path / "tests/near").mkdir(parents=True)
+    (tmp_path / "tests/near/00-a.yaml").write_text(MAP.format("a"))
+    url = f"{server.url}/cases.tgz"
+    request = SuiteRequest(test_dirs=(str(tmp_path / "tests"), url))
+    for _ in range(2):
+        suite = with_archives(load_suite(request), request)
+        found = [(folder.path, [case.name for case in folder.cases]) for folder in suite.test_dirs]
+        assert found == [(str(tmp_path / "tests"), ["near"]), (url, ["far"])]
+        assert suite.downloads == ()
+    assert server.paths() == ["/cases.tgz"]

@@ -65,7 +65,7 @@ async def test_a_program_that_does_not_exist_is_a_fault(
     place = Place("suite.yaml", 1)
     process = Process(("no-such-program",), {}, tmp_path, None, False, True, True, "x", place)
     ended, _ = await _run(processes, process)
-    assert ended.fault == "cannot be started: No such file or directory"
+    assert ended.fault == "cannot be started: No such file or directory: no-such-program"
 
 
 async def test_a_command_is_stopped_with_its_children_when_its_time_is_over(

@@ -23,8 +23,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from kudo_cluster import state
 from kudo_cluster.cluster import Cluster, Profile
 from kudo_cluster.errors import ClusterError
+from kudo_cluster.layout import Layout
 from kudo_cluster.progress import Progress
 from kudo_cluster.run.lines import BadRequest, Lines
 from kudo_cluster.run.session import Session
@@ -57,23 +59,36 @@ def run(
                 while True:
                     _answer(_answer_to(lines, session))
         except ClusterError as error:
+            _ignore_signals()
             _answer({"error": str(error)})
             return 1
     return 0
 
 
 def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the handler's signature
-    """Raise _Ended once; the end itself must not be interrupted."""
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signal_number, signal.SIG_IGN)
+    """Raise _Ended once."""
+    _ignore_signals()
     raise _Ended
+
+
+def _ignore_signals() -> None:
+    """Keep the end itself from being interrupted."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def _cluster(
     directory: Path | None, profile: Profile, nodes: int, crds: Path | None, progress: Progress
 ) -> Iterator[Session]:
-    cluster = Cluster.start(directory, name="run", profile=profile, crds=crds, progress=progress)
+    try:
+        cluster = Cluster.start(
+            directory, name="run", profile=profile, crds=crds, progress=progress
+        )
+    except _Ended:
+        if directory is not None:
+            _remove_started(Layout(directory.absolute()))
+        raise
     session = Session(cluster, progress)
     try:
         for number in range(2, nodes + 1):
@@ -82,6 +97,14 @@ def _cluster(
     finally:
         session.stop()
         cluster.remove()
+
+
+def _remove_started(layout: Layout) -> None:
+    """Delete the files of a start that was interrupted; not those of a cluster that runs there."""
+    with layout.locked():
+        found = state.read(layout.root)
+        if found is None or not found.alive:
+            layout.remove()
 
 
 def _answer_to(lines: Lines, session: Session) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Processes:
                     text = f"did not end within {process.seconds} s and was stopped"
                     return Ended(text, output.tail)
         except OSError as error:
-            return Ended(f"cannot be started: {error.strerror or error}", "")
+            return Ended(_not_started(error), "")
         if code == 0 or process.ignore_failure:
             return Ended("", output.tail)
         return Ended(_how(code), output.tail)
@@ -105,7 +105,7 @@ class Processes:
                 started.set_result("")
                 code = await running.process.wait()
         except OSError as error:
-            started.set_result(f"cannot be started: {error.strerror or error}")
+            started.set_result(_not_started(error))
             return
         on_end(_how(code))
 
@@ -213,6 +213,12 @@ async def _finish(task: asyncio.Task[None], output: Output, on_line: OnLine) -> 
     task.cancel()
     for line in output.end():
         on_line(line)
+
+
+def _not_started(error: OSError) -> str:
+    # The file is the program, or the folder where it is to run.
+    parts = (error.strerror or str(error), str(error.filename or ""))
+    return f"cannot be started: {': '.join(filter(None, parts))}"
 
 
 def _how(code: int) -> str:

@@ -1,0 +1,60 @@
+"""Differences between an assert and an object as failures tell them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from kubectl_kudo.redaction.names import is_sensitive
+from kudo_harness.matching import (
+    Difference,
+    Match,
+    Mismatch,
+    TooLargeToCompare,
+    best_match,
+    difference_lines,
+)
+from kudo_harness.suite import Document, ListMatching
+
+_MOST_FURTHER: Final = 10
+_HOLDS: Final = (
+    "it matches: with `listMatching: name` in the TestAssert of the step, items are compared with "
+    "those of the same name, type or key, wherever they are"
+)
+
+
+def discreet(difference: Difference) -> Difference:
+    """Return a difference without its values, if the name of a field says that they are secret."""
+    secret = any(isinstance(one, str) and is_sensitive(one) for one in difference.path)
+    return replace(difference, secret=difference.secret or secret)
+
+
+def further_lines(differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Return a line for each of the first differences, and one for the rest."""
+    lines = difference_lines(differences[:_MOST_FURTHER])
+    more = len(differences) - _MOST_FURTHER
+    return (*lines, f"and {more} more differences") if more > 0 else tuple(lines)
+
+
+def by_name_lines(document: Document, match: Match) -> tuple[str, ...]:
+    """Return what differs if lists are compared by name; nothing if that tells no more.
+
+    Lists are compared by position unless a suite says otherwise, as in kuttl. So an assert on one
+    of several conditions fails by the length of the list, which says nothing of that condition.
+    """
+    found = match.differences
+    if match.candidate is None or not any(map(_of_list, found)):
+        return ()
+    try:
+        by_name = best_match(document, [match.candidate], ListMatching.NAME).differences
+    except TooLargeToCompare:
+        return ()
+    if not by_name:
+        return (_HOLDS,)
+    if {one.path for one in by_name} >= {one.path for one in found}:
+        return ()
+    return further_lines([discreet(one) for one in by_name])
+
+
+def _of_list(difference: Difference) -> bool:
+    inside = any(isinstance(element, int) for element in difference.path)
+    return inside or difference.mismatch is Mismatch.LENGTH
