@@ -57,6 +57,13 @@ def test_a_wrong_command_line_is_code_2(arguments: list[str]) -> None:
     assert end.value.code == 2
 
 
+def test_crds_that_are_no_file_are_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run("run", "--crds", str(tmp_path / "none.yaml")) == 1
+    assert f"no file of CRDs: {tmp_path}/none.yaml" in capsys.readouterr().err
+
+
 def test_the_status_of_no_cluster_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("status") == 1
     assert "no cluster in " in capsys.readouterr().out

@@ -152,7 +152,9 @@ def run_for_another(options: argparse.Namespace) -> int:
     """Run a cluster until stdin ends."""
     if options.nodes > 1 and options.profile == "node":
         raise ClusterError("only simulated nodes can be several: remove --nodes")
-    return run(options.dir, options.profile, options.nodes, progress.default())
+    if options.crds is not None and not options.crds.is_file():
+        raise ClusterError(f"no file of CRDs: {options.crds}")
+    return run(options.dir, options.profile, options.nodes, options.crds, progress.default())
 
 
 def build(options: argparse.Namespace) -> int:
@@ -213,6 +215,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument(
         "--dir", type=Path, help="directory of the cluster's data (default: a temporary one)"
+    )
+    running.add_argument(
+        "--crds", type=Path, help="file of CRDs to create before the controllers start"
     )
     add_profile(add("build", "build the programs unless they are cached", _BUILD))
     return parser

@@ -64,6 +64,7 @@ class Cluster:
         *,
         name: str = "test",
         profile: Profile = "control-plane",
+        crds: Path | None = None,
         progress: Progress = announce,
     ) -> Self:
         """Start a cluster and wait until it can run pods.
@@ -74,6 +75,8 @@ class Cluster:
             name: in the kubeconfigs, as ``kudo-NAME``.
             profile: simulated nodes, or one real node, which needs root and the packages that
                 node/needs.py lists.
+            crds: file of CRDs to create first. The garbage collector looks for new kinds every 30
+                seconds only, and until then keeps the objects of deleted owners of such a kind.
             progress: receives a line for each step; prints to stderr by default. The first build of
                 the programs takes minutes.
 
@@ -86,7 +89,7 @@ class Cluster:
         found = obtain(profile, progress)
         for number in range(1, _ATTEMPTS + 1):
             try:
-                return cls._start_once(directory, name, profile, found, progress)
+                return cls._start_once(directory, name, profile, crds, found, progress)
             except PortTakenError as error:
                 if number == _ATTEMPTS:
                     raise
@@ -99,6 +102,7 @@ class Cluster:
         directory: Path | None,
         name: str,
         profile: Profile,
+        crds: Path | None,
         found: binaries.Binaries,
         progress: Progress,
     ) -> Self:
@@ -115,7 +119,7 @@ class Cluster:
             try:
                 nodes: Nodes = RealNode(found) if profile == "node" else SimulatedNodes(found)
                 attempt = Startup(layout, Ports.pick(), found, supervision, nodes)
-                running = attempt.run(name, progress)
+                running = attempt.run(name, progress, crds)
             except BaseException:
                 supervision.stop()
                 raise

@@ -52,11 +52,19 @@ class RunningCluster:
         Raises:
             CliError: `kudo-cluster` is missing, or the cluster does not start.
         """
-        process = await _Process.start(
-            str(cluster_program(plan.asked)), "run", f"--nodes={len(plan.nodes)}"
-        )
+        command = [str(cluster_program(plan.asked)), "run", f"--nodes={len(plan.nodes)}"]
+        with _crds() as crds:
+            # Later created ones would be known to the garbage collector after 30 seconds only.
+            process = await _Process.start(
+                *command, *([f"--crds={crds}"] if plan.installs_kudo else [])
+            )
+            try:
+                answer = await process.answer()
+            except BaseException:
+                await process.stop()
+                raise
         try:
-            ready = (await process.answer())["ready"]
+            ready = answer["ready"]
             cluster = cls(
                 kubeconfig=Path(ready["kubeconfigs"]["admin"]),
                 programs=tuple(map(Path, ready["programs"])),
@@ -71,8 +79,7 @@ class RunningCluster:
 
     async def install_kudo(self) -> None:
         """Create the CRDs, start webhook and reconciler, and register the webhook."""
-        # In the single file of the plugin, the manifest is no file of its own.
-        with as_file(files("kubectl_kudo").joinpath("manifests", "crds.yaml")) as crds:
+        with _crds() as crds:
             await self._process.ask({"install": {"crds": str(crds)}})
 
     async def restart(self, service: str) -> None:
@@ -106,6 +113,11 @@ class RunningCluster:
             for name, wanted in labels.items():
                 patch = {"metadata": {"labels": dict(wanted)}}
                 await client.merge_patch(_NODES, name, patch)
+
+
+def _crds() -> contextlib.AbstractContextManager[Path]:
+    """Return KUDO's CRDs as a file; in the single file of the plugin they are none of their own."""
+    return as_file(files("kubectl_kudo").joinpath("manifests", "crds.yaml"))
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ _TIMEOUT = 10.0
 _COLLECTIONS = {
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "Namespace": "/api/v1/namespaces",
     "Node": "/api/v1/nodes",
     "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles",

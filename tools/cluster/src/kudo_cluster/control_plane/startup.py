@@ -100,8 +100,14 @@ class Startup:
         self._running: list[Running] = []
         self._deadline = time.monotonic() + READY_TIMEOUT
 
-    def run(self, name: str, progress: Progress) -> State:
-        """Start all components and wait until pods can be created, scheduled and become ready."""
+    def run(self, name: str, progress: Progress, crds: Path | None = None) -> State:
+        """Start all components and wait until pods can be created, scheduled and become ready.
+
+        Args:
+            name: Of the cluster.
+            progress: Receives a line for each step.
+            crds: A file of CRDs that the controllers know from their start.
+        """
         layout, ports, nodes = self.layout, self.ports, self._nodes
         network = nodes.prepare(layout, self._supervision)
         server = prepare(layout, ports, network, name=name)
@@ -110,10 +116,12 @@ class Startup:
         extra = nodes.server_arguments(layout)
         self.start(components.apiserver(layout, ports, network, extra))
         self.wait_until_healthy()
+        api = setup_api(layout, server)
+        if crds is not None:
+            self._create(api, _manifests(crds))
         progress(f"starting kube-controller-manager, kube-scheduler and {nodes.programs}")
         self.start(components.controller_manager(layout, ports))
         self.start(components.scheduler(layout, ports))
-        api = setup_api(layout, server)
         for file in _RBAC:
             self.apply(api, "the RBAC rules", _manifests(file))
         nodes.start(self, api)
@@ -151,6 +159,12 @@ class Startup:
         """Apply objects, retrying until the API server accepts them; `what` is for errors."""
         for manifest in manifests:
             self._wait(what, functools.partial(api.apply, manifest))
+
+    def _create(self, api: Api, crds: list[dict[str, Any]]) -> None:
+        """Create CRDs and wait until their objects are served."""
+        self.apply(api, "the CRDs", crds)
+        for crd in crds:
+            self._wait("the CRDs", functools.partial(crd_problem, api, crd["metadata"]["name"]))
 
     def wait_until_healthy(self) -> None:
         """Wait until every component that was started is healthy."""
@@ -204,6 +218,18 @@ def node_problem(api: Api, name: str) -> str | None:
         return "it is not Ready"
     taints = [taint["key"] for taint in found["spec"].get("taints", ())]
     return f"it is tainted with {', '.join(taints)}" if taints else None
+
+
+def crd_problem(api: Api, name: str) -> str | None:
+    """Return why objects of a CRD are not served yet, None if they are."""
+    found = api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
+    if found is None:
+        return f"{name} does not exist"
+    spec = found["spec"]
+    path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}"
+    resources = (api.get(path) or {}).get("resources", ())
+    served = any(resource["name"] == spec["names"]["plural"] for resource in resources)
+    return None if served else f"{name} is not served"
 
 
 def _service_account_problem(api: Api) -> str | None:

@@ -36,13 +36,16 @@ class _Ended(BaseException):
     """The input has ended, or a signal came."""
 
 
-def run(directory: Path | None, profile: Profile, nodes: int, progress: Progress) -> int:
+def run(
+    directory: Path | None, profile: Profile, nodes: int, crds: Path | None, progress: Progress
+) -> int:
     """Run a cluster until the input ends; return the exit code.
 
     Args:
         directory: Of its files; a temporary one by default.
         profile: Simulated nodes, or one real node.
         nodes: Number of simulated nodes.
+        crds: File of CRDs to create before the controllers start.
         progress: Receives a line for each step; never stdout, which has the answers.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -51,7 +54,7 @@ def run(directory: Path | None, profile: Profile, nodes: int, progress: Progress
         # Before the cluster starts, which may take minutes if its programs have to be built.
         lines = Lines(open_input(sys.stdin.fileno()))
         try:
-            with _cluster(directory, profile, nodes, progress) as session:
+            with _cluster(directory, profile, nodes, crds, progress) as session:
                 _answer(session.ready())
                 while True:
                     _answer(_answer_to(lines, session))
@@ -76,10 +79,12 @@ def _ignore_signals() -> None:
 
 @contextlib.contextmanager
 def _cluster(
-    directory: Path | None, profile: Profile, nodes: int, progress: Progress
+    directory: Path | None, profile: Profile, nodes: int, crds: Path | None, progress: Progress
 ) -> Iterator[Session]:
     try:
-        cluster = Cluster.start(directory, name="run", profile=profile, progress=progress)
+        cluster = Cluster.start(
+            directory, name="run", profile=profile, crds=crds, progress=progress
+        )
     except _Ended:
         if directory is not None:
             _remove_started(Layout(directory.absolute()))
