@@ -49,8 +49,9 @@ def run_suites(args: Args) -> None:
     if result.failure is not None:
         raise CliError(result.failure.message, code=ExitCode.TEST_FAILED)
     if not result.passed:
-        failed = sum(not case.passed for _, case in result.cases)
-        text = f"{failed} of {len(list(result.cases))} cases did not pass"
+        passed = [case.passed for _, case in result.cases]
+        noun = "case" if len(passed) == 1 else "cases"
+        text = f"{passed.count(False)} of {len(passed)} {noun} did not pass"
         raise CliError(text, code=ExitCode.TEST_FAILED)
 
 
@@ -113,7 +114,7 @@ class _Session:
         await self._once(folder)
         while self.args.watch and not self.interruption.received:
             if await self.interruption.until_interrupted(self._changed()):
-                tell(self.prepared)
+                tell(self.prepared, again=True)
                 await self._once(folder)
 
     def _look(self) -> None:

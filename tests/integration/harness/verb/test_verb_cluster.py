@@ -137,9 +137,9 @@ async def test_cases_run_again_when_their_files_change(verb: Verb) -> None:
     assert verb.left() == []
 
 
-async def test_a_suite_that_is_not_valid_is_watched_until_it_is(verb: Verb) -> None:
+async def test_a_suite_that_is_not_valid_is_watched_until_it_is(verb: Verb, world: World) -> None:
     folder = verb.case("one", a=OBJECT)
-    async with verb.running("test", "e2e", "--watch") as process:
+    async with verb.running("test", "e2e", "--watch", "-n", world.namespace) as process:
         await until(process, "The case passed in")
         await until(process, "Watching the files", err=True)
         (folder / "00-a.yaml").write_text("a: [")

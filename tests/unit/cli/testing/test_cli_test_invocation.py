@@ -296,3 +296,13 @@ def test_an_error_names_the_file_and_no_traceback_is_shown(work: Path) -> None:
     (work / "e2e" / "install" / "00-a.yaml").write_text("a: [\n")
     with pytest.raises(CliError, match=r"e2e/install/00-a.yaml:\d+: not valid YAML"):
         prepared("e2e")
+
+
+def test_no_name_of_a_file_changes_the_colours_of_a_terminal(run: Cli, work: Path) -> None:
+    case = work / "e2e" / "\033[31mred"
+    case.mkdir()
+    (case / "00-a.yaml").write_text("a: [\n")
+    ran = run("test", "e2e")
+    assert ran.code == 5
+    assert "?[31mred/00-a.yaml:" in ran.err
+    assert "\033" not in ran.err

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from io import FileIO
 from typing import BinaryIO, cast
 
 import pytest
@@ -19,7 +20,7 @@ from kudo_cluster.run.session import Session
 def pipe() -> Iterator[tuple[Lines, BinaryIO]]:
     """Give requests, and the end of the pipe that they are written to."""
     reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as target:
+    with FileIO(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as target:
         lines = Lines(source)
         lines.ending = False
         yield lines, cast("BinaryIO", target)
@@ -65,7 +66,7 @@ def test_the_end_of_the_input_ends_the_process() -> None:
     before = signal.signal(signal.SIGTERM, lambda *_: caught.set())
     try:
         reading, writing = os.pipe()
-        with os.fdopen(reading, "rb") as source:
+        with FileIO(reading, "rb") as source:
             Lines(source)
             os.close(writing)
             assert caught.wait(30)

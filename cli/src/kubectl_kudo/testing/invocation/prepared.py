@@ -1,11 +1,11 @@
 """Reads and plans a run; everything that is wrong with its files is told before it starts."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import say, warn
+from kubectl_kudo.core.wrapping import harmless
 from kubectl_kudo.testing.checks.check_expressions import check_expressions
 from kubectl_kudo.testing.invocation.cluster_flags import plan_options
 from kubectl_kudo.testing.invocation.request import read_suite, suite_invalid
@@ -66,20 +66,25 @@ def _planned(suite: Suite, options: PlanOptions) -> Plan:
     return replace(plan, warnings=(*plan.warnings, *findings.sorted()))
 
 
-def tell(prepared: Prepared) -> None:
-    """Print what runs, and what is done otherwise than the suite says."""
+def tell(prepared: Prepared, *, again: bool = False) -> None:
+    """Print what runs, and what is done otherwise than the suite says.
+
+    Args:
+        prepared: The suite.
+        again: Whether the cluster is there already, so that nothing is said about it.
+    """
     for finding in (*prepared.suite.warnings, *prepared.plan.warnings):
-        warn(str(finding))
+        warn(harmless(str(finding)))
     for path in prepared.unused:
         warn(f"{path} is not used; name it with --config to use it")
-    for line in _lines(prepared.suite, prepared.file, prepared.plan):
-        say(line)
+    say(harmless(_headline(prepared.suite, prepared.file)))
+    for line in () if again else plan_lines(prepared.plan):
+        say(harmless(line))
 
 
-def _lines(suite: Suite, file: Path | None, plan: Plan) -> Iterator[str]:
+def _headline(suite: Suite, file: Path | None) -> str:
     count = sum(len(folder.cases) for folder in suite.test_dirs)
     where = ", ".join(folder.path for folder in suite.test_dirs)
     more = f", and those of {len(suite.downloads)} archives" if suite.downloads else ""
     by = f", suite file {file}" if file else ""
-    yield f"Running {count} {'case' if count == 1 else 'cases'} of {where}{more}{by}"
-    yield from plan_lines(plan)
+    return f"Running {count} {'case' if count == 1 else 'cases'} of {where}{more}{by}"

@@ -8,10 +8,11 @@ are errors.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import PurePath
 from typing import Final
 
-from kubectl_kudo.core.arguments import GLOBAL_FLAGS, Args
+from kubectl_kudo.core.arguments import GLOBAL_FLAGS, Args, Parser
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.init.init import COMMAND as INIT
 from kubectl_kudo.testing.local.planned import Action, Mapped, PlannedCommand
@@ -179,7 +180,7 @@ def _of_plugin(arguments: list[str]) -> Verdict:
     if command != INIT.name:
         return _RUNS
     try:
-        args = INIT.parser().parse(rest)
+        args = _init_parser().parse(rest)
     except UsageError as error:
         return Verdict(problem=str(error))
     return _of_init(args)
@@ -197,6 +198,11 @@ def _command_word(arguments: list[str]) -> tuple[str, list[str]]:
     return "", arguments
 
 
+@cache
+def _init_parser() -> Parser:
+    return INIT.parser()
+
+
 def _of_init(args: Args) -> Verdict:
     if args.help or args.dry_run:
         return _RUNS
@@ -210,7 +216,7 @@ def _of_init(args: Args) -> Verdict:
     unused = [
         f"--{name.replace('_', '-')}"
         for name in _MEANINGLESS
-        if getattr(args, name) != INIT.parser().get_default(name)
+        if getattr(args, name) != _init_parser().get_default(name)
     ]
     done = "the CRDs are created, and the webhook and the reconciler run as processes"
     if unused:

@@ -46,11 +46,13 @@ def script_lines(script: str) -> Iterator[ScriptLine]:
     lines = script.splitlines()
     number, end = 0, ""
     while number < len(lines):
-        first, text = number, lines[number]
-        while text.endswith("\\") and number + 1 < len(lines):
+        first, parts = number, [lines[number]]
+        while parts[-1].endswith("\\") and number + 1 < len(lines):
             number += 1
-            text = f"{text[:-1]} {lines[number]}"
+            parts[-1] = parts[-1][:-1]
+            parts.append(lines[number])
         number += 1
+        text = " ".join(parts)
         if end:
             end = "" if text.strip() == end else end
             continue
@@ -78,17 +80,16 @@ def script_of(words: list[str]) -> str | None:
 
 def without_prefix(words: list[str]) -> list[str]:
     """Return the words of a command from its program on, such as without `env A=b timeout 60`."""
-    rest = list(words)
-    while rest:
-        if _ASSIGNMENT.match(rest[0]) or rest[0] in _BEFORE:
-            del rest[0]
-        elif rest[0] in _WITH_OPTIONS:
-            del rest[0]
-            while rest and (rest[0].startswith("-") or _DURATION.fullmatch(rest[0])):
-                del rest[0]
+    position, options = 0, False
+    for word in words:
+        if options and (word.startswith("-") or _DURATION.fullmatch(word)):
+            position += 1
+        elif _ASSIGNMENT.match(word) or word in _BEFORE or word in _WITH_OPTIONS:
+            options = word in _WITH_OPTIONS
+            position += 1
         else:
             break
-    return rest
+    return words[position:]
 
 
 def _commands(line: str) -> tuple[tuple[str, ...], ...]:

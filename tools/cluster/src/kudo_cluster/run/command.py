@@ -28,7 +28,7 @@ from kudo_cluster.cluster import Cluster, Profile
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
 from kudo_cluster.progress import Progress
-from kudo_cluster.run.lines import BadRequest, Lines
+from kudo_cluster.run.lines import BadRequest, Lines, open_input
 from kudo_cluster.run.session import Session
 
 
@@ -52,7 +52,7 @@ def run(
         signal.signal(number, _end)
     with contextlib.suppress(_Ended):
         # Before the cluster starts, which may take minutes if its programs have to be built.
-        lines = Lines(sys.stdin.buffer)
+        lines = Lines(open_input(sys.stdin.fileno()))
         try:
             with _cluster(directory, profile, nodes, crds, progress) as session:
                 _answer(session.ready())

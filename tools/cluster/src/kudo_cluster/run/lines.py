@@ -9,7 +9,8 @@ import os
 import queue
 import signal
 import threading
-from typing import Any, BinaryIO
+from io import FileIO
+from typing import Any
 
 LONGEST = 64 * 1024
 """Bytes of a request."""
@@ -23,6 +24,14 @@ class BadRequest(Exception):
     """A line is no request; its text is the answer."""
 
 
+def open_input(descriptor: int) -> FileIO:
+    """Return a stream without buffer, which stays open.
+
+    Python aborts at its end if a thread still reads from a stream with a buffer, such as stdin.
+    """
+    return FileIO(descriptor, "rb", closefd=False)
+
+
 class Lines:
     """Requests from a stream; SIGTERM is sent to this process when the stream ends.
 
@@ -30,7 +39,7 @@ class Lines:
         ending: Whether the end of the stream ends this process.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: FileIO) -> None:
         self.ending = True
         self._stream = stream
         self._waiting: queue.Queue[bytes] = queue.Queue(_MOST_WAITING)
