@@ -102,7 +102,7 @@ async def test_what_is_kept_is_deleted_by_clean(verb: Verb) -> None:
     assert (await verb.test("--clean")).stdout == "nothing is left of any run\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_ends_the_run_and_deletes_what_it_made(
     verb: Verb, number: signal.Signals
 ) -> None:
@@ -149,14 +149,6 @@ async def test_a_suite_that_is_not_valid_is_watched_until_it_is(verb: Verb, worl
         process.send_signal(signal.SIGTERM)
         await process.communicate()
     assert verb.left() == []
-
-
-async def test_the_case_of_a_new_package_passes(verb: Verb) -> None:
-    async with verb.running("package", "new", "web") as process:
-        await process.communicate()
-    done = await verb.test("./operator")
-    assert done.code == 0, done.output
-    assert "The case passed in" in done.stdout
 
 
 def test_a_terminal_shows_progress_and_results(verb: Verb) -> None:

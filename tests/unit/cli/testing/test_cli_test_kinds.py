@@ -238,6 +238,14 @@ def test_what_may_create_crds_before_makes_it_a_warning(
     assert finding.startswith(MAYBE)
 
 
+def test_a_kind_that_may_come_later_is_warned_of_once(tmp_path: Path, kinds: Kinds) -> None:
+    step = "apiVersion: kuttl.dev/v1beta1\nkind: TestStep\ncommands: [{command: make install}]\n"
+    case = {"00-step.yaml": step, "01-assert.yaml": WIDGET, "02-assert.yaml": WIDGET}
+    files = {f"e2e/{name}/{file}": text for name in "ab" for file, text in case.items()}
+    (finding,) = findings_in(tmp_path, kinds, files)
+    assert finding.startswith(MAYBE)
+
+
 def test_an_instance_may_create_crds_before_asserts_of_its_own_step(
     tmp_path: Path, kinds: Kinds
 ) -> None:

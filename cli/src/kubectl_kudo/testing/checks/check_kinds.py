@@ -76,6 +76,8 @@ class _Known:
 class _Check:
     findings: Findings
     advised: dict[Kind, str] = field(default_factory=dict)
+    warned: set[Kind] = field(default_factory=set)
+    """Kinds that may come later: one warning is enough, a suite for KUDO has dozens of asserts."""
 
     def case(self, case: Case, known: _Known) -> None:
         for step in case.steps:
@@ -113,7 +115,9 @@ class _Check:
             more = f"; {self.advised[use.kind]}" if self.advised[use.kind] else ""
         if known.open and group not in BUILT_IN_GROUPS:
             text += ", unless something before this step creates its CRD"
-            self.findings.warning("UnknownKind", text + more, place)
+            if use.kind not in self.warned:
+                self.warned.add(use.kind)
+                self.findings.warning("UnknownKind", text + more, place)
         else:
             self.findings.error("UnknownKind", text + more, place)
 

@@ -1,4 +1,4 @@
-"""Ends a run after SIGINT or SIGTERM: the first one ends it, the second one also its cleanup."""
+"""Ends a run after a signal: the first one ends it, the second one also its cleanup."""
 
 import asyncio
 import signal
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
@@ -64,10 +64,15 @@ def _first(error: Exception) -> Exception:
 
 @contextmanager
 def listening(interruption: Interruption) -> Iterator[None]:
-    """Pass SIGINT and SIGTERM of this process to an interruption."""
+    """Pass SIGINT, SIGTERM and SIGHUP of this process to an interruption.
+
+    A SIGHUP that is ignored stays so: `nohup` lets a run go on when its terminal is closed.
+    """
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in _SIGNALS}
-    for number in _SIGNALS:
+    if before[signal.SIGHUP] == signal.SIG_IGN:
+        del before[signal.SIGHUP]
+    for number in before:
         loop.add_signal_handler(number, interruption.signal)
     try:
         yield

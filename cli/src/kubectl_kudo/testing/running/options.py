@@ -19,7 +19,7 @@ class RunOptions:
         folder: Temporary folder of the run: its record, and kubeconfigs for steps.
         working_folder: Where the harness runs, and so the commands of the suite.
         environment: Environment of the harness.
-        interruption: What ends the run early; None listens to SIGINT and SIGTERM during the run.
+        interruption: What ends the run early; None listens to signals during the run.
         wait_until_gone: Whether namespaces are waited for when they are deleted; never on a
             cluster that ends with the run.
     """

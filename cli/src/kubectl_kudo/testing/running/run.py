@@ -37,8 +37,8 @@ async def run_suite(
 ) -> SuiteResult:
     """Run a suite.
 
-    The first SIGINT or SIGTERM ends the run and deletes what it made, the second one ends that as
-    well, and what is left is told.
+    The first SIGINT, SIGTERM or SIGHUP ends the run and deletes what it made, the second one ends
+    that as well, and what is left is told.
 
     Args:
         suite: The suite; its options are those that hold, flags included.

@@ -19,7 +19,7 @@ async def test_work_that_ends_by_itself_was_not_interrupted() -> None:
     assert await Interruption().until_interrupted(asyncio.sleep(0))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_ends_the_work(number: signal.Signals) -> None:
     interruption = Interruption()
     with listening(interruption):
@@ -44,6 +44,21 @@ async def test_handlers_of_before_are_there_again() -> None:
     with listening(Interruption()):
         assert signal.getsignal(signal.SIGINT) != before[0]
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+async def test_a_hangup_that_is_ignored_stays_so() -> None:
+    """As with `nohup kubectl kudo test`, whose terminal is closed."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    interruption = Interruption()
+    try:
+        with listening(interruption):
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert interruption.received == 0
 
 
 async def test_an_error_of_the_work_is_raised_as_it_is() -> None:
