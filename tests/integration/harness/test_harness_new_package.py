@@ -9,11 +9,14 @@ from tests.support.cluster.commands import run
 
 async def test_the_first_case_of_a_new_package_passes(tmp_path: Path) -> None:
     """Uninstalling ends within 30 seconds: the garbage collector knows Instances from the start."""
-    program = Path(sys.executable).with_name("kubectl-kudo")
-    new = await run([str(program), "package", "new", "web", "--folder", str(tmp_path / "web")])
+    plugin = Path(sys.executable).with_name("kubectl-kudo")
+    new = await run([str(plugin), "package", "new", "web", "--folder", str(tmp_path / "web")])
     assert new.code == 0, new.output
 
-    done = await kudo_test(tmp_path, "./web", "--start-control-plane", "--start-kudo")
+    flags = ("--start-control-plane", "--start-kudo", "--attach-control-plane-output")
+    done = await kudo_test(tmp_path, "./web", *flags)
 
     assert done.code == 0, done.output
-    assert "The case passed" in done.output
+    assert "The case passed" in done.stdout
+    for program in ("etcd", "kube-apiserver", "reconciler"):
+        assert f"\n{program} | " in done.stderr

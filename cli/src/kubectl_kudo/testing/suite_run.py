@@ -20,6 +20,7 @@ from kubectl_kudo.testing.cleaning import PREFIX, records
 from kubectl_kudo.testing.connecting import Connected, connected
 from kubectl_kudo.testing.invocation.prepared import Prepared, prepare, tell
 from kubectl_kudo.testing.invocation.request import suite_invalid
+from kubectl_kudo.testing.local.attached_logs import attached_logs
 from kubectl_kudo.testing.reporting.progress import log_on_stdout, shown
 from kubectl_kudo.testing.reporting.reports import write_artifact, write_report
 from kubectl_kudo.testing.running.interruption import Interruption, listening
@@ -95,6 +96,9 @@ class _Session:
     async def _connect(self, folder: Path) -> None:
         cluster = connected(self.args, self.prepared.plan, folder)
         self.cluster = await self.stack.enter_async_context(cluster)
+        own = self.cluster.own
+        if own is not None and self.prepared.suite.options.attach_control_plane_output:
+            await self.stack.enter_async_context(attached_logs(own.log_folders, talk))
 
     async def _disconnect(self) -> None:
         try:

@@ -95,7 +95,7 @@ _CLUSTER = (
     Flag(("--start-kudo",), "run KUDO on the local control plane", default=_NOT_SET),
     Flag(
         ("--attach-control-plane-output",),
-        "accepted for old scripts; logs go to the folder of --artifacts-dir if a case fails",
+        "show the logs of the local control plane on stderr",
         default=_NOT_SET,
     ),
     Flag(("--skip-cluster-delete",), "let the local control plane run on", default=_NOT_SET),

@@ -77,6 +77,11 @@ class RunningCluster:
             raise
         return cluster
 
+    @property
+    def log_folders(self) -> tuple[Path, ...]:
+        """Folders of the logs: of Kubernetes' programs, and of KUDO's services once they run."""
+        return self.directory / "logs", self.directory / "kudo"
+
     async def install_kudo(self) -> None:
         """Create the CRDs, start webhook and reconciler, and register the webhook."""
         with _crds() as crds:
