@@ -21,7 +21,8 @@ def digests(directory: Path) -> dict[str, str]:
 
 def test_the_wheels_are_the_cli_and_what_it_needs_of_ours() -> None:
     names = {path.name.split("-")[0] for path in DIST.glob("*.whl")}
-    assert names == {"kubectl_kudo", "kudo_core", "kudo_gotemplate", "kudo_goyaml", "kudo_kubeio"}
+    libraries = {"core", "gotemplate", "goyaml", "harness", "kubeio"}
+    assert names == {"kubectl_kudo", *(f"kudo_{library}" for library in libraries)}
     (cli,) = DIST.glob("kubectl_kudo-*.whl")
     with zipfile.ZipFile(cli) as wheel:
         (entries,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
