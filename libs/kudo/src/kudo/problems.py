@@ -88,3 +88,19 @@ def listed(texts: Collection[str], separator: str = ", ", *, most: int = _NAME) 
     text = separator.join(shown(item, most) for item in islice(texts, _LISTED))
     more = len(texts) - _LISTED
     return f"{text} and {more} more" if more > 0 else text
+
+
+def kind_of_value(value: object) -> str:
+    """Return what a value of YAML or JSON is, in words, where another kind is needed."""
+    match value:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return "text"
+        case None:
+            return "null"
+    return "a number"

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from kudo.problems import shown, shown_name
+from kudo.problems import kind_of_value, shown, shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite.documents import Document, Path, PathElement
 from kudo_harness.suite.limits import SuiteLimits
@@ -189,7 +189,7 @@ class Fields:
     def _mistyped(self, name: Path, value: object, expected: str) -> None:
         subject = path_text((*self.path, *name)) or "the document"
         hint = "; write it in quotes" if expected == "text" and _is_scalar(value) else ""
-        message = f"{subject} must be {expected}, not {described(value)}{hint}"
+        message = f"{subject} must be {expected}, not {kind_of_value(value)}{hint}"
         self.error("InvalidField", message, *name)
 
     def _unknown(self, name: str, known: list[str], hints: Mapping[str, str]) -> None:
@@ -215,22 +215,6 @@ def path_text(path: Path) -> str:
         else:
             text += f".{element}" if text else element
     return text
-
-
-def described(value: object) -> str:
-    """Return what a value is, in words."""
-    match value:
-        case dict():
-            return "a mapping"
-        case list():
-            return "a list"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "text"
-        case None:
-            return "null"
-    return "a number"
 
 
 def _is_scalar(value: object) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from goyaml import format_float
-from kudo.problems import Problem
+from kudo.problems import Problem, kind_of_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Fields:
     def complain(self, name: str, value: object, expected: str) -> None:
         """Note that the field `name` should be `expected`."""
         subject = self._path(name) or "the file"
-        self.note(f"{subject} must be {expected}, not {_described(value)}")
+        self.note(f"{subject} must be {expected}, not {kind_of_value(value)}")
 
     def note(self, message: str) -> None:
         """Note that something else is wrong."""
@@ -143,16 +143,3 @@ def text_of(value: object) -> str | None:
         case float():
             return format_float(value, bits=32)
     return None
-
-
-def _described(value: object) -> str:
-    match value:
-        case dict():
-            return "a mapping"
-        case list():
-            return "a list"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "text"
-    return "a number"
