@@ -1,7 +1,6 @@
 """Connects to the cluster of a run, and makes what commands of a suite need there."""
 
 import json
-import os
 import shlex
 import sys
 import zipfile
@@ -14,6 +13,7 @@ from typing import Final
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.files import write_file
 from kubectl_kudo.core.output import say
 from kubectl_kudo.core.session import connect, identity_of
 from kubectl_kudo.testing.local.cluster import RunningCluster
@@ -84,7 +84,7 @@ async def _given_cluster(args: Args, folder: Path) -> AsyncIterator[Connected]:
     kubeconfig = minified_kubeconfig(
         args.kubeconfig or None, context=args.context or None, identity=identity_of(args)
     )
-    _write_private(path, json.dumps(kubeconfig))
+    write_file(path, json.dumps(kubeconfig).encode(), mode=0o600)
     # A suite may install KUDO itself.
     unchecked = Namespace(**{**vars(args), "validate_install": False})
     async with connect(unchecked) as session:
@@ -121,8 +121,3 @@ def _write_plugin(path: Path) -> None:
         line = f"{python} -P -m kubectl_kudo"
     path.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
     path.chmod(0o700)
-
-
-def _write_private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)

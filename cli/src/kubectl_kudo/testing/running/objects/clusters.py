@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from kubectl_kudo import __version__
+from kubectl_kudo.core.files import write_file
 from kubectl_kudo.testing.running.objects.cluster import Cluster
 from kubeio.client import Client
 from kubeio.connection.config import load_config
@@ -87,7 +87,5 @@ class Clusters:
             if path.read_text(encoding="utf-8") == content:
                 return path
         path = self.folder / f"context-{number}.yaml"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(content)
+        write_file(path, content.encode(), mode=0o600)
         return path
