@@ -13,12 +13,11 @@ from kubeio.client import Client
 from kubeio.resource import Resource
 from tests.support import build
 from tests.support.build import Json
-from tests.support.cluster.resources import EVENTS
+from tests.support.cluster.resources import EVENTS, NODES
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 
 PODS = Resource("", "v1", "Pod", "pods", namespaced=True)
-NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
 SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
 POD = "i.deploy.phase1.make.pipe.pipepod"
 SLOW = {"kwok.kudo.dev/ready-delay": "1h"}

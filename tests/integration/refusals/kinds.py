@@ -11,7 +11,7 @@ from kudo.api_errors.classification import is_fatal
 from kudo.api_errors.typed_patch import Note, mended
 from kudo.names import FIELD_MANAGER
 from tests.support.build import Json
-from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, NAMESPACES
+from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, NAMESPACES, POLICIES
 
 THINGS = Resource("x.example.org", "v1", "Thing", "things", namespaced=True)
 CRDS = Resource(
@@ -19,13 +19,6 @@ CRDS = Resource(
     "v1",
     "CustomResourceDefinition",
     "customresourcedefinitions",
-    namespaced=False,
-)
-POLICIES = Resource(
-    "admissionregistration.k8s.io",
-    "v1",
-    "ValidatingAdmissionPolicy",
-    "validatingadmissionpolicies",
     namespaced=False,
 )
 BINDINGS = Resource(

@@ -3,6 +3,14 @@
 from kubeio.resource import Resource
 
 NAMESPACES = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
+POLICIES = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicy",
+    "validatingadmissionpolicies",
+    namespaced=False,
+)
 INSTANCES = Resource("kudo.dev", "v1beta1", "Instance", "instances", namespaced=True)
 OPERATORS = Resource("kudo.dev", "v1beta1", "Operator", "operators", namespaced=True)
 VERSIONS = Resource("kudo.dev", "v1beta1", "OperatorVersion", "operatorversions", namespaced=True)

@@ -5,10 +5,8 @@ from typing import Any
 
 from kubeio.client import Client
 from kubeio.kinds import DEPLOYMENTS, PODS
-from kubeio.resource import Resource
 from tests.support.cluster.waiting import wait_until
 
-NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
 Json = dict[str, Any]
 
 

@@ -18,28 +18,19 @@ from kubectl_kudo.testing.target import Target
 from kubeio.client import Client
 from kubeio.errors import ApiError, NotFound
 from kubeio.kinds import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, PODS
-from kubeio.resource import Resource
 from kudo_harness.suite import Fault, SuiteRequest, load_suite
 from tests.integration.harness.local.objects import (
-    NODES,
     await_available,
     create_ready,
     deployment,
     pod_uids,
 )
 from tests.support.cluster.clients import new_namespace
-from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.resources import INSTANCES, NODES, POLICIES
 from tests.support.cluster.waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.asyncio(loop_scope="session")]
 
-POLICIES = Resource(
-    "admissionregistration.k8s.io",
-    "v1",
-    "ValidatingAdmissionPolicy",
-    "validatingadmissionpolicies",
-    namespaced=False,
-)
 LONG = 600
 """Seconds of faults that the end of the step undoes."""
 

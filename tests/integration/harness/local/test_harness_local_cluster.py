@@ -22,28 +22,18 @@ from kudo_harness.findings import Place
 from kudo_harness.suite import Command
 from tests.integration.harness.local.conftest import plan_of
 from tests.integration.harness.local.objects import (
-    NODES,
     await_available,
     create_ready,
     deployment,
     pod_uids,
 )
-from tests.support.cluster.resources import INSTANCES
+from tests.support.cluster.resources import INSTANCES, NODES
 from tests.support.cluster.waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.asyncio(loop_scope="session")]
 
 _PATIENCE = 60.0
-INIT = Command(
-    command="kubectl kudo init",
-    script="",
-    namespaced=False,
-    ignore_failure=False,
-    background=False,
-    timeout=0,
-    skip_log_output=False,
-    place=Place("kudo-test.yaml", 3),
-)
+INIT = Command(command="kubectl kudo init", place=Place("kudo-test.yaml", 3))
 _STARTS = """
 import asyncio, sys
 from kubectl_kudo.testing.local.cluster import RunningCluster

@@ -346,7 +346,7 @@ def test_expressions_are_compiled_before_anything_runs(tmp_path: Path, kinds: Ki
     ],
 )
 def test_commands_that_only_read_create_no_crds(command: str, creates: bool) -> None:
-    one = Command(command, "", False, False, False, 0, False, Place("a"))
+    one = Command(command=command, place=Place("a"))
     assert command_may_create(one) is creates
 
 

@@ -12,16 +12,7 @@ from kudo_harness.findings import Place
 from kudo_harness.suite import Collector, CollectorType, Command
 
 PLACE = Place("e2e/a/00-a.yaml", 5)
-COMMAND = Command(
-    command="",
-    script="",
-    namespaced=False,
-    ignore_failure=False,
-    background=False,
-    timeout=0,
-    skip_log_output=False,
-    place=PLACE,
-)
+COMMAND = Command(place=PLACE)
 CONTEXT = Context(
     namespace="kuttl-test-a",
     kubeconfig=Path("/run/kubeconfig"),

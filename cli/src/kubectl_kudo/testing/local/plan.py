@@ -201,16 +201,7 @@ def _commands_of_cases(suite: Suite) -> Iterator[Command]:
 
 def _init(place: Place) -> Command:
     """Return the command that `startKUDO` stands for; it is only shown."""
-    return Command(
-        command="kubectl kudo init",
-        script="",
-        namespaced=False,
-        ignore_failure=False,
-        background=False,
-        timeout=0,
-        skip_log_output=False,
-        place=place,
-    )
+    return Command(command="kubectl kudo init", place=place)
 
 
 def _is_kudo(folder: Path) -> bool:

@@ -20,12 +20,8 @@ def collecting_command(collector: Collector, namespace: str) -> Command:
     """
     return Command(
         command=_line(collector, collector.namespace or namespace),
-        script="",
-        namespaced=False,
         ignore_failure=True,
-        background=False,
         timeout=_SECONDS,
-        skip_log_output=False,
         place=collector.place,
     )
 

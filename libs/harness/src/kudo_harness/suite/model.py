@@ -35,7 +35,7 @@ class Text:
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command of a suite, a step or an assert; exactly one of `command` and `script` is set.
 
@@ -50,13 +50,13 @@ class Command:
         place: Where it is written.
     """
 
-    command: str
-    script: str
-    namespaced: bool
-    ignore_failure: bool
-    background: bool
-    timeout: int
-    skip_log_output: bool
+    command: str = ""
+    script: str = ""
+    namespaced: bool = False
+    ignore_failure: bool = False
+    background: bool = False
+    timeout: int = 0
+    skip_log_output: bool = False
     place: Place
 
 
