@@ -1,4 +1,4 @@
-"""Suites as their authors write them."""
+"""Cases and steps as their authors write them."""
 
 import re
 from pathlib import Path
@@ -8,16 +8,12 @@ import pytest
 from kudo_harness.suite import (
     Case,
     CollectorType,
-    Granularity,
     KubeconfigLoading,
     ListMatching,
-    ReportFormat,
     Step,
     SuiteRequest,
 )
-from tests.unit.harness.suite.writing import COMPLETE, INSTALL, load, warnings
-
-GROUPS = ("kudo.dev/v1alpha1", "kudo.dev/v1beta1", "kuttl.dev/v1beta1")
+from tests.unit.harness.suite.writing import COMPLETE, GROUPS, INSTALL, load, warnings
 
 
 def cases(root: Path, files: dict[str, str], request: SuiteRequest | None = None) -> list[Case]:
@@ -91,140 +87,6 @@ def test_a_step_has_the_name_of_its_teststep_or_first_file(
 ) -> None:
     (step,) = steps(tmp_path, {f"e2e/case/{name}": text for name, text in files.items()})
     assert step.title == title
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_field_of_a_suite_is_read(tmp_path: Path, group: str) -> None:
-    suite = load(
-        tmp_path,
-        {
-            "e2e/a/00-a.yaml": INSTALL,
-            "suite.yaml": f"""
-                apiVersion: {group}
-                kind: TestSuite
-                metadata: {{name: mine}}
-                crdDir: crds
-                manifestDirs: [manifests, other]
-                testDirs: ['{tmp_path}/e2e']
-                startControlPlane: false
-                attachControlPlaneOutput: true
-                startKIND: true
-                startKUDO: true
-                kindConfig: kind.yaml
-                kindContext: mykind
-                kindNodeCache: true
-                kindContainers: [kudo:dev]
-                skipDelete: true
-                skipClusterDelete: true
-                timeout: 90
-                parallel: 2
-                artifactsDir: out
-                commands:
-                - command: kubectl kudo init --wait
-                  timeout: 5
-                - script: make run
-                  background: true
-                reportFormat: XML
-                reportName: mine
-                reportGranularity: test
-                namespace: fixed
-                suppress: [events]
-                ignoreFiles: ['README*', '*.md']
-                listMatching: name
-            """,
-        },
-    )
-    options = suite.options
-    assert (options.name, options.kind_context, options.namespace) == ("mine", "mykind", "fixed")
-    assert options.crd_dir is not None
-    assert (options.crd_dir.value, options.crd_dir.place.line) == ("crds", 4)
-    assert [text.value for text in options.manifest_dirs] == ["manifests", "other"]
-    assert options.start_control_plane is None
-    assert options.start_kind is not None
-    assert options.start_kind.line == 9
-    assert options.start_kudo is not None
-    assert options.kind_config is not None
-    assert [text.value for text in options.kind_containers] == ["kudo:dev"]
-    assert options.attach_control_plane_output
-    assert options.kind_node_cache
-    assert options.skip_delete
-    assert options.skip_cluster_delete
-    assert (options.timeout, options.command_timeout, options.parallel) == (90, 90, 2)
-    assert (options.artifacts_dir, options.report_name) == ("out", "mine")
-    assert [(one.command, one.script, one.background, one.timeout) for one in options.commands] == [
-        ("kubectl kudo init --wait", "", False, 5),
-        ("", "make run", True, 0),
-    ]
-    assert options.report_format is ReportFormat.XML
-    assert options.report_granularity is Granularity.TEST
-    assert options.suppress == {"events"}
-    assert options.ignore_files == ("README*", "*.md")
-    assert options.list_matching is ListMatching.NAME
-    assert suite.warnings == ()
-
-
-def test_a_suite_without_a_file_has_the_defaults(tmp_path: Path) -> None:
-    # BTO-64, BTO-66: directories are enough.
-    suite = load(tmp_path, {"e2e/a/00-a.yaml": INSTALL})
-    options = suite.options
-    assert (options.timeout, options.command_timeout, options.parallel) == (30, 30, 8)
-    assert (options.kind_context, options.report_name) == ("kind", "kuttl-report")
-    assert options.report_format is None
-    assert options.report_granularity is Granularity.STEP
-    assert options.list_matching is ListMatching.POSITION
-    assert options.ignore_files == ("README*",)
-
-
-def test_a_timeout_of_0_is_the_default_for_steps_and_no_limit_for_commands(tmp_path: Path) -> None:
-    suite = load(
-        tmp_path,
-        {
-            "e2e/a/00-a.yaml": INSTALL,
-            "suite.yaml": f"""
-                apiVersion: kuttl.dev/v1beta1
-                kind: TestSuite
-                testDirs: ['{tmp_path}/e2e']
-                timeout: 0
-            """,
-        },
-    )
-    assert (suite.options.timeout, suite.options.command_timeout) == (30, 0)
-
-
-def test_more_parallel_cases_than_are_possible_are_a_warning(tmp_path: Path) -> None:
-    suite = load(
-        tmp_path,
-        {
-            "e2e/a/00-a.yaml": INSTALL,
-            "suite.yaml": f"""
-                apiVersion: kuttl.dev/v1beta1
-                kind: TestSuite
-                testDirs: ['{tmp_path}/e2e']
-                parallel: 1000
-            """,
-        },
-    )
-    assert suite.options.parallel == 64
-    (warning,) = suite.warnings
-    assert str(warning).endswith(":4: 64 cases run at a time at most; write 64")
-
-
-@pytest.mark.parametrize("text", ["json", "JSON", "Json"])
-def test_the_format_of_a_report_may_have_any_case(tmp_path: Path, text: str) -> None:
-    # BTO-66: XML in the file gave a report in JSON.
-    suite = load(
-        tmp_path,
-        {
-            "e2e/a/00-a.yaml": INSTALL,
-            "suite.yaml": f"""
-                apiVersion: kuttl.dev/v1beta1
-                kind: TestSuite
-                testDirs: ['{tmp_path}/e2e']
-                reportFormat: {text}
-            """,
-        },
-    )
-    assert suite.options.report_format is ReportFormat.JSON
 
 
 @pytest.mark.parametrize("group", GROUPS)

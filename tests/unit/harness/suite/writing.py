@@ -12,6 +12,8 @@ from kudo_harness.suite import Suite, SuiteRequest, load_suite
 
 Files = Mapping[str, str]
 
+GROUPS = ("kudo.dev/v1alpha1", "kudo.dev/v1beta1", "kuttl.dev/v1beta1")
+
 INSTALL = """
 apiVersion: v1
 kind: ConfigMap
