@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from kubectl_kudo.core.output import without_bookkeeping
 from kubectl_kudo.redaction.objects import Redactor
 from kudo.readable_yaml import dump
 from kudo_harness.findings import Findings
@@ -57,7 +58,7 @@ def bounded(obj: JsonObject) -> JsonObject:
 
     Looking for secrets in all of a large object, and dumping it, would hold the event loop.
     """
-    return _Bounded().of(_without_bookkeeping(obj))
+    return _Bounded().of(_readable(obj))
 
 
 def path_in_object(expected: object, actual: object, path: Path) -> Path:
@@ -92,11 +93,10 @@ def _same_item(expected: object, actual: list[object], index: int, rest: Path) -
     return index
 
 
-def _without_bookkeeping(obj: JsonObject) -> JsonObject:
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, dict):
+def _readable(obj: JsonObject) -> JsonObject:
+    if not isinstance(obj.get("metadata"), dict):
         return obj
-    kept = {key: value for key, value in metadata.items() if key != "managedFields"}
+    kept = without_bookkeeping(obj)["metadata"]
     annotations = kept.get("annotations")
     if isinstance(annotations, dict):
         own = {key: one for key, one in annotations.items() if key not in _BOOKKEEPING}

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from typing import Final
 
 from kudo.problems import shown_name
 from kudo_harness.cel.functions import MISSING, OVERLOADS
+from kudo_harness.suggestions import closest
 
 _UNDECLARED: Final = re.compile(r"<input>:(\d+):(\d+): undeclared reference to '([^']*)'")
 _ERROR: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
@@ -17,8 +17,6 @@ _INDEX: Final = re.compile(r"Index error: index=(-?\d+) size=(\d+)")
 _OVERLOAD: Final = re.compile(r"No matching overloads found : (\S+)\((.*)\)")
 _OPERATOR: Final = re.compile(r"_?(\W+|in)_?")
 _ABSENT: Final = re.compile(r'No value with name "([^"]*)" found in Activation')
-_COMPARED: Final = 100
-"""Characters of a name that are compared with known ones."""
 
 
 def compile_error(text: str, expression: str, refs: Collection[str]) -> str:
@@ -68,10 +66,10 @@ def _unknown(name: str, line: int, column: int, expression: str, refs: Collectio
     if called and name in MISSING:
         return f"the function {shown} of Kubernetes is not supported here"
     known = {one.function for one in OVERLOADS} if called else refs
-    near = get_close_matches(root[:_COMPARED], known, n=1)
+    near = closest(root, known)
     what = "function" if called else "name"
     if near:
-        return f"unknown {what} {shown}; did you mean {near[0]}?"
+        return f"unknown {what} {shown}; did you mean {near}?"
     if called:
         return f"unknown function {shown}"
     if refs:

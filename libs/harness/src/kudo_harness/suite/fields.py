@@ -6,20 +6,18 @@ unknown or of another type is an error with its line, and read as if it were abs
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from kudo.problems import kind_of_value, shown, shown_name
 from kudo_harness.findings import Findings, Place
+from kudo_harness.suggestions import closest
 from kudo_harness.suite.documents import Document, Path, PathElement
 from kudo_harness.suite.limits import SuiteLimits
 from kudo_harness.suite.model import Text
 
 MOST_UNKNOWN: Final = 20
 """Unknown fields of a mapping that are told: to look for the field that was meant takes long."""
-_COMPARED: Final = 100
-"""Characters of a name that are compared with those of known fields."""
 _Enum = TypeVar("_Enum", bound=StrEnum)
 
 
@@ -195,10 +193,8 @@ class Fields:
     def _unknown(self, name: str, known: list[str], hints: Mapping[str, str]) -> None:
         if name in hints:
             advice = hints[name]
-        elif near := get_close_matches(
-            name[:_COMPARED].lower(), [one.lower() for one in known], n=1
-        ):
-            right = next(one for one in known if one.lower() == near[0])
+        elif near := closest(name.lower(), (one.lower() for one in known)):
+            right = next(one for one in known if one.lower() == near)
             advice = f"did you mean {right}?"
         else:
             advice = f"there are {', '.join(sorted(known))}"

@@ -1,11 +1,11 @@
 """Reads TestSuite, TestStep, TestAssert and TestFile, in the API groups of KUDO and of kuttl."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Final, TypeVar
 
 from kudo.problems import shown, shown_name
 from kudo_harness.findings import Findings, Place
+from kudo_harness.suggestions import closest
 from kudo_harness.suite.documents import Document
 from kudo_harness.suite.faults import read_faults
 from kudo_harness.suite.fields import Fields, Reading
@@ -107,8 +107,6 @@ _HINTS: Final = {
     "errors": "did you mean error?",
     "asserts": "did you mean assert?",
 }
-_COMPARED: Final = 100
-"""Characters of a kind that are compared with those of known kinds."""
 _PARALLEL: Final = 8
 _MOST_PARALLEL: Final = 64
 _Item = TypeVar("_Item")
@@ -132,8 +130,8 @@ def kind_of(document: Document, findings: Findings) -> str:
     if version.startswith(_KUDO) and kind in _OBJECTS:
         return ""
     known = KINDS if version.startswith(_KUTTL) else (*KINDS, *_OBJECTS)
-    near = get_close_matches(kind[:_COMPARED], known, n=1)
-    advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    near = closest(kind, known)
+    advice = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
     message = f"unknown kind {shown_name(kind)} of {shown_name(version)}; {advice}"
     findings.error("UnknownKind", message, document.place("kind"))
     return kind
