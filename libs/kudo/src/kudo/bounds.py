@@ -21,9 +21,13 @@ STEPS: Final = 500
 STEP_TASKS: Final = 500
 UPGRADABLE_FROM: Final = 500
 MAINTAINERS: Final = 100
+HISTORY: Final = 50
+"""Runs of the history of an Instance."""
 
 NAME: Final = 253
 """Characters of a name, as of an object's."""
+DURATION: Final = 64
+"""Characters of a duration."""
 TEXT: Final = 16 * 1024
 """Characters of a text for people."""
 VALUE: Final = 256 * 1024

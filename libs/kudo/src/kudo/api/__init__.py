@@ -14,6 +14,7 @@ from kudo.api.wire import Json, JsonObject
 if TYPE_CHECKING:
     from kudo.api.base import ApiModel, ObjectMeta, ObjectReference, OwnerReference
     from kudo.api.instance import (
+        Cause,
         Condition,
         Instance,
         InstanceSpec,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         PhaseStatus,
         PlanExecution,
         PlanStatus,
+        RunRecord,
         StepStatus,
         TaskStatus,
         new_run,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ApiModel",
+    "Cause",
     "Condition",
     "ExecutionStatus",
     "Instance",
@@ -64,6 +67,7 @@ __all__ = [
     "Plan",
     "PlanExecution",
     "PlanStatus",
+    "RunRecord",
     "Step",
     "StepStatus",
     "Task",

@@ -20,6 +20,21 @@ ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VAL
 TemplateText = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEMPLATE})]
 
 
+_UNIT = "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
+_PART = rf"([0-9]+([.][0-9]*)?|[.][0-9]+){_UNIT}"
+_NOT_ZERO = rf"([0-9]*[1-9][0-9]*([.][0-9]*)?|[0-9]*[.][0-9]*[1-9][0-9]*){_UNIT}"
+Duration = Annotated[
+    str,
+    Field(
+        json_schema_extra={
+            "maxLength": bounds.DURATION,
+            "pattern": rf"^$|^[+]?({_PART})*{_NOT_ZERO}({_PART})*$",
+        }
+    ),
+]
+"""A duration of more than zero as Go reads it; see `kudo.durations`."""
+
+
 def at_most(items: int) -> dict[str, JsonValue]:
     """Return the schema extension that bounds the items of a list."""
     return {"maxItems": items}

@@ -1,6 +1,7 @@
 """The Instance: one installation of an operator, with the run in progress and the last runs."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -8,6 +9,7 @@ from kudo import bounds
 from kudo.api.base import (
     ApiModel,
     ApiObject,
+    Duration,
     Name,
     ObjectReference,
     ParameterValue,
@@ -24,6 +26,20 @@ _STATUS_IS_KNOWN: dict[str, JsonValue] = {
     "message": "no such status; leave it out, or set FATAL_ERROR to cancel the running plan",
     "fieldPath": ".status",
 }
+_RETRY_NAMES_A_PLAN: dict[str, JsonValue] = {
+    "rule": "!has(self.retryOf) || self.retryOf == '' || self.?planName.orValue('') != '' || "
+    "oldSelf.?retryOf.orValue('') == self.retryOf",
+    "message": "it has no plan to retry; name the plan of that run in planName",
+    "reason": "FieldValueRequired",
+    "fieldPath": ".planName",
+}
+_FROM_NAMES_A_RUN: dict[str, JsonValue] = {
+    "rule": "!has(self.from) || self.from == '' || self.?retryOf.orValue('') != '' || "
+    "oldSelf.?from.orValue('') == self.from",
+    "message": "a run that is no retry begins at its first step; leave from out, or name the "
+    "failed run in retryOf",
+    "fieldPath": ".from",
+}
 _NAMES_ITS_VERSION: dict[str, JsonValue] = {
     "rule": "self.?spec.?operatorVersion.?name.orValue('') != '' || (oldSelf.hasValue() && "
     "oldSelf.?spec.?operatorVersion.?name.orValue('') == '')",
@@ -36,7 +52,9 @@ _NAMES_ITS_VERSION: dict[str, JsonValue] = {
 class PlanExecution(ApiModel):
     """The scheduled run: which plan, and the identity of this execution of it."""
 
-    model_config = ConfigDict(json_schema_extra=validations(_STATUS_IS_KNOWN))
+    model_config = ConfigDict(
+        json_schema_extra=validations(_STATUS_IS_KNOWN, _RETRY_NAMES_A_PLAN, _FROM_NAMES_A_RUN)
+    )
 
     plan_name: Name | None = Field(None, description="Plan that is scheduled or running.")
     uid: Name | None = Field(
@@ -48,11 +66,36 @@ class PlanExecution(ApiModel):
         "and uid cancels it.",
     )
     cancelled_by: Text | None = Field(None, description="Who cancelled the run.")
+    retry_of: Name | None = Field(
+        None,
+        description="Uid of the failed run of the plan that this one continues: its finished steps "
+        "stay finished.",
+    )
+    from_step: Text | None = Field(
+        None,
+        alias="from",
+        description="Where a retry begins, as `phase.step`; at the first unfinished step if empty. "
+        "Steps before it count as finished.",
+    )
+    requested_by: Text | None = Field(
+        None, description="Who asked for the run; set by admission, whatever is submitted."
+    )
 
 
-def new_run(plan: str, uid: str) -> JsonObject:
-    """Return the `spec.planExecution` that schedules a run of a plan under a fresh uid."""
-    return {"planName": plan, "uid": uid, "status": ExecutionStatus.NEVER_RUN.value}
+def new_run(plan: str, uid: str, asked: PlanExecution | None = None) -> JsonObject:
+    """Return the `spec.planExecution` that schedules a run of a plan under a fresh uid.
+
+    Args:
+        plan: The plan.
+        uid: Identity of the run.
+        asked: The request for it; the retry that it asks for is kept.
+    """
+    run: JsonObject = {"planName": plan, "uid": uid, "status": ExecutionStatus.NEVER_RUN.value}
+    if asked is not None and asked.retry_of:
+        run["retryOf"] = asked.retry_of
+        if asked.from_step:
+            run["from"] = asked.from_step
+    return run
 
 
 class InstanceSpec(ApiModel):
@@ -69,9 +112,28 @@ class InstanceSpec(ApiModel):
     plan_execution: PlanExecution | None = Field(
         None, description="The scheduled run. Set planName to run a plan; empty when idle."
     )
+    suspend: bool | None = Field(
+        None,
+        description="Pause: what was sent is observed, nothing more is sent until this is false or "
+        "removed.",
+    )
+    plan_timeout: Duration | None = Field(
+        None,
+        description="How long a run may take if its plan sets no timeout, as a Go duration such as "
+        "1h30m. Paused time does not count.",
+    )
+    history_limit: int | None = Field(
+        None,
+        description="Runs that status.history keeps; 10 if it is not set.",
+        json_schema_extra={"format": "int32", "minimum": 0, "maximum": bounds.HISTORY},
+    )
 
 
 _TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}
+
+
+_SECONDS: dict[str, JsonValue] = {"format": "int64", "minimum": 0}
+_PAUSED: Final = "Seconds that the Instance was suspended since then."
 
 
 class TaskStatus(ApiModel):
@@ -84,6 +146,23 @@ class TaskStatus(ApiModel):
     finished_at: str | None = Field(
         None, description="When the task was done or failed.", json_schema_extra=_TIME
     )
+    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
+    failures: int | None = Field(
+        None,
+        description="Attempts that failed in a row, while the task is retried.",
+        json_schema_extra=_SECONDS,
+    )
+    next_attempt_at: str | None = Field(
+        None, description="When the task is tried again after that.", json_schema_extra=_TIME
+    )
+    progressed_at: str | None = Field(
+        None,
+        description="When what the task waits for last changed, if it has a progressDeadline.",
+        json_schema_extra=_TIME,
+    )
+    progress: str | None = Field(
+        None, description="A digest of that state of what the task waits for."
+    )
 
 
 class StepStatus(ApiModel):
@@ -93,6 +172,10 @@ class StepStatus(ApiModel):
     tasks: tuple[TaskStatus, ...] | None = Field(
         None, description="State of each task that was tried."
     )
+    started_at: str | None = Field(
+        None, description="When the step began, if it has a timeout.", json_schema_extra=_TIME
+    )
+    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
 
 
 class PhaseStatus(ApiModel):
@@ -100,6 +183,10 @@ class PhaseStatus(ApiModel):
     status: str = Field("", description="State of the phase.")
     message: str | None = Field(None, description="Why the phase is in that state.")
     steps: tuple[StepStatus, ...] | None = Field(None, description="State of each step.")
+    started_at: str | None = Field(
+        None, description="When the phase began, if it has a timeout.", json_schema_extra=_TIME
+    )
+    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
 
 
 class PlanStatus(ApiModel):
@@ -119,6 +206,11 @@ class PlanStatus(ApiModel):
     )
     phases: tuple[PhaseStatus, ...] | None = Field(None, description="State of each phase.")
     uid: str | None = Field(None, description="Identity of the last run of the plan.")
+    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
+    retry_of: str | None = Field(None, description="The run that the last one was a retry of.")
+    retried: str | None = Field(
+        None, description="The run of the plan that was retried last, by whatever run."
+    )
 
 
 class Condition(ApiModel):
@@ -158,6 +250,50 @@ class Condition(ApiModel):
     )
 
 
+class Cause(ApiModel):
+    """What asked for a run."""
+
+    requested_by: str | None = Field(None, description="The user who asked for it.")
+    parameters: tuple[str, ...] | None = Field(
+        None, description="Names of parameters whose change it brings into force, 20 at most."
+    )
+    parameters_left_out: int | None = Field(
+        None, description="How many more there are.", json_schema_extra=_SECONDS
+    )
+    parent: str | None = Field(None, description="The Instance that this one belongs to.")
+    retry_of: str | None = Field(None, description="Uid of the failed run that it continues.")
+    from_step: str | None = Field(
+        None, alias="from", description="The step where the retry was told to begin."
+    )
+
+
+class RunRecord(ApiModel):
+    """A run that has ended."""
+
+    plan: str = Field("", description="Plan of the run.")
+    uid: str = Field("", description="Identity of the run.")
+    status: str = Field("", description="COMPLETE or FATAL_ERROR.")
+    reason: str | None = Field(None, description="Why it did not complete, in one CamelCase word.")
+    message: str | None = Field(None, description="The same for people, in at most 200 characters.")
+    started_at: str | None = Field(None, description="When the run began.", json_schema_extra=_TIME)
+    finished_at: str | None = Field(
+        None, description="When the run ended.", json_schema_extra=_TIME
+    )
+    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
+    operator_version: str | None = Field(
+        None, description="The OperatorVersion, as `namespace/name`, that the run began with."
+    )
+    cause: Cause | None = Field(None, description="What asked for the run.")
+    failed_step: str | None = Field(
+        None, description="The step, as `phase.step`, that failed or was not finished."
+    )
+    configuration: str | None = Field(
+        None,
+        description="A prefix of the SHA-256 of the OperatorVersion and the values of its "
+        "parameters that the run began with.",
+    )
+
+
 class LastRun(ApiModel):
     """The configuration that the last run started with, its state, and what is in force.
 
@@ -184,6 +320,21 @@ class LastRun(ApiModel):
         description="The same of values that the Instance had set when the run began and that "
         "another plan has to bring into force; empty for those it had removed.",
     )
+    cause: Cause | None = Field(None, description="What asked for the run.")
+    configuration: str | None = Field(
+        None,
+        description="A prefix of the SHA-256 of the OperatorVersion and the values of its "
+        "parameters that the run began with.",
+    )
+    version: str | None = Field(
+        None,
+        description="The OperatorVersion, as `namespace/name`, that the run began with.",
+    )
+    previous_operator_version: ObjectReference | None = Field(
+        None,
+        description="The OperatorVersion that was in force before an upgrade, until a run of the "
+        "new version is COMPLETE: the Instance may go back to it.",
+    )
 
 
 class InstanceStatus(ApiModel):
@@ -204,6 +355,12 @@ class InstanceStatus(ApiModel):
     )
     last_run: LastRun | None = Field(
         None, description="What the last run was started with, and its state."
+    )
+    suspended_at: str | None = Field(
+        None, description="Since when the Instance is suspended.", json_schema_extra=_TIME
+    )
+    history: tuple[RunRecord, ...] | None = Field(
+        None, description="The runs that ended last, newest first; see spec.historyLimit."
     )
 
 
@@ -234,6 +391,11 @@ class Instance(ApiObject):
     def scheduled(self) -> PlanExecution:
         """The scheduled run as stored; empty when there is none."""
         return self.spec.plan_execution or _NOTHING_SCHEDULED
+
+    @property
+    def suspended(self) -> bool:
+        """Whether nothing may be sent for its runs: it is suspended, and not being deleted."""
+        return bool(self.spec.suspend) and not self.metadata.deleting
 
     @property
     def plan_status(self) -> Mapping[str, PlanStatus]:

@@ -9,6 +9,7 @@ from kudo import bounds
 from kudo.api.base import (
     ApiModel,
     ApiObject,
+    Duration,
     Name,
     ObjectReference,
     ParameterValue,
@@ -20,6 +21,10 @@ from kudo.names import API_VERSION
 from kudo.values.fingerprints import fingerprint_of_object
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
+_TIMEOUT = (
+    "How long it may take, as a Go duration such as 1h30m; the run fails after it. Paused time "
+    "does not count."
+)
 
 
 class PipeFile(ApiModel):
@@ -69,6 +74,12 @@ class Task(ApiModel):
     name: Name = Field("", description="Name by which steps refer to the task.")
     kind: Name = Field("", description="Apply, Delete, Toggle, Pipe, KudoOperator or Dummy.")
     spec: TaskSpec = Field(TaskSpec(), description="What the task does, by its kind.")
+    timeout: Duration | None = Field(None, description=_TIMEOUT)
+    progress_deadline: Duration | None = Field(
+        None,
+        description="How long what the task waits for may stay unchanged, as a Go duration; the "
+        "run fails after it.",
+    )
 
 
 class Parameter(ApiModel):
@@ -102,6 +113,7 @@ class Step(ApiModel):
         description="Names of the tasks that the step runs.",
         json_schema_extra=at_most(bounds.STEP_TASKS),
     )
+    timeout: Duration | None = Field(None, description=_TIMEOUT)
 
 
 class Phase(ApiModel):
@@ -110,6 +122,7 @@ class Phase(ApiModel):
     steps: tuple[Step, ...] = Field(
         (), description="The steps of the phase.", json_schema_extra=at_most(bounds.STEPS)
     )
+    timeout: Duration | None = Field(None, description=_TIMEOUT)
 
 
 class Plan(ApiModel):
@@ -119,6 +132,7 @@ class Plan(ApiModel):
         description="The phases of the plan.",
         json_schema_extra=_NULLABLE | at_most(bounds.PHASES),
     )
+    timeout: Duration | None = Field(None, description=_TIMEOUT)
 
 
 class OperatorVersionSpec(ApiModel):
