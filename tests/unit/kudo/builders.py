@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kudo.admission import Decision, Request, Review, mutate, validate
-from kudo.api import JsonObject, OperatorVersion
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.runs.last_run import record_of
 from tests.support.apiserver.writes.patches import apply_json_patch
 
 PLANS = ("deploy", "update", "upgrade", "custom", "cleanup")
@@ -111,21 +112,70 @@ def instance(
     }
 
 
-def review(new: JsonObject, old: JsonObject | None) -> Review:
+def failed(
+    parameters: Mapping[str, str] | None = None,
+    *,
+    plan: str = "deploy",
+    uid: str = "A",
+    of: OperatorVersion = V1,
+    last: JsonObject | None = None,
+) -> JsonObject:
+    """Return an idle Instance whose last run failed; arguments as for `instance`.
+
+    Args:
+        parameters: Values that it ran with.
+        plan: Plan of that run.
+        uid: uid of that run.
+        of: The OperatorVersion.
+        last: status.lastRun of the run before.
+    """
+    name = of.metadata.name
+    begins = Instance.from_wire(instance(parameters, of=name, runs=plan, uid=uid, last_run=last))
+    record = record_of(begins, of).to_wire() | {"status": "FATAL_ERROR"}
+    found = instance(parameters, of=name, last_run=record)
+    found["status"]["planStatus"] = {plan: {"name": plan, "uid": uid, "status": "FATAL_ERROR"}}
+    return found
+
+
+def with_run(found: JsonObject, **run: str | None) -> JsonObject:
+    """Return the Instance with another planExecution; a field of None is left out."""
+    fields = {"from" if n == "from_step" else n: v for n, v in run.items() if v is not None}
+    return {**found, "spec": {**found["spec"], "planExecution": fields}}
+
+
+def review(new: JsonObject, old: JsonObject | None, user: str = "") -> Review:
     operation: Any = "CREATE" if old is None else "UPDATE"
-    return Review.of(Request(operation, "ns", "i", new, old))
+    return Review.of(Request(operation, "ns", "i", new, old, user))
 
 
 def mutated(
-    new: JsonObject, old: JsonObject | None, *versions: OperatorVersion, uid: str = "fresh"
+    new: JsonObject,
+    old: JsonObject | None,
+    *versions: OperatorVersion,
+    uid: str = "fresh",
+    user: str = "",
 ) -> Decision:
     """Return what the mutating route decides; without versions the operator is V1."""
-    return mutate(review(new, old), _by_key(versions), fresh_uid=lambda: uid)
+    return mutate(review(new, old, user), _by_key(versions), fresh_uid=lambda: uid)
 
 
-def validated(new: JsonObject, old: JsonObject | None, *versions: OperatorVersion) -> Decision:
+def validated(
+    new: JsonObject, old: JsonObject | None, *versions: OperatorVersion, user: str = ""
+) -> Decision:
     """Return what the validating route decides; without versions the operator is V1."""
-    return validate(review(new, old), _by_key(versions))
+    return validate(review(new, old, user), _by_key(versions))
+
+
+def stored(
+    new: JsonObject, old: JsonObject | None, *versions: OperatorVersion, user: str = ""
+) -> JsonObject:
+    """Return the spec that is stored once both moments of admission have passed."""
+    decision = mutated(new, old, *versions, user=user)
+    assert decision.problems == ()
+    final = patched(new, decision)
+    assert validated(final, old, *versions, user=user).problems == ()
+    found: JsonObject = final["spec"]
+    return found
 
 
 def _by_key(

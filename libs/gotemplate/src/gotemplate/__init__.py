@@ -15,6 +15,7 @@ from gotemplate.environment import Environment, Template
 from gotemplate.errors import FunctionError, LimitError, TemplateError
 from gotemplate.functions import Function, Policy
 from gotemplate.functions.libraries import preload
+from gotemplate.golang import durations
 from gotemplate.golang.literals import unquote
 from gotemplate.golang.quoting import quote
 from gotemplate.limits import INLINE, Limits
@@ -40,6 +41,7 @@ __all__ = [
     "TemplateError",
     "Version",
     "VersionError",
+    "durations",
     "nodes",
     "parse_tree",
     "parse_version",

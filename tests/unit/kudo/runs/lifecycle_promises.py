@@ -5,82 +5,19 @@ the write breaks it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
+from kudo.api import ExecutionStatus, PlanStatus
 from kudo.execution import status_of
 from kudo.names import PLAN_CLEANUP
 from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
 from kudo.runs.revalidation import ended_cleanup
 from kudo.runs.status import running
+from tests.unit.kudo.runs import control_promises
+from tests.unit.kudo.runs.writes import Write, steps_of
 
 S = ExecutionStatus
 _RANK = {S.NEVER_RUN: 0, S.PENDING: 1, S.IN_PROGRESS: 2, S.ERROR: 2}
 _TERMINAL = 3
-Step = tuple[str, int, str, int]
-"""A phase and a step by name and occurrence."""
-
-
-@dataclass
-class Record:
-    """What has been seen of the runs of an Instance, to hold later states against it.
-
-    Attributes:
-        admitted: uids of the runs that admission let pass.
-        replaced: Those of them that a later request of a user took the place of.
-        begun: uids that have had a status.
-        statuses: The last status by uid.
-        steps: The finished steps by uid.
-    """
-
-    admitted: set[str] = field(default_factory=set)
-    replaced: set[str] = field(default_factory=set)
-    begun: set[str] = field(default_factory=set)
-    statuses: dict[str, ExecutionStatus] = field(default_factory=dict)
-    steps: dict[str, frozenset[Step]] = field(default_factory=dict)
-
-    @property
-    def lost(self) -> set[str]:
-        """Runs that were admitted, but neither begun nor replaced."""
-        return self.admitted - self.begun - self.replaced
-
-    def note(self, instance: Instance) -> None:
-        """Take up a state."""
-        for entry in instance.plan_status.values():
-            if entry.uid:
-                self.begun.add(entry.uid)
-                self.statuses[entry.uid] = status_of(entry)
-                self.steps[entry.uid] = _steps(entry)[1]
-
-
-@dataclass(frozen=True)
-class Write:
-    """One write of an Instance that exists.
-
-    Attributes:
-        before: What was stored.
-        after: What is stored now.
-        by: "reconciler"; "user" for a change that was admitted; "nobody" for what came past
-            admission.
-        record: What was seen before.
-        versions: The OperatorVersions of `before` and `after`; None where there is none.
-        refusing: Whether the reconciler puts a refused run back.
-        lawful: Whether every change came through admission.
-    """
-
-    before: Instance
-    after: Instance
-    by: str
-    record: Record
-    versions: tuple[OperatorVersion | None, OperatorVersion | None]
-    refusing: bool = False
-    lawful: bool = True
-
-    @property
-    def of_status(self) -> bool:
-        """Whether the reconciler has written a status, and knew the version."""
-        written = self.before.status != self.after.status
-        return self.by == "reconciler" and written and self.versions[1] is not None
 
 
 def one_plan_runs_at_a_time(write: Write) -> None:
@@ -139,7 +76,9 @@ def cleanup_runs_only_while_deleting(write: Write) -> None:
         entry = write.after.plan_status.get(PLAN_CLEANUP) or PlanStatus(name=PLAN_CLEANUP)
         begun = entry.uid and entry.uid not in write.record.begun
         assert not begun, "cleanup begins although nothing is deleted"
-        assert not status_of(entry).running, "cleanup runs although nothing is deleted"
+        # What the original left behind is ended once the Instance is resumed.
+        runs = status_of(entry).running and not write.before.suspended
+        assert not runs, "cleanup runs although nothing is deleted"
     before, after = (one.scheduled.plan_name for one in (write.before, write.after))
     if write.by != "nobody" and before != PLAN_CLEANUP:
         assert after != PLAN_CLEANUP, "cleanup is scheduled although nothing is deleted"
@@ -211,7 +150,7 @@ def runs_only_go_forward(write: Write) -> None:
 
 def finished_steps_stay_finished(write: Write) -> None:
     for entry in write.after.plan_status.values():
-        layout, complete = _steps(entry)
+        layout, complete = steps_of(entry)
         known = write.record.steps.get(entry.uid or "", frozenset())
         forgotten = (known & layout) - complete
         assert not forgotten, f"finished steps of {entry.uid} are forgotten: {sorted(forgotten)}"
@@ -219,22 +158,6 @@ def finished_steps_stay_finished(write: Write) -> None:
 
 def _rank(status: ExecutionStatus) -> int:
     return _RANK.get(status, _TERMINAL)
-
-
-def _steps(
-    entry: PlanStatus,
-) -> tuple[frozenset[Step], frozenset[Step]]:
-    """Return the steps by name and occurrence, and those of them that are COMPLETE."""
-    known: dict[Step, bool] = {}
-    phases: dict[str, int] = {}
-    for phase in entry.phases or ():
-        phases[phase.name] = phases.get(phase.name, 0) + 1
-        steps: dict[str, int] = {}
-        for step in phase.steps or ():
-            steps[step.name] = steps.get(step.name, 0) + 1
-            key = (phase.name, phases[phase.name], step.name, steps[step.name])
-            known[key] = step.status == S.COMPLETE
-    return frozenset(known), frozenset(key for key, complete in known.items() if complete)
 
 
 PROMISES: tuple[Callable[[Write], None], ...] = (
@@ -250,6 +173,7 @@ PROMISES: tuple[Callable[[Write], None], ...] = (
     an_admitted_run_has_a_uid_of_its_own,
     runs_only_go_forward,
     finished_steps_stay_finished,
+    *control_promises.PROMISES,
 )
 
 

@@ -6,13 +6,16 @@ rules of sigs.k8s.io/cli-utils and of kubectl.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import pytest
 
-from kudo.api import ExecutionStatus, Instance, InstanceStatus, JsonObject
-from kudo.execution import StepOutcome, fail, record, runnable
+from kudo.api import ExecutionStatus, Instance, InstanceStatus, JsonObject, PlanExecution
+from kudo.execution import StepOutcome, fail, next_limit, record, runnable, time_out
+from kudo.execution.limits import Limit, LimitKind, Limits
 from kudo.runs.conditions import Situation
-from kudo.runs.status import begun, leaving, settled, with_conditions, with_entry
+from kudo.runs.status import begun, held_up, leaving, settled, with_conditions, with_entry
+from kudo.runs.suspension import with_suspension
 from tests.unit.kudo.runs.test_status import NOW, V1, scheduled
 
 S = ExecutionStatus
@@ -73,6 +76,46 @@ DEPLOYED = at_rest(ran("deploy", S.COMPLETE))
 FAILED = at_rest(ran("deploy", S.FATAL_ERROR))
 READY, UNKNOWN = "Ready=True:ResourcesReady", "Ready=Unknown:PlanInProgress"
 RECONCILING = "Reconciling=True:PlanInProgress"
+HELD_UP = ("Ready=False:Suspended", "Reconciling=True:Suspended")
+
+
+def suspended(plan: str = "", status: InstanceStatus | None = None) -> Instance:
+    """Return an Instance whose pause the reconciler has not seen yet."""
+    found = scheduled(plan, "A" if plan else "", status)
+    spec = found.spec.model_copy(update={"suspend": True})
+    return found.model_copy(update={"spec": spec})
+
+
+def paused(plan: str, status: InstanceStatus) -> InstanceStatus:
+    """Return the status of a run in progress, once the reconciler has seen its pause."""
+    uid = (status.plan_status or {})[plan].uid or ""
+    found = suspended(plan, status)
+    run = found.scheduled.model_copy(update={"uid": uid})
+    spec = found.spec.model_copy(update={"plan_execution": run})
+    return begun(found.model_copy(update={"spec": spec}), V1, NOW)
+
+
+def retried(outcome: ExecutionStatus) -> InstanceStatus:
+    """Return the status after a run that continues the failed one, before it is settled."""
+    run = PlanExecution(plan_name="deploy", uid="B", retry_of="deploy")
+    found = scheduled("deploy", "B", FAILED)
+    spec = found.spec.model_copy(update={"plan_execution": run})
+    status = begun(found.model_copy(update={"spec": spec}), V1, NOW)
+    entry = (status.plan_status or {})["deploy"]
+    [step] = runnable(V1.plans["deploy"], entry)
+    return with_entry(status, record(entry, {step: StepOutcome(outcome, "it broke")}, NOW))
+
+
+def timed_out() -> InstanceStatus:
+    """Return the status after a run whose plan had a timeout, which has passed."""
+    plan = V1.plans["deploy"]
+    entry = (ran("deploy", S.IN_PROGRESS).plan_status or {})["deploy"]
+    limits = Limits({(LimitKind.PLAN,): Limit(60, "1m", "plans.deploy.timeout")})
+    at = datetime.fromisoformat(NOW) + timedelta(seconds=61)
+    passing = next_limit(plan, entry, limits, at, suspended_at=None)
+    assert passing is not None
+    entry, _ = time_out(plan, entry, passing, NOW)
+    return at_rest(with_entry(ran("deploy", S.IN_PROGRESS), entry))
 
 
 def cancelled() -> InstanceStatus:
@@ -166,6 +209,58 @@ STATES = {
         ("Ready=False:InvalidOperatorVersion", "Stalled=True:InvalidOperatorVersion"),
         "Failed",
         ("deploy", "COMPLETE"),
+    ),
+    "suspended while idle": State(
+        lambda: stored(at_rest(with_suspension(suspended("", DEPLOYED), DEPLOYED, NOW))),
+        (READY,),
+        "Current",
+        ("deploy", "COMPLETE"),
+        ready=True,
+    ),
+    "suspended, and a run is held up": State(
+        lambda: stored(held_up(suspended("update", DEPLOYED), NOW), "update"),
+        HELD_UP,
+        "InProgress",
+        ("deploy", "COMPLETE"),
+    ),
+    "suspended before its first run": State(
+        lambda: stored(held_up(suspended("deploy"), NOW), "deploy"), HELD_UP, "InProgress"
+    ),
+    "suspended after a failure, and a run is held up": State(
+        lambda: stored(held_up(suspended("deploy", FAILED), NOW), "deploy"),
+        HELD_UP,
+        "InProgress",
+        ("deploy", "FATAL_ERROR"),
+    ),
+    "deploy is paused": State(
+        lambda: stored(paused("deploy", ran("deploy", S.IN_PROGRESS)), "deploy"),
+        HELD_UP,
+        "InProgress",
+        ("deploy", "IN_PROGRESS"),
+    ),
+    "another plan is paused": State(
+        lambda: stored(paused("custom", ran("custom", S.IN_PROGRESS, DEPLOYED)), "custom"),
+        HELD_UP,
+        "InProgress",
+        ("custom", "IN_PROGRESS"),
+    ),
+    "timed out": State(
+        lambda: stored(timed_out()),
+        ("Ready=Unknown:PlanInFatalError", "Stalled=True:PlanInFatalError"),
+        "Failed",
+        ("deploy", "FATAL_ERROR"),
+    ),
+    "a retry runs": State(
+        lambda: stored(retried(S.IN_PROGRESS), "deploy"),
+        (UNKNOWN, RECONCILING),
+        "InProgress",
+        ("deploy", "IN_PROGRESS"),
+    ),
+    "a retry has failed": State(
+        lambda: stored(at_rest(retried(S.FATAL_ERROR))),
+        ("Ready=Unknown:PlanInFatalError", "Stalled=True:PlanInFatalError"),
+        "Failed",
+        ("deploy", "FATAL_ERROR"),
     ),
     "its resources are not ready": State(
         lambda: stored(at_rest(DEPLOYED, "deployment ns/web: 0 of 1")),

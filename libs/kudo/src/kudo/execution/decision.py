@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Final
 
 from kudo.api import ExecutionStatus, Plan, PlanStatus
-from kudo.execution.entries import StepRef, runnable, status_of
+from kudo.execution.entries import StepRef, runnable, status_of, step_status
 
 S = ExecutionStatus
 _RETRY_SECONDS: Final = 0.25
@@ -31,7 +31,8 @@ class Intent(Enum):
 
     Attributes:
         RUN: It goes on.
-        PAUSE: Steps that were begun go on; no other one is started.
+        PAUSE: Its Instance is suspended: steps that were begun are looked at, no other one is
+            started.
         STOP: This process ends: attempts in flight end by themselves, none is started.
         CANCEL: It ends by request.
         DELETE: It ends since its Instance is being deleted, or is gone.
@@ -116,7 +117,7 @@ def decide(
     waits: list[float] = []
     for ref in ready:
         state = states.get(ref)
-        if state is None and intent is Intent.PAUSE:
+        if intent is Intent.PAUSE and state is None and not step_status(entry, ref).tasks:
             continue
         if state is not None and state.in_flight:
             continue

@@ -24,6 +24,7 @@ from kudo.api import (
     StepStatus,
     TaskStatus,
 )
+from kudo.execution.limits import NO_LIMITS, Limits
 
 S = ExecutionStatus
 _MAX_MESSAGE = 2000
@@ -44,12 +45,22 @@ class StepRef:
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """Outcome of one attempt at a task, and when the attempt began (RFC 3339)."""
+    """Outcome of one attempt at a task.
+
+    Attributes:
+        began: When the attempt began (RFC 3339).
+        failures: Attempts that failed in a row, while the task is retried.
+        next_attempt_at: When it is tried again after that.
+        awaits: Digest of what it waits for; empty if that is not known.
+    """
 
     name: str
     status: ExecutionStatus
     message: str | None = None
     began: str | None = None
+    failures: int | None = None
+    next_attempt_at: str | None = None
+    awaits: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,18 @@ class StepOutcome:
 
 def phases_of(plan: Plan) -> tuple[Phase, ...]:
     return plan.phases or ()
+
+
+def step_named(plan: Plan, name: str) -> StepRef | None:
+    """Return the first step of a plan that is called so, as `phase.step`."""
+    return next((ref for ref in steps_of(plan) if str(ref) == name), None)
+
+
+def steps_of(plan: Plan) -> Iterator[StepRef]:
+    """Yield the steps of a plan, in its order."""
+    for phase_index, phase in enumerate(phases_of(plan)):
+        for step_index, step in enumerate(phase.steps):
+            yield StepRef(phase_index, step_index, phase.name, step.name)
 
 
 # Entries
@@ -201,18 +224,28 @@ def step_of(plan: Plan, ref: StepRef) -> Step:
     return phases_of(plan)[ref.phase_index].steps[ref.step_index]
 
 
-def record(entry: PlanStatus, outcomes: Mapping[StepRef, StepOutcome], now: str) -> PlanStatus:
+def record(
+    entry: PlanStatus,
+    outcomes: Mapping[StepRef, StepOutcome],
+    now: str,
+    limits: Limits = NO_LIMITS,
+) -> PlanStatus:
     """Return the entry with the outcomes of steps, and what follows for phases and plan.
 
     The timestamp moves only if something else did. A run that has ended stays as it is.
+
+    Args:
+        entry: The entry.
+        outcomes: Outcomes of attempts, by step.
+        now: RFC 3339.
+        limits: The time limits of the run; the times that they count from are recorded for them.
     """
     if status_of(entry).terminal:
         return entry
-    by_position = {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()}
-    phases = tuple(
-        _record_phase(index, phase, by_position, now)
-        for index, phase in enumerate(entry.phases or ())
+    recorder = _Recorder(
+        {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()}, now, limits
     )
+    phases = tuple(recorder.phase(index, phase) for index, phase in enumerate(entry.phases or ()))
     status = _roll_up([phase.status for phase in phases], entry.status, visited=True)
     updated = entry.model_copy(update={"phases": phases, "status": status})
     return entry if updated == entry else _stamped(updated, now)
@@ -227,13 +260,36 @@ def attempted_still(entry: PlanStatus, ref: StepRef, doing: str) -> StepOutcome:
         doing: What it is at; if empty, what is known of it stays.
     """
     step = _steps(entry, ref.phase_index)[ref.step_index]
-    tasks = tuple(
-        TaskOutcome(task.name, S(task.status), task.message, task.started_at)
-        for task in step.tasks or ()
-    )
+    tasks = known_outcomes(step)
     if doing or step.status not in {S.ERROR, S.IN_PROGRESS}:
         return StepOutcome(S.IN_PROGRESS, doing or None, tasks)
     return StepOutcome(S(step.status), step.message, tasks)
+
+
+def known_outcomes(step: StepStatus) -> tuple[TaskOutcome, ...]:
+    """Return what is known of the tasks of a step, as outcomes that change nothing."""
+    return tuple(
+        TaskOutcome(
+            task.name,
+            S(task.status),
+            task.message,
+            task.started_at,
+            task.failures,
+            task.next_attempt_at,
+        )
+        for task in step.tasks or ()
+    )
+
+
+def step_status(entry: PlanStatus, ref: StepRef) -> StepStatus:
+    return _steps(entry, ref.phase_index)[ref.step_index]
+
+
+def steps_of_entry(entry: PlanStatus) -> Iterator[tuple[StepRef, StepStatus]]:
+    """Yield the steps that an entry has, in the order of their plan."""
+    for phase_index, phase in enumerate(entry.phases or ()):
+        for step_index, step in enumerate(phase.steps or ()):
+            yield StepRef(phase_index, step_index, phase.name, step.name), step
 
 
 def _stamped(entry: PlanStatus, now: str) -> PlanStatus:
@@ -243,37 +299,66 @@ def _stamped(entry: PlanStatus, now: str) -> PlanStatus:
     return entry.model_copy(update=times)
 
 
-def _record_phase(
-    index: int, phase: PhaseStatus, outcomes: Mapping[tuple[int, int], StepOutcome], now: str
-) -> PhaseStatus:
-    steps = tuple(
-        _record_step(step, outcomes.get((index, step_index)), now)
-        for step_index, step in enumerate(phase.steps or ())
-    )
-    visited = any(position[0] == index for position in outcomes)
-    status = _roll_up([step.status for step in steps], phase.status, visited=visited)
-    return PhaseStatus(name=phase.name, status=status, steps=steps)
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    """Records the outcomes of steps, by their positions."""
 
+    outcomes: Mapping[tuple[int, int], StepOutcome]
+    now: str
+    limits: Limits
 
-def _record_step(step: StepStatus, outcome: StepOutcome | None, now: str) -> StepStatus:
-    if outcome is None:
-        return step
-    known = {task.name: task for task in step.tasks or ()}
-    tasks = tuple(_record_task(known.get(task.name), task, now) for task in outcome.tasks)
-    message = _shortened(outcome.message)
-    return StepStatus(name=step.name, status=outcome.status, message=message, tasks=tasks or None)
+    def phase(self, index: int, phase: PhaseStatus) -> PhaseStatus:
+        visited = any(position[0] == index for position in self.outcomes)
+        steps = tuple(self._step((index, at), step) for at, step in enumerate(phase.steps or ()))
+        started = phase.started_at
+        if started is None and visited and self.limits.times_phase(index):
+            started = self.now
+        return PhaseStatus(
+            name=phase.name,
+            status=_roll_up([step.status for step in steps], phase.status, visited=visited),
+            steps=steps,
+            started_at=started,
+            suspended_seconds=phase.suspended_seconds,
+        )
 
+    def _step(self, position: tuple[int, int], step: StepStatus) -> StepStatus:
+        outcome = self.outcomes.get(position)
+        if outcome is None:
+            return step
+        known = {task.name: task for task in step.tasks or ()}
+        tasks = tuple(self._task(known.get(task.name), task) for task in outcome.tasks)
+        started = step.started_at
+        if started is None and self.limits.times_step(*position):
+            started = self.now
+        return StepStatus(
+            name=step.name,
+            status=outcome.status,
+            message=_shortened(outcome.message),
+            tasks=tasks or None,
+            started_at=started,
+            suspended_seconds=step.suspended_seconds,
+        )
 
-def _record_task(known: TaskStatus | None, outcome: TaskOutcome, now: str) -> TaskStatus:
-    started = known.started_at if known is not None else None
-    finished = known.finished_at if known is not None else None
-    return TaskStatus(
-        name=outcome.name,
-        status=outcome.status,
-        message=_shortened(outcome.message),
-        started_at=started or outcome.began or now,
-        finished_at=(finished or now) if outcome.status.terminal else None,
-    )
+    def _task(self, known: TaskStatus | None, outcome: TaskOutcome) -> TaskStatus:
+        status, now = outcome.status, self.now
+        if known is None:
+            known = TaskStatus(name=outcome.name)
+        progressed_at, progress = known.progressed_at, known.progress
+        watched = self.limits.watches_progress(outcome.name)
+        if watched and outcome.awaits and outcome.awaits != progress:
+            progressed_at, progress = now, outcome.awaits
+        return TaskStatus(
+            name=outcome.name,
+            status=status,
+            message=_shortened(outcome.message),
+            started_at=known.started_at or outcome.began or now,
+            finished_at=(known.finished_at or now) if status.terminal else None,
+            suspended_seconds=known.suspended_seconds,
+            failures=outcome.failures if status is S.ERROR else None,
+            next_attempt_at=outcome.next_attempt_at if status is S.ERROR else None,
+            progressed_at=None if status.terminal else progressed_at,
+            progress=None if status.terminal else progress,
+        )
 
 
 def _shortened(message: str | None) -> str | None:

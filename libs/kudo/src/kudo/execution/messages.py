@@ -7,7 +7,7 @@ still make an Instance too large for etcd, and every write of it slow.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from kudo.api import ExecutionStatus, PhaseStatus, PlanStatus, StepStatus, TaskStatus
+from kudo.api import ExecutionStatus, PlanStatus, StepStatus, TaskStatus
 
 MAX_MESSAGES: Final = 64 << 10
 """Characters of all messages of a status, beyond which they are cut."""
@@ -32,7 +32,8 @@ def bounded(entries: Mapping[str, PlanStatus]) -> Mapping[str, PlanStatus]:
 def only_messages_differ(one: PlanStatus, other: PlanStatus) -> bool:
     """Return whether two entries are the same but for messages and the time of their last change.
 
-    False also for entries that are equal.
+    How often a task was tried, and what it waits for, count as messages. False also for entries
+    that are equal.
     """
     return one != other and _without_messages(one) == _without_messages(other)
 
@@ -115,7 +116,7 @@ def _with_messages(name: str, entry: PlanStatus, kept: Mapping[_Place, str]) -> 
         )
 
     phases = tuple(
-        PhaseStatus(name=phase.name, status=phase.status, steps=steps(index, phase.steps or ()))
+        phase.model_copy(update={"steps": steps(index, phase.steps or ())})
         for index, phase in enumerate(entry.phases or ())
     )
     return entry.model_copy(update={"message": text(-1, -1, -1), "phases": phases})

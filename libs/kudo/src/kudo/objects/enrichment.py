@@ -211,3 +211,9 @@ def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:
         text = "a template may neither apply the Instance that it belongs to nor set planExecution"
         name = target["metadata"]["name"]
         raise FatalTaskError("TaskEnhancementError", f"Instance {name}: {text}")
+
+
+def execution_of(obj: JsonObject) -> str:
+    """Return the uid of the execution that an object was last applied in; empty if of none."""
+    annotations = obj["metadata"].get("annotations") or {}
+    return str(annotations.get(names.ANNOTATION_PLAN_UID, ""))

@@ -20,6 +20,7 @@ RESOURCES_UNKNOWN = "ResourcesUnknown"
 PLAN_IN_PROGRESS = "PlanInProgress"
 PLAN_IN_FATAL_ERROR = "PlanInFatalError"
 INSTANCE_DELETING = "InstanceDeleting"
+SUSPENDED = "Suspended"
 
 _READY_BY_REASON = {
     RESOURCES_READY: "True",
@@ -29,7 +30,14 @@ _READY_BY_REASON = {
 }
 """Every other reason makes Ready False."""
 _NOT_STALLED = frozenset(
-    {RESOURCES_READY, RESOURCE_NOT_READY, RESOURCES_UNKNOWN, PLAN_IN_PROGRESS, INSTANCE_DELETING}
+    {
+        RESOURCES_READY,
+        RESOURCE_NOT_READY,
+        RESOURCES_UNKNOWN,
+        PLAN_IN_PROGRESS,
+        INSTANCE_DELETING,
+        SUSPENDED,
+    }
 )
 _OURS = frozenset({READY, RECONCILING, STALLED})
 _MAX_MESSAGE = 32768
@@ -42,11 +50,13 @@ class Situation:
     Attributes:
         ready: Reason and message of Ready. None while a plan runs that does not decide on it:
             Ready stays as it is, or is Unknown if it has never been decided.
-        running: Plan that runs, or None.
+        running: Plan that runs, or is to run; None if there is none.
+        suspended: Whether a pause holds up that plan.
     """
 
     ready: tuple[str, str] | None
     running: str | None = None
+    suspended: bool = False
 
     @property
     def stalled(self) -> tuple[str, str] | None:
@@ -81,7 +91,11 @@ def _desired(
     conditions: tuple["api.Condition", ...], situation: Situation
 ) -> Iterator[tuple[str, str, str, str]]:
     ready = situation.ready
-    if situation.running is not None:
+    if situation.running is not None and situation.suspended:
+        text = f"plan {situation.running} is held up: the Instance is suspended (spec.suspend)"
+        ready = SUSPENDED, text
+        yield RECONCILING, "True", *ready
+    elif situation.running is not None:
         text = f"plan {situation.running} is running"
         yield RECONCILING, "True", PLAN_IN_PROGRESS, text
         if ready is None and _says_nothing(find(conditions, READY)):
@@ -94,8 +108,8 @@ def _desired(
 
 
 def _says_nothing(ready: "api.Condition | None") -> bool:
-    """Whether Ready is missing, or names a plan that was replaced while it ran."""
-    return ready is None or ready.reason == PLAN_IN_PROGRESS
+    """Whether Ready is missing, or speaks of a plan that was replaced or held up."""
+    return ready is None or ready.reason in {PLAN_IN_PROGRESS, SUSPENDED}
 
 
 def _transition(conditions: tuple["api.Condition", ...], kind: str, status: str, now: str) -> str:

@@ -4,19 +4,46 @@ It holds the configuration in force, with which changes are compared: an Operato
 fingerprint of each parameter. Each moves only in a run that the rules choose for its change, or in
 `deploy`. Where the Instance had other values when the run began, `pendingParameters` has their
 fingerprints; both together tell what the run began with.
+
+Beside it stands the cause of the run, and the OperatorVersion that the Instance may go back to.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from kudo.api import ExecutionStatus, Instance, LastRun, ObjectReference, OperatorVersion
+from kudo import bounds
+from kudo.api import (
+    Cause,
+    ExecutionStatus,
+    Instance,
+    LastRun,
+    ObjectReference,
+    OperatorVersion,
+    PlanExecution,
+)
 from kudo.execution import status_of
-from kudo.names import PLAN_DEPLOY
-from kudo.problems import Problem, listed
+from kudo.names import GROUP, PLAN_DEPLOY
+from kudo.problems import Problem, listed, shown
 from kudo.runs.plan_choice import plan_for_parameters, plan_for_upgrade
-from kudo.values.fingerprints import fingerprints
+from kudo.values.fingerprints import fingerprint_of_object, fingerprints
 
 _REMOVED = ""
 """In place of a fingerprint: the Instance no longer sets a parameter that is in force."""
+_NO_CAUSE = Cause()
+_MOST_PARAMETERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What differs between the configuration that a run began with and another one.
+
+    Attributes:
+        version: Whether the OperatorVersion is another one, or was edited.
+        parameters: Names of declared parameters with another value; empty if the version differs.
+    """
+
+    version: bool = False
+    parameters: tuple[str, ...] = ()
 
 
 def record_of(instance: Instance, version: OperatorVersion) -> LastRun:
@@ -40,7 +67,89 @@ def record_of(instance: Instance, version: OperatorVersion) -> LastRun:
         operator_version_digest=version.digest,
         parameters={name: value for name, value in now.items() if name not in pending} | kept,
         pending_parameters={name: now.get(name, _REMOVED) for name in sorted(pending)} or None,
+        cause=_cause(instance, version, pending),
+        configuration=configuration_now(instance, version),
+        version="/".join(instance.operator_version_key),
+        previous_operator_version=_previous(last, reference),
     )
+
+
+def _cause(instance: Instance, version: OperatorVersion, pending: frozenset[str]) -> Cause | None:
+    run, names = instance.scheduled, _brought_into_force(instance, version, pending)
+    left_out = len(names) - _MOST_PARAMETERS
+    cause = Cause(
+        requested_by=shown(run.requested_by or "", bounds.NAME) or None,
+        parameters=tuple(names[:_MOST_PARAMETERS]) or None,
+        parameters_left_out=left_out if left_out > 0 else None,
+        parent=_parent(instance),
+        retry_of=run.retry_of or None,
+        from_step=run.from_step or None,
+    )
+    return None if cause == _NO_CAUSE else cause
+
+
+def _brought_into_force(
+    instance: Instance, version: OperatorVersion, pending: frozenset[str]
+) -> list[str]:
+    """Return the parameters that change with the scheduled run; none if it is the first one."""
+    if in_force(instance) is None:
+        return []
+    return sorted((changed_parameters(instance) & version.declared.keys()) - pending)
+
+
+def _parent(instance: Instance) -> str | None:
+    """Return the name of the Instance that an Instance belongs to."""
+    owners = instance.metadata.owner_references or ()
+    ours = (owner.name for owner in owners if _is_instance(owner.api_version, owner.kind))
+    return next(ours, None) or None
+
+
+def _is_instance(api_version: str, kind: str) -> bool:
+    return kind == "Instance" and api_version.startswith(f"{GROUP}/")
+
+
+def _previous(last: LastRun | None, reference: ObjectReference | None) -> ObjectReference | None:
+    """Return the version before the one in force, while no run of that is known to be COMPLETE.
+
+    Of several upgrades that failed one after the other, it is the version before the first one.
+
+    Args:
+        last: The record of the run before.
+        reference: The version that is in force with the scheduled run.
+    """
+    if last is None or last.operator_version is None or reference is None:
+        return None
+    complete = last.status == ExecutionStatus.COMPLETE
+    previous = None if complete else last.previous_operator_version
+    if _key(reference) != version_in_force(last):
+        previous = previous or last.operator_version
+    return None if previous is None or _key(previous) == _key(reference) else previous
+
+
+def _key(reference: ObjectReference) -> tuple[str, str]:
+    return reference.namespace or "", reference.name or ""
+
+
+def previous_version(last: LastRun) -> tuple[str, str] | None:
+    """Return namespace and name of the OperatorVersion that the Instance may go back to.
+
+    None unless the last run failed, and the upgrade from that version has not succeeded since.
+    """
+    previous = last.previous_operator_version
+    if previous is None or last.status != ExecutionStatus.FATAL_ERROR:
+        return None
+    return _key(previous)
+
+
+def configuration_now(instance: Instance, version: OperatorVersion) -> str:
+    """Return the digest of an OperatorVersion and of the values of the parameters it declares.
+
+    The digest of what a run began with is `lastRun.configuration`: it is the same if and only if
+    nothing was edited since, as `edited_since` sees it.
+    """
+    declared = version.declared
+    values = fingerprints({n: v for n, v in instance.parameters.items() if n in declared})
+    return fingerprint_of_object({"operatorVersion": version.digest, "parameters": values})
 
 
 def in_force(instance: Instance) -> LastRun | None:
@@ -55,7 +164,7 @@ def in_force(instance: Instance) -> LastRun | None:
 def version_in_force(last: LastRun) -> tuple[str, str]:
     """Return namespace and name of the OperatorVersion in force."""
     reference = last.operator_version
-    return ("", "") if reference is None else (reference.namespace or "", reference.name or "")
+    return ("", "") if reference is None else _key(reference)
 
 
 def changed_parameters(instance: Instance) -> frozenset[str]:
@@ -74,22 +183,39 @@ def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None
         version: The OperatorVersion that its spec names now.
     """
     run, last = instance.scheduled, instance.status.last_run
-    if last is None or (last.plan, last.uid) != (run.plan_name, run.uid):
+    if last is None or not is_of(last, run) or not last.operator_version_digest:
         return None
-    if not last.operator_version_digest:
-        return None
-    if last.operator_version_digest != version.digest:
+    found = differences(last, instance, version)
+    if found.version:
         key = "/".join(instance.operator_version_key)
         text = f"OperatorVersion {key} is not the one that the run began with"
         return _edited("OperatorVersionChanged", instance, text, "spec.operatorVersion")
+    if not found.parameters:
+        return None
+    text = f"the run began with other values of parameters: {listed(found.parameters)}"
+    return _edited("ParametersChanged", instance, text, "spec.parameters")
+
+
+def is_of(last: LastRun, run: PlanExecution) -> bool:
+    """Return whether a record is that of a scheduled run."""
+    return (last.plan, last.uid) == (run.plan_name, run.uid)
+
+
+def differences(last: LastRun, instance: Instance, version: OperatorVersion) -> Differences:
+    """Return what differs between what a run began with and what is stored.
+
+    Args:
+        last: The record of the run, with the digest of its OperatorVersion.
+        instance: The Instance.
+        version: The OperatorVersion that its spec names.
+    """
+    if last.operator_version_digest != version.digest:
+        return Differences(version=True)
     # What the version does not declare is used by no template.
     names = (
         _differing(_began_with(last), fingerprints(instance.parameters)) & version.declared.keys()
     )
-    if not names:
-        return None
-    text = f"the run began with other values of parameters: {listed(sorted(names))}"
-    return _edited("ParametersChanged", instance, text, "spec.parameters")
+    return Differences(parameters=tuple(sorted(names)))
 
 
 def _edited(reason: str, instance: Instance, text: str, where: str) -> Problem:

@@ -40,6 +40,16 @@ def end_unknown(plan: str) -> str:
     return f"execution of plan {plan}{_END_UNKNOWN}"
 
 
+def is_superseded(message: str) -> bool:
+    """Whether the message of an entry is that of `superseded_by`."""
+    return message.startswith(_SUPERSEDED)
+
+
+def is_end_unknown(message: str) -> bool:
+    """Whether the message of an entry is that of `end_unknown`."""
+    return message.endswith(_END_UNKNOWN)
+
+
 def has_begun(instance: JsonObject) -> bool:
     """Return whether the scheduled run of an Instance has a first status."""
     run = _object(_object(instance.get("spec")).get("planExecution"))
@@ -73,9 +83,9 @@ def ended_since(instance: JsonObject, moment: str) -> list[EndedRun]:
 def _ended(plan: str, entry: JsonObject, last: str | None) -> EndedRun | None:
     uid, status = _text(entry.get("uid")), _TERMINAL.get(_text(entry.get("status")))
     message = _text(entry.get("message"))
-    superseded = message.startswith(_SUPERSEDED)
+    superseded = is_superseded(message)
     counts = uid == last or superseded or message == STOPPED
-    if not uid or status is None or not counts or message.endswith(_END_UNKNOWN):
+    if not uid or status is None or not counts or is_end_unknown(message):
         return None
     return EndedRun(plan, uid, status, superseded)
 

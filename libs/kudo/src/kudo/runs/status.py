@@ -13,14 +13,17 @@ from kudo.api import (
     Instance,
     InstanceStatus,
     OperatorVersion,
+    Plan,
+    PlanExecution,
     PlanStatus,
 )
-from kudo.execution import begin, bounded, ensure_entries, fail, status_of
+from kudo.execution import begin, begin_retry, bounded, ensure_entries, fail, status_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.runs import conditions
 from kudo.runs.conditions import Situation
 from kudo.runs.last_run import record_of
 from kudo.runs.recorded import superseded_by
+from kudo.runs.suspension import with_suspension
 
 _UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP})
 """The plans during which the Instance is not known to be ready."""
@@ -32,22 +35,51 @@ def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceSta
     A run that was begun before goes on where it was; any other run in progress is superseded.
     """
     name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-    entries = ensure_entries(version.plans, instance.plan_status)
-    status = instance.status
+    status = with_suspension(instance, instance.status, now)
+    entries = ensure_entries(version.plans, status.plan_status or {})
     known = entries.get(name)
     if known is None or known.uid != uid:
         for other, entry in running(entries).items():
             entries[other] = fail(entry, superseded_by(name), now)
-        plan = version.plans.get(name)
-        missing = PlanStatus(name=name, uid=uid, started_at=now)
-        entries[name] = missing if plan is None else begin(name, plan, uid, now)
+        entries[name] = _first_entry(instance.scheduled, version.plans.get(name), known, now)
     if status.last_run is None or status.last_run.uid != uid:
         # Also of a run that the original began.
         status = status.model_copy(update={"last_run": record_of(instance, version)})
     status = with_entries(status, entries)
     unready = name in _UNREADY_PLANS
     ready = (conditions.PLAN_IN_PROGRESS, f"plan {name} is running") if unready else None
-    return with_conditions(instance, status, Situation(ready, running=name), now)
+    situation = Situation(ready, running=name, suspended=instance.suspended)
+    return with_conditions(instance, status, situation, now)
+
+
+def _first_entry(
+    run: PlanExecution, plan: Plan | None, known: PlanStatus | None, now: str
+) -> PlanStatus:
+    """Return the entry of a run that begins.
+
+    Args:
+        run: The scheduled run; whether it may begin, as a retry, has been decided.
+        plan: Its plan; None if the version has none of that name.
+        known: The entry of the last run of the plan.
+        now: RFC 3339.
+    """
+    name, uid = run.plan_name or "", run.uid or ""
+    retry_of = run.retry_of if known is not None and known.uid == run.retry_of else None
+    if plan is not None and known is not None and retry_of:
+        return begin_retry(name, plan, known, uid, now, from_step=run.from_step or "")
+    entry = PlanStatus(name=name, uid=uid, started_at=now)
+    if plan is not None:
+        entry = begin(name, plan, uid, now)
+    retried = retry_of or (known.retried if known is not None else None)
+    # Also of a plan that there is not: else a request that is kept would be made again and again.
+    return entry.model_copy(update={"retry_of": retry_of, "retried": retried})
+
+
+def held_up(instance: Instance, now: str) -> InstanceStatus:
+    """Return the status of an Instance whose scheduled run does not begin during a pause."""
+    status = with_suspension(instance, instance.status, now)
+    situation = Situation(None, running=instance.scheduled.plan_name or "", suspended=True)
+    return with_conditions(instance, status, situation, now)
 
 
 def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:

@@ -2,6 +2,9 @@
 
 The OperatorVersion in force may no longer exist. Then its name and `status.lastRun` decide. What
 they do not prove is denied, since it could not be undone; the user can create the version again.
+
+After an upgrade that failed, the Instance may go back to the version before it, whatever
+`upgradableFrom` says there.
 """
 
 import re
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 
 from kudo.api import Instance, LastRun, OperatorVersion, Parameter
 from kudo.problems import Problem, listed, shown_name
-from kudo.runs.last_run import has_run, in_force, version_in_force
+from kudo.runs.last_run import has_run, in_force, previous_version, version_in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +24,14 @@ class Before:
         namespace, name: Its reference.
         version: What it says; None if it no longer exists.
         operator: The operator on record; empty if that is not known.
+        previous: Namespace and name of the version before it, if the upgrade from that failed.
     """
 
     namespace: str
     name: str
     version: OperatorVersion | None = None
     operator: str = ""
+    previous: tuple[str, str] | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -48,30 +53,43 @@ def left_by(instance: Instance, version: OperatorVersion | None) -> Before | Non
         return of_record(last, None)
     if version is None and not has_run(instance):
         return None
-    return Before(*instance.operator_version_key, version)
+    previous = None if last is None else previous_version(last)
+    return Before(*instance.operator_version_key, version, previous=previous)
 
 
 def of_record(last: LastRun, version: OperatorVersion | None) -> Before:
     """Return the OperatorVersion in force by its record, and what it says if it still exists."""
-    return Before(*version_in_force(last), version, last.operator or "")
+    operator, previous = last.operator or "", previous_version(last)
+    return Before(*version_in_force(last), version, operator, previous)
 
 
 def operator_problems(before: Before, version: OperatorVersion) -> Iterator[Problem]:
     """Yield why a version may not follow another one.
 
-    Another operator is never an upgrade; `upgradableFrom` is honoured where it is set.
+    Another operator is never an upgrade; `upgradableFrom` is honoured where it is set, except for
+    the way back from an upgrade that failed.
     """
-    if before.key == (version.metadata.namespace, version.metadata.name):
+    key = version.metadata.namespace, version.metadata.name
+    if before.key == key:
         return
     yield from _operator_problems(before, version.operator_name)
+    if before.previous == key:
+        return
     allowed = [ref.name for ref in version.spec.upgradable_from or () if ref.name]
     if allowed and before.name not in allowed:
         yield Problem(
             "NotUpgradable",
             f"{version.metadata.name} can be upgraded to from {listed(allowed)} only, "
-            f"and {shown_name(before.name)} is in force",
+            f"and {shown_name(before.name)} is in force{_ways_out(before)}",
             "spec.operatorVersion",
         )
+
+
+def _ways_out(before: Before) -> str:
+    """Return what can be done after an upgrade that failed; empty if none did."""
+    if before.previous is None:
+        return ""
+    return f"; its last run failed: retry it, or go back to {shown_name(before.previous[1])}"
 
 
 def _operator_problems(before: Before, after: str) -> Iterator[Problem]:
