@@ -168,6 +168,30 @@ def test_data_is_in_the_words_of_the_files(run: Cli, teapot: str) -> None:
     assert [one["name"] for one in found if "default" not in one] == ["SIZE", "TEA"]
 
 
+def test_time_limits_are_listed_where_there_are_any(run: Cli, package: Path) -> None:
+    (package / "operator.yaml").write_text("""\
+name: teapot
+operatorVersion: 0.3.0
+tasks: [{name: rest, kind: Dummy, timeout: 5m, progressDeadline: 90s}]
+plans:
+  deploy:
+    timeout: 1h
+    phases: [{name: main, timeout: 30m, steps: [{name: brew, timeout: 10m, tasks: [rest]}]}]
+""")
+    path = str(package)
+    tree = run("package", "list", "plans", path).out
+    for line in ("deploy (serial, timeout 1h)", "main (serial, timeout 30m)", "brew (timeout 10m)"):
+        assert line in tree
+    (task,) = json.loads(run("package", "list", "tasks", path, "-o", "json").out)
+    assert (task["timeout"], task["progressDeadline"]) == ("5m", "90s")
+    (plan,) = yaml.safe_load_all(run("package", "list", "plans", path, "-o", "yaml").out)
+    (phase,) = plan["phases"]
+    assert [plan["timeout"], phase["timeout"], phase["steps"][0]["timeout"]] == ["1h", "30m", "10m"]
+    page = run("package", "docs", path).out
+    assert "### Plan `deploy`, timeout `1h`" in page
+    assert "* phase `main`, timeout `30m`\n    * step `brew`, timeout `10m`: `rest`" in page
+
+
 def test_archives_are_listed_like_folders(run: Cli, teapot: str, tmp_path: Path) -> None:
     assert run("package", "create", teapot, "-d", str(tmp_path), "--skip-verify").code == 0
     archive = str(tmp_path / "teapot-0.3.0.tgz")

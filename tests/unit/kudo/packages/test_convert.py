@@ -45,6 +45,25 @@ def _faults(tasks: str) -> list[str]:
     return [problem.message for problem in caught.value.problems]
 
 
+def test_time_limits_are_carried_as_they_are_written() -> None:
+    text = """\
+name: first
+operatorVersion: 0.1.0
+tasks: [{name: app, kind: Dummy, timeout: 90s, progressDeadline: soon}, {name: b, kind: Dummy}]
+plans:
+  deploy:
+    timeout: 1h30m
+    phases: [{name: main, timeout: 1h, steps: [{name: s, tasks: [app], timeout: 10}]}]
+"""
+    version = _objects(text).operator_version
+    app, other = version.spec.tasks or ()
+    assert (app.timeout, app.progress_deadline) == ("90s", "soon")
+    assert other.to_wire() == {"name": "b", "kind": "Dummy"}
+    plan = version.plans["deploy"]
+    (phase,) = plan.phases or ()
+    assert (plan.timeout, phase.timeout, phase.steps[0].timeout) == ("1h30m", "1h", "10")
+
+
 def test_an_operator_has_what_is_known_apart_from_versions() -> None:
     assert _objects().operator.to_wire() == {
         "apiVersion": "kudo.dev/v1beta1",

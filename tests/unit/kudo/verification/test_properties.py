@@ -64,11 +64,21 @@ _specs = st.builds(
     package=_maybe,
     parameter_file=_maybe,
 )
-_tasks = st.builds(Task, name=_names, kind=st.sampled_from(_KINDS), spec=_specs)
-_steps = st.builds(Step, name=_names, tasks=_tuples(_names))
+_limits = st.sampled_from(["", "1m", "2m", "0s", "soon"])
+_tasks = st.builds(
+    Task,
+    name=_names,
+    kind=st.sampled_from(_KINDS),
+    spec=_specs,
+    timeout=_limits,
+    progress_deadline=_limits,
+)
+_steps = st.builds(Step, name=_names, tasks=_tuples(_names), timeout=_limits)
 _strategies = st.sampled_from(["", "serial", "parallel", "Serial"])
-_phases = st.builds(Phase, name=_names, strategy=_strategies, steps=_tuples(_steps))
-_plans = st.builds(Plan, strategy=_strategies, phases=st.none() | _tuples(_phases))
+_phases = st.builds(
+    Phase, name=_names, strategy=_strategies, steps=_tuples(_steps), timeout=_limits
+)
+_plans = st.builds(Plan, strategy=_strategies, phases=st.none() | _tuples(_phases), timeout=_limits)
 _types = st.sampled_from(["", "string", "integer", "number", "boolean", "array", "map", "colour"])
 _parameters = st.builds(
     PackageParameter,

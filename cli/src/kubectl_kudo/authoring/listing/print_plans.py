@@ -33,12 +33,17 @@ def print_plans(args: Args) -> None:
 
 def _plan(name: str, plan: PackagePlan, tasks: Mapping[str, PackageTask] | None) -> Node:
     phases = [_phase(phase, tasks) for phase in plan.phases or ()]
-    return Node(f"{name} ({plan.strategy or SERIAL})", phases)
+    return Node(f"{name} ({plan.strategy or SERIAL}{_timeout(plan.timeout)})", phases)
 
 
 def _phase(phase: PackagePhase, tasks: Mapping[str, PackageTask] | None) -> Node:
     steps = [_step(step, tasks) for step in phase.steps]
-    return Node(f"[phase]  {phase.name} ({phase.strategy or SERIAL})", steps)
+    about = f"{phase.strategy or SERIAL}{_timeout(phase.timeout)}"
+    return Node(f"[phase]  {phase.name} ({about})", steps)
+
+
+def _timeout(text: str) -> str:
+    return f", timeout {text}" if text else ""
 
 
 def _step(step: PackageStep, tasks: Mapping[str, PackageTask] | None) -> Node:
@@ -46,7 +51,8 @@ def _step(step: PackageStep, tasks: Mapping[str, PackageTask] | None) -> Node:
         below = [Node(name) for name in step.tasks]
     else:
         below = [_task(tasks[name]) for name in step.tasks if name in tasks]
-    return Node(f"[step]  {step.name}", below)
+    about = f" (timeout {step.timeout})" if step.timeout else ""
+    return Node(f"[step]  {step.name}{about}", below)
 
 
 def _task(task: PackageTask) -> Node:

@@ -89,7 +89,7 @@ def _chosen(change: str, package: Package) -> str:
 def _steps(operator: OperatorFile) -> Iterator[str]:
     for name, plan in sorted((operator.plans or {}).items()):
         if plan.phases:
-            yield f"### Plan {_code(name)}"
+            yield f"### Plan {_code(name)}{_timeout(plan.timeout)}"
             yield _phases(plan)
 
 
@@ -97,12 +97,17 @@ def _phases(plan: PackagePlan) -> str:
     lines = []
     for phase in plan.phases or ():
         order = _order(phase.strategy, len(phase.steps))
-        lines.append(f"* phase {_code(phase.name)}" + (f", its steps {order}" if order else ""))
+        about = (f", its steps {order}" if order else "") + _timeout(phase.timeout)
+        lines.append(f"* phase {_code(phase.name)}{about}")
         for step in phase.steps:
             tasks = ", ".join(map(_code, step.tasks)) or "nothing"
-            lines.append(f"    * step {_code(step.name)}: {tasks}")
+            lines.append(f"    * step {_code(step.name)}{_timeout(step.timeout)}: {tasks}")
     order = _order(plan.strategy, len(plan.phases or ()))
     return (f"The phases run {order}.\n\n" if order else "") + "\n".join(lines)
+
+
+def _timeout(text: str) -> str:
+    return f", timeout {_code(text)}" if text else ""
 
 
 def _order(strategy: str, count: int) -> str:

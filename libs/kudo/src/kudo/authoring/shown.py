@@ -4,7 +4,13 @@ from typing import Final
 
 from kudo.api import JsonObject
 from kudo.packages import Package, PackageParameter
-from kudo.packages.plans import PackagePlan, PackageTask, PackageTaskSpec
+from kudo.packages.plans import (
+    PackagePhase,
+    PackagePlan,
+    PackageStep,
+    PackageTask,
+    PackageTaskSpec,
+)
 from kudo.verification.values import stored
 
 SERIAL: Final = "serial"
@@ -30,22 +36,34 @@ def missing_values(package: Package) -> list[PackageParameter]:
 
 
 def task_data(task: PackageTask) -> JsonObject:
-    return {"name": task.name, "kind": task.kind, "spec": _fields(task.spec)}
+    data: JsonObject = {"name": task.name, "kind": task.kind, "spec": _fields(task.spec)}
+    progress = {"progressDeadline": task.progress_deadline} if task.progress_deadline else {}
+    return data | _timeout(task) | progress
 
 
 def plan_data(name: str, plan: PackagePlan) -> JsonObject:
     return {
         "name": name,
         "strategy": plan.strategy or SERIAL,
+        **_timeout(plan),
         "phases": [
             {
                 "name": phase.name,
                 "strategy": phase.strategy or SERIAL,
-                "steps": [{"name": step.name, "tasks": list(step.tasks)} for step in phase.steps],
+                **_timeout(phase),
+                "steps": [
+                    {"name": step.name, **_timeout(step), "tasks": list(step.tasks)}
+                    for step in phase.steps
+                ],
             }
             for phase in plan.phases or ()
         ],
     }
+
+
+def _timeout(part: PackagePlan | PackagePhase | PackageStep | PackageTask) -> JsonObject:
+    """Return the field of a timeout; none if it is not set."""
+    return {"timeout": part.timeout} if part.timeout else {}
 
 
 def parameter_data(parameter: PackageParameter) -> JsonObject:

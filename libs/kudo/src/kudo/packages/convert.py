@@ -29,7 +29,13 @@ from kudo.api import (
 from kudo.names import LABEL_OPERATOR
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import OperatorFile, Package, PackageParameter
-from kudo.packages.plans import PackageMaintainer, PackagePhase, PackagePlan, PackageTask
+from kudo.packages.plans import (
+    PackageMaintainer,
+    PackagePhase,
+    PackagePlan,
+    PackageStep,
+    PackageTask,
+)
 from kudo.parameters.text import to_text
 from kudo.problems import InvalidInput, Problem
 
@@ -133,7 +139,13 @@ def _task(task: PackageTask) -> Task:
             PipeFile(file=one.file, env_file=one.env_file, kind=one.kind, key=one.key)
             for one in task.spec.pipe
         )
-    return Task(name=task.name, kind=task.kind, spec=TaskSpec(**spec))
+    return Task(
+        name=task.name,
+        kind=task.kind,
+        spec=TaskSpec(**spec),
+        timeout=task.timeout or None,
+        progress_deadline=task.progress_deadline or None,
+    )
 
 
 def _plans(plans: Mapping[str, PackagePlan]) -> dict[str, Plan]:
@@ -141,14 +153,23 @@ def _plans(plans: Mapping[str, PackagePlan]) -> dict[str, Plan]:
         name: Plan(
             strategy=plan.strategy,
             phases=None if plan.phases is None else tuple(map(_phase, plan.phases)),
+            timeout=plan.timeout or None,
         )
         for name, plan in plans.items()
     }
 
 
 def _phase(phase: PackagePhase) -> Phase:
-    steps = tuple(Step(name=step.name, tasks=step.tasks) for step in phase.steps)
-    return Phase(name=phase.name, strategy=phase.strategy, steps=steps)
+    return Phase(
+        name=phase.name,
+        strategy=phase.strategy,
+        steps=tuple(map(_step, phase.steps)),
+        timeout=phase.timeout or None,
+    )
+
+
+def _step(step: PackageStep) -> Step:
+    return Step(name=step.name, tasks=step.tasks, timeout=step.timeout or None)
 
 
 def _instance(file: OperatorFile, namespace: str) -> Instance:

@@ -77,7 +77,11 @@ def _maintainer(fields: Fields) -> PackageMaintainer:
 
 def _task(fields: Fields) -> PackageTask:
     return PackageTask(
-        name=fields.text("name"), kind=fields.text("kind"), spec=_task_spec(fields.child("spec"))
+        name=fields.text("name"),
+        kind=fields.text("kind"),
+        spec=_task_spec(fields.child("spec")),
+        timeout=fields.text("timeout"),
+        progress_deadline=fields.text("progressDeadline"),
     )
 
 
@@ -114,6 +118,7 @@ def _plan(fields: Fields) -> PackagePlan:
     return PackagePlan(
         strategy=fields.text("strategy"),
         phases=None if phases is None else tuple(map(_phase, phases)),
+        timeout=fields.text("timeout"),
     )
 
 
@@ -122,11 +127,16 @@ def _phase(fields: Fields) -> PackagePhase:
         name=fields.text("name"),
         strategy=fields.text("strategy"),
         steps=tuple(map(_step, fields.children("steps") or ())),
+        timeout=fields.text("timeout"),
     )
 
 
 def _step(fields: Fields) -> PackageStep:
-    return PackageStep(name=fields.text("name"), tasks=fields.texts("tasks") or ())
+    return PackageStep(
+        name=fields.text("name"),
+        tasks=fields.texts("tasks") or (),
+        timeout=fields.text("timeout"),
+    )
 
 
 def _parameter(fields: Fields) -> PackageParameter:

@@ -1,7 +1,8 @@
 """The tasks and plans in `operator.yaml`, with the fields of the API models and without pydantic.
 
 The API models take 0.2 s of CPU to import, and checking a package needs none of them.
-These are named tuples, since dataclasses take several times as long to define.
+These are named tuples, since dataclasses take several times as long to define. Time limits are
+texts as they are written, empty where there are none.
 """
 
 from typing import NamedTuple
@@ -47,6 +48,8 @@ class PackageTask(NamedTuple):
     name: str = ""
     kind: str = ""
     spec: PackageTaskSpec = PackageTaskSpec()
+    timeout: str = ""
+    progress_deadline: str = ""
 
 
 class PackageStep(NamedTuple):
@@ -54,6 +57,7 @@ class PackageStep(NamedTuple):
 
     name: str = ""
     tasks: tuple[str, ...] = ()
+    timeout: str = ""
 
 
 class PackagePhase(NamedTuple):
@@ -62,6 +66,7 @@ class PackagePhase(NamedTuple):
     name: str = ""
     strategy: str = ""
     steps: tuple[PackageStep, ...] = ()
+    timeout: str = ""
 
 
 class PackagePlan(NamedTuple):
@@ -69,3 +74,4 @@ class PackagePlan(NamedTuple):
 
     strategy: str = ""
     phases: tuple[PackagePhase, ...] | None = None
+    timeout: str = ""

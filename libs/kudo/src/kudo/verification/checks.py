@@ -10,6 +10,7 @@ from kudo.packages.source import source_of
 from kudo.verification import (
     fields,
     files,
+    limits,
     operator,
     parameters,
     pipes,
@@ -43,6 +44,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     plans.there_is_a_deploy_plan,
     plans.strategies_are_known,
     plans.names_in_plans_are_unique,
+    limits.limits_are_durations,
+    limits.limits_can_pass,
+    limits.limits_are_used,
     templates.parameters_are_defined,
     templates.parameters_are_used,
     templates.toggles_are_booleans,

@@ -66,8 +66,18 @@ _SPEC: Final = KnownFields(
         **dict.fromkeys(("wait", "wantErr", "fatal", "done"), _ANY),
     }
 )
-_STEP: Final = KnownFields({"name": _TEXT, "tasks": _List(_TEXT)})
-_PHASE: Final = KnownFields({"name": _TEXT, "strategy": _TEXT, "steps": _List(_STEP)})
+_TASK: Final = KnownFields(
+    {
+        **dict.fromkeys(("name", "kind"), _TEXT),
+        "spec": _SPEC,
+        **dict.fromkeys(("timeout", "progressDeadline"), _TEXT),
+    }
+)
+_STEP: Final = KnownFields({"name": _TEXT, "tasks": _List(_TEXT), "timeout": _TEXT})
+_PHASE: Final = KnownFields(
+    {"name": _TEXT, "strategy": _TEXT, "steps": _List(_STEP), "timeout": _TEXT}
+)
+_PLAN: Final = KnownFields({"strategy": _TEXT, "phases": _List(_PHASE), "timeout": _TEXT})
 _SHAPES: Final[Mapping[str, _Shape]] = {
     OPERATOR_FILE: KnownFields(
         {
@@ -75,8 +85,8 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
             **dict.fromkeys(("operatorVersion", "appVersion", "kudoVersion"), _TEXT),
             **dict.fromkeys(("kubernetesVersion", "namespaceManifest"), _TEXT),
             "maintainers": _List(KnownFields({"name": _TEXT, "email": _TEXT})),
-            "tasks": _List(KnownFields({"name": _TEXT, "kind": _TEXT, "spec": _SPEC})),
-            "plans": KnownFields({"*": KnownFields({"strategy": _TEXT, "phases": _List(_PHASE)})}),
+            "tasks": _List(_TASK),
+            "plans": KnownFields({"*": _PLAN}),
         }
     ),
     PARAMETERS_FILE: KnownFields(

@@ -1,0 +1,165 @@
+"""Checks of time limits: whether they can be read, can pass, and are of something that waits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kudo.durations import ADVICE, DurationError, seconds_of
+from kudo.packages import Package
+from kudo.packages.plans import PackagePhase, PackagePlan, PackageStep, PackageTask
+from kudo.verification.finding import Finding, Place, at_plan, at_task, error, warning
+
+_TIMEOUT: Final = "timeout"
+_PROGRESS: Final = "progressDeadline"
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """A limit as it is written.
+
+    Attributes:
+        what: What it is of: `step "db"`.
+        text: The duration.
+        place: The field.
+        around: Limits of what the thing is in, from the outermost on.
+    """
+
+    what: str
+    text: str
+    place: Place
+    around: tuple["_Limit", ...] = ()
+
+    @property
+    def field(self) -> str:
+        return str(self.place.path[-1])
+
+    @property
+    def seconds(self) -> float | None:
+        """The duration; None if there is none that can be read."""
+        try:
+            return seconds_of(self.text)
+        except DurationError:
+            return None
+
+
+def limits_are_durations(package: Package) -> Iterator[Finding]:
+    """One that cannot be read would end every run before it sends anything."""
+    for limit in (*_of_plans(package), *_of_tasks(package)):
+        try:
+            seconds_of(limit.text)
+        except DurationError as fault:
+            message = f"{limit.field} of {limit.what} cannot be used: {fault}"
+            yield error("TimeLimitInvalid", message, limit.place, ADVICE)
+
+
+def limits_can_pass(package: Package) -> Iterator[Finding]:
+    """Of two limits that pass at the same time, the outer one decides."""
+    for limit in _of_plans(package):
+        yield from _unreachable(limit, [limit.around])
+    places = _around_tasks(package)
+    for task in _first_tasks(package):
+        inner: tuple[_Limit, ...] = ()
+        for limit in _limits_of_task(task):
+            around = [(*outer, *inner) for outer in places.get(task.name, ())]
+            yield from _unreachable(limit, around)
+            # A progressDeadline comes after the timeout, and stands within it.
+            inner = (limit,)
+
+
+def _unreachable(limit: _Limit, places: Sequence[tuple[_Limit, ...]]) -> Iterator[Finding]:
+    """Yield what is wrong with a limit if others pass before it in each of its places."""
+    before = [_first_to_pass(limit, around) for around in places]
+    first = before[0] if before and None not in before else None
+    if first is None:
+        return
+    message = (
+        f"{limit.field} {limit.text} of {limit.what} never passes: {first.what} has the "
+        f"{first.field} {first.text}"
+    )
+    yield warning("TimeLimitUnreachable", message, limit.place, "make it shorter, or remove it")
+
+
+def _first_to_pass(limit: _Limit, around: tuple[_Limit, ...]) -> _Limit | None:
+    """Return the innermost limit that is not longer than one in it."""
+    own = limit.seconds
+    before = (one for one in reversed(around) if own and one.seconds and one.seconds <= own)
+    return next(before, None)
+
+
+def limits_are_used(package: Package) -> Iterator[Finding]:
+    used = _around_tasks(package)
+    for task in _first_tasks(package):
+        why = "it waits for nothing" if _never_waits(task) else ""
+        if task.name not in used:
+            why = "no step names the task"
+        for limit in _limits_of_task(task):
+            if why:
+                message = f"{limit.field} of {limit.what} has no effect: {why}"
+                yield warning("TimeLimitUnused", message, limit.place, "remove it")
+
+
+def _never_waits(task: PackageTask) -> bool:
+    """Return whether a task ends with its first attempt.
+
+    A Delete that does not wait is none of these: a deletion that is rejected for now is retried.
+    """
+    if task.kind != "Dummy":
+        return False
+    return bool(task.spec.fatal if task.spec.want_err else task.spec.done)
+
+
+# The limits of a package
+
+
+def _of_plans(package: Package) -> Iterator[_Limit]:
+    """Yield the limits of plans, phases and steps that are set."""
+    for name, plan in (package.operator.plans or {}).items():
+        phases = (limit for _, limit in _phases(name, plan))
+        steps = (limit for _, limit in _steps(name, plan))
+        yield from (one for one in (_of_plan(name, plan), *phases, *steps) if one.text)
+
+
+def _of_plan(name: str, plan: PackagePlan) -> _Limit:
+    return _Limit(f'plan "{name}"', plan.timeout, at_plan(name, _TIMEOUT))
+
+
+def _phases(name: str, plan: PackagePlan) -> Iterator[tuple[PackagePhase, _Limit]]:
+    around = (_of_plan(name, plan),)
+    for number, phase in enumerate(plan.phases or ()):
+        place = at_plan(name, "phases", number, _TIMEOUT)
+        yield phase, _Limit(f'phase "{phase.name}"', phase.timeout, place, around)
+
+
+def _steps(name: str, plan: PackagePlan) -> Iterator[tuple[PackageStep, _Limit]]:
+    for number, (phase, limit) in enumerate(_phases(name, plan)):
+        around = (*limit.around, limit)
+        for n, step in enumerate(phase.steps):
+            place = at_plan(name, "phases", number, "steps", n, _TIMEOUT)
+            yield step, _Limit(f'step "{step.name}"', step.timeout, place, around)
+
+
+def _of_tasks(package: Package) -> Iterator[_Limit]:
+    for task in _first_tasks(package):
+        yield from _limits_of_task(task)
+
+
+def _limits_of_task(task: PackageTask) -> Iterator[_Limit]:
+    what = f'task "{task.name}"'
+    for field, text in ((_TIMEOUT, task.timeout), (_PROGRESS, task.progress_deadline)):
+        if text:
+            yield _Limit(what, text, at_task(task.name, field))
+
+
+def _first_tasks(package: Package) -> list[PackageTask]:
+    """Return the tasks by which steps go: of several of a name the first."""
+    return [*{task.name: task for task in reversed(package.operator.tasks)}.values()][::-1]
+
+
+def _around_tasks(package: Package) -> Mapping[str, list[tuple[_Limit, ...]]]:
+    """Return the limits around each task that is used, once for each step that names it."""
+    found: dict[str, list[tuple[_Limit, ...]]] = {}
+    for name, plan in (package.operator.plans or {}).items():
+        for step, limit in _steps(name, plan):
+            for task in step.tasks:
+                found.setdefault(task, []).append((*limit.around, limit))
+    return found
