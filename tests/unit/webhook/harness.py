@@ -25,10 +25,11 @@ from cryptography.x509.oid import NameOID
 from kudo.api import JsonObject, OperatorVersion
 from kudo_webhook.app import Listening, serve_admission
 from kudo_webhook.settings import Settings
-from kudo_webhook.versions import VersionSource, VersionUnreadable
+from kudo_webhook.versions import VersionSource, VersionUnreadable, slim
 
 MUTATE = "/mutate-kudo-dev-v1beta1-instance"
 VALIDATE = "/validate-kudo-dev-v1beta1-instance"
+USER = "somebody"
 
 
 @dataclass
@@ -49,9 +50,12 @@ class DictVersions:
             raise VersionUnreadable(namespace, name, self.broken)
         return self.versions.get((namespace, name))
 
-    async def wire(self, namespace: str, name: str) -> bytes | None:
+    async def wire(self, namespace: str, name: str, *, whole: bool = False) -> bytes | None:
         found = await self.get(namespace, name)
-        return None if found is None else orjson.dumps(found.to_wire())
+        if found is None:
+            return None
+        wire = found.to_wire()
+        return orjson.dumps(wire if whole else slim(wire))
 
 
 def operator_version(**spec: Any) -> OperatorVersion:
@@ -96,7 +100,7 @@ def review(
             "name": "i",
             "object": new,
             "oldObject": old,
-            "userInfo": {"username": "somebody"},
+            "userInfo": {"username": USER},
             "dryRun": False,
             **request,
         },

@@ -16,7 +16,7 @@ import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kudo.api import JsonObject
+from kudo.api import JsonObject, OperatorVersion
 from kudo_webhook.admission import Admission
 from kudo_webhook.app import HANDLERS
 from kudo_webhook.metrics import Metrics
@@ -413,6 +413,29 @@ async def test_the_largest_version_that_is_read_serves_both_sides(tmp_path: Path
                 response = await served_.webhook.ask(review(sent))
                 assert response.get("status", {}).get("reason", "") == reason
         assert await served_.jobs() == ["review ok"] * 4
+
+
+async def test_a_retry_is_judged_by_the_whole_version_in_a_worker(tmp_path: Path) -> None:
+    whole = version("first-1", 5)
+    digest = OperatorVersion.from_wire(whole).digest
+    api = OperatorVersionsApi([whole], {"first-1": whole})
+    old = instance()
+    old["status"] = {
+        "planStatus": {"deploy": {"name": "deploy", "status": "FATAL_ERROR", "uid": "old"}},
+        "lastRun": {"plan": "deploy", "uid": "old", "operatorVersionDigest": digest},
+    }
+    new = instance(planExecution={"planName": "deploy", "retryOf": "old"})
+    async with following(api) as source, served(tmp_path, source) as served_:
+        answer = await served_.webhook.ask(review(new, old))
+        assert answer["allowed"]
+        whole["spec"]["templates"]["a.yaml"] = "edited"
+        status = await served_.status(review(new, old))
+        assert status["reason"] == "RetryChanged"
+        assert await served_.jobs() == ["review ok"] * 4
+        # One that was honoured needs nothing of it.
+        old["status"]["planStatus"]["deploy"]["retried"] = "old"
+        assert (await served_.webhook.ask(review(new, old)))["allowed"]
+        assert api.reads == ["first-1"] * 2
 
 
 async def test_a_version_of_another_shape_is_unreadable_and_a_worker_says_where(

@@ -218,6 +218,16 @@ def test_templates_and_tasks_are_not_kept_in_memory() -> None:
     }
 
 
+async def test_a_whole_version_is_read_from_the_api_server_although_a_part_is_cached() -> None:
+    api = OperatorVersionsApi([version("first-1", 5)], {"first-1": version("first-1", 6)})
+    async with following(api) as source:
+        found = await source.wire("ns", "first-1", whole=True)
+        assert await source.wire("ns", "gone-1", whole=True) is None
+    assert found is not None
+    assert orjson.loads(found) == version("first-1", 6)
+    assert api.reads == ["first-1", "gone-1"]
+
+
 def test_of_a_parameter_what_rules_read_is_kept() -> None:
     whole = version("first-1", 5)
     whole["spec"]["parameters"] = [
@@ -246,4 +256,6 @@ async def test_a_version_that_is_too_large_is_not_parsed_and_does_not_harm_other
         for name in ("large-1", "large-2"):
             with pytest.raises(VersionTooLarge, match=f"ns/{name} .*has 10000 entries"):
                 await source.get("ns", name)
+        with pytest.raises(VersionTooLarge):
+            await source.wire("ns", "large-2", whole=True)
         assert await source.get("ns", "first-1") is not None

@@ -1,7 +1,8 @@
 """Decides AdmissionReviews: small ones on the event loop, all others in a worker process.
 
 Small is a body up to `INLINE_BODY` bytes with up to `INLINE_ENTRIES` entries: parsing it and
-applying every rule takes a few milliseconds, since OperatorVersions are within `kudo.bounds`.
+applying every rule takes a few milliseconds, since OperatorVersions are within `kudo.bounds` and
+their templates are left out; a retry needs these, too, and goes to a worker.
 Arrays and maps are parsed within one budget; when that is spent, a worker parses the rest and the
 decision is made again (`kudo.values.checks`). Any other review is parsed and decided by a worker
 (`kudo.jobs.review`).
@@ -80,6 +81,8 @@ class Reviewer:
             if len(body) > _ENTRY_BYTES * INLINE_ENTRIES and _entries(review) > INLINE_ENTRIES:
                 return await self._in_worker(route, body, seen)
             subject = Review.of(review.request)
+            if subject.needs_whole_versions:
+                return await self._in_worker(route, body, seen)
             versions = {key: await self.source.get(*key) for key in subject.references()}
             return await self._inline(route, subject, versions, seen)
         except InvalidInput as error:
@@ -124,7 +127,7 @@ class Reviewer:
                 await self._call(seen, review_job.NAME, request, tenant)
             )
             if isinstance(found, review_job.Needed):
-                blobs = {key: await self.source.wire(*key) for key in found.keys}
+                blobs = {key: await self.source.wire(*key, whole=found.whole) for key in found.keys}
                 request = review_job.encode_request(route, uid, body, blobs)
                 found = review_job.decode_answer(
                     await self._call(seen, review_job.NAME, request, tenant)

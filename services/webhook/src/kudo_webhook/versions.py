@@ -4,7 +4,8 @@ An OperatorVersion is created moments before its Instance, so one that is not in
 read from the API server, once for each request. The cache holds only what rules look at: templates
 and tasks, most of an OperatorVersion, are dropped before, and so is the whole spec of one that is
 too large to be parsed (`kudo.bounds`). Invariant: an OperatorVersion is parsed once for each
-resourceVersion, not once for each request.
+resourceVersion, not once for each request. A retry needs all of an OperatorVersion, which is read
+for it alone.
 """
 
 import asyncio
@@ -62,8 +63,8 @@ class VersionSource(Protocol):
             VersionTooLarge: it exists and is too large to be parsed.
         """
 
-    async def wire(self, namespace: str, name: str) -> bytes | None:
-        """Return the OperatorVersion as JSON with the fields that rules look at.
+    async def wire(self, namespace: str, name: str, *, whole: bool = False) -> bytes | None:
+        """Return the OperatorVersion as JSON with the fields that rules look at, or all of it.
 
         None if it does not exist.
 
@@ -105,11 +106,11 @@ class InformedVersions:
         found = await self._read_live(namespace, name)
         return None if found is None else _parse(namespace, name, slim(found))
 
-    async def wire(self, namespace: str, name: str) -> bytes | None:
-        raw = self._informer.get(namespace, name)
+    async def wire(self, namespace: str, name: str, *, whole: bool = False) -> bytes | None:
+        raw = None if whole else self._informer.get(namespace, name)
         if raw is None and is_subdomain(namespace) and is_subdomain(name):
             found = await self._read_live(namespace, name)
-            raw = None if found is None else slim(found)
+            raw = None if found is None else _within_bounds(found) if whole else slim(found)
         if raw is None:
             return None
         _check_size(namespace, name, raw)
@@ -161,6 +162,11 @@ def slim(raw: JsonObject) -> JsonObject:
             if field in metadata
         },
     } | ({TOO_LARGE: why} if why else {"spec": _slim_spec(spec)})
+
+
+def _within_bounds(raw: JsonObject) -> JsonObject:
+    """Return an OperatorVersion as it is, or as `slim` does if it is too large."""
+    return slim(raw) if too_large(raw.get("spec") or {}) else raw
 
 
 def _slim_spec(spec: JsonObject) -> JsonObject:

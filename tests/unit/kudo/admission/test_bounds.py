@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kudo.admission import Decision, Request, Review, mutate, validate
-from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.api import Instance, Json, JsonObject, OperatorVersion
 from kudo.problems import InvalidInput, Problem, first_problems, listed, shown
 from kudo.runs.revalidation import revalidate_idle
 from kudo.values.checks import Checker, CheckResults
@@ -103,6 +103,7 @@ WRONG = [None, 7, ["x"], {"a": "b"}]
         wire({f"P{n}": WRONG[n % 4] for n in MANY}),
         wire({}, planStatus={f"plan-{n}": {"status": 7, "uid": 8} for n in MANY}),
         wire({}, planStatus={f"plan-{n}": WRONG[n % 2] for n in MANY}),
+        wire({}, planStatus={f"plan-{n}": {"retryOf": 7, "retried": ["x"]} for n in MANY}),
         wire({}, lastRun={"parameters": dict.fromkeys(map(str, MANY), 7)}),
         {**wire({}), "metadata": {"finalizers": [7] * 5000}},
     ],
@@ -115,6 +116,36 @@ def test_of_many_fields_of_another_shape_20_are_named(old: JsonObject) -> None:
     assert {problem.reason for problem in problems} == {"InstanceUnreadable"}
     assert problems[-1].message.startswith("and ")
     assert size(problems) < 8_000
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *WRONG[:3],
+        {"plan": 7},
+        {"uid": None},
+        {"cause": "x"},
+        {"cause": {"retryOf": 7}},
+        {"configuration": {}},
+        {"operatorVersion": 7},
+    ],
+)
+def test_of_a_long_history_of_another_shape_20_records_are_named(record: Json) -> None:
+    new = wire({})
+    new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
+    with pytest.raises(InvalidInput) as caught:
+        Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=[record] * 5000)))
+    assert len(caught.value.problems) == 21
+    assert size(caught.value.problems) < 8_000
+
+
+@pytest.mark.parametrize("history", [7, {"a": 1}, "x"])
+def test_a_history_that_is_no_list_is_named(history: Json) -> None:
+    new = wire({})
+    new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
+    with pytest.raises(InvalidInput) as caught:
+        Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=history)))
+    assert "status.history" in {problem.field for problem in caught.value.problems}
 
 
 def test_the_number_of_unreadable_fields_is_right() -> None:

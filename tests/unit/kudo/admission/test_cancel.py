@@ -11,6 +11,11 @@ CLEANING = instance(runs="cleanup", status="NEVER_RUN", deleting=True)
 CANCELLED = {"planName": "deploy", "uid": "A", "status": "FATAL_ERROR", "cancelledBy": "ann"}
 
 
+def by_ann(plan: str) -> JsonObject:
+    """Return the run that mutation schedules for a request of ann."""
+    return {**trigger(plan), "requestedBy": "ann"}
+
+
 def asked(new: JsonObject, old: JsonObject | None, user: str) -> Review:
     return Review.of(Request("CREATE" if old is None else "UPDATE", "ns", "i", new, old, user))
 
@@ -113,7 +118,7 @@ def test_a_run_can_be_cancelled_whatever_its_stored_status(status: str | None) -
 @pytest.mark.parametrize("uid", ["B", None])
 def test_a_cancel_of_another_uid_is_a_restart(uid: str | None) -> None:
     new = cancelling(STORED, uid=uid)
-    assert stored(new, STORED) == trigger("deploy")
+    assert stored(new, STORED) == by_ann("deploy")
     assert validated(new, STORED).allowed == (uid is not None)
 
 
@@ -155,14 +160,14 @@ def test_a_cancel_of_an_idle_instance_without_a_plan_is_ignored() -> None:
 def test_a_plan_named_with_a_cancel_on_an_idle_instance_is_run() -> None:
     old = instance()
     new = with_run(old, {"planName": "custom", "status": "FATAL_ERROR"})
-    assert stored(new, old) == trigger("custom")
+    assert stored(new, old) == by_ann("custom")
 
 
 def test_a_new_instance_cannot_be_born_cancelled() -> None:
     new = with_run(instance(), CANCELLED)
     decision = mutated(new, None)
     assert decision.plan == "deploy"
-    assert patched(new, decision)["spec"]["planExecution"] == trigger("deploy")
+    assert patched(new, decision)["spec"]["planExecution"] == by_ann("deploy")
 
 
 # What comes before a cancel
@@ -170,7 +175,7 @@ def test_a_new_instance_cannot_be_born_cancelled() -> None:
 
 def test_a_changed_parameter_restarts_the_plan_and_the_cancel_is_gone() -> None:
     new = cancelling(instance({"SIZE": "2"}, runs="deploy"))
-    assert stored(new, STORED) == trigger("deploy")
+    assert stored(new, STORED) == by_ann("deploy")
 
 
 def test_a_changed_parameter_of_another_plan_is_denied_with_or_without_a_cancel() -> None:
@@ -184,7 +189,7 @@ def test_a_cancelled_run_can_be_restarted_and_nothing_is_left_of_the_cancel(
 ) -> None:
     old = with_run(STORED, CANCELLED)
     new = with_run(old, {"planName": "deploy"} | ({"uid": uid} if uid else {}))
-    assert stored(new, old) == trigger("deploy")
+    assert stored(new, old) == by_ann("deploy")
 
 
 def test_a_cancelled_run_still_counts_as_running_until_it_has_ended() -> None:
@@ -216,7 +221,7 @@ def test_a_second_cancel_of_a_cleanup_keeps_the_first_name() -> None:
 def test_a_cancelled_cleanup_can_be_restarted() -> None:
     old = with_run(CLEANING, {**CANCELLED, "planName": "cleanup"})
     new = with_run(old, {"planName": "cleanup", "uid": "B"})
-    assert stored(new, old) == trigger("cleanup")
+    assert stored(new, old) == by_ann("cleanup")
 
 
 # Both moments together
@@ -253,19 +258,21 @@ BORN_CANCELLED = {"planName": "cleanup", "uid": "B", "status": "FATAL_ERROR", "c
 
 
 def test_a_cleanup_cannot_be_born_cancelled() -> None:
-    assert stored(with_run(GOING, BORN_CANCELLED), GOING) == {"planName": "cleanup", "uid": "B"}
+    expected = {"planName": "cleanup", "uid": "B", "requestedBy": "ann"}
+    assert stored(with_run(GOING, BORN_CANCELLED), GOING) == expected
 
 
 def test_a_cleanup_as_it_is_usually_named_stays_as_submitted() -> None:
     run = {"planName": "cleanup", "uid": "B", "status": "NEVER_RUN"}
-    assert stored(with_run(GOING, run), GOING) == run
+    assert stored(with_run(GOING, run), GOING) == {**run, "requestedBy": "ann"}
+    assert stored(with_run(GOING, run), GOING, user="") == run
 
 
 def test_a_cleanup_does_not_inherit_the_canceller_of_the_run_before_it() -> None:
     run = {"planName": "cleanup", "uid": "B"}
     old = with_run(GOING, CANCELLED)
     final = patched(with_run(old, run), mutated(with_run(old, run), old))
-    assert final["spec"]["planExecution"] == run
+    assert final["spec"]["planExecution"] == {**run, "requestedBy": "ann"}
     assert mutated(final, old).patch == ()
 
 

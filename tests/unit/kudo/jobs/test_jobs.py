@@ -8,7 +8,7 @@ import pytest
 from kudo.api import JsonObject
 from kudo.jobs import check, review
 from kudo.values.checks import Fault
-from tests.unit.webhook.harness import instance, operator_version
+from tests.unit.webhook.harness import USER, instance, operator_version
 from tests.unit.webhook.harness import review as review_of
 
 FIRST = orjson.dumps(operator_version().to_wire())
@@ -70,7 +70,12 @@ def test_versions_of_any_size_and_missing_ones_are_told_apart() -> None:
         found = asked(body, versions)
         assert isinstance(found, review.Reviewed)
         (operation,) = [one for one in orjson.loads(found.answer.patch) if "plan" in one["path"]]
-        assert operation["value"] == {"planName": "upgrade", "uid": "fresh", "status": "NEVER_RUN"}
+        assert operation["value"] == {
+            "planName": "upgrade",
+            "uid": "fresh",
+            "status": "NEVER_RUN",
+            "requestedBy": USER,
+        }
     found = asked(body, {KEY: FIRST, ("ns", "second-1"): None})
     assert isinstance(found, review.Reviewed)
     assert found.answer.reason == "OperatorVersionNotFound"

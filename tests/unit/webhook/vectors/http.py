@@ -35,6 +35,11 @@ class Answer:
     validated: str
 
     @property
+    def requested_by(self) -> str:
+        """Who is named in the run as the one who asked for it."""
+        return str(self.final["spec"].get("planExecution", {}).get("requestedBy", ""))
+
+    @property
     def finalizers(self) -> list[str]:
         found: list[str] = self.final["metadata"].get("finalizers", [])
         return found

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kudo.names import FINALIZER_CLEANUP
-from tests.unit.webhook.harness import DictVersions, running
+from tests.unit.webhook.harness import USER, DictVersions, running
 from tests.unit.webhook.vectors.compare import compare
 from tests.unit.webhook.vectors.exceptions import DEPARTURES, Departure
 from tests.unit.webhook.vectors.http import Answer, ask_all
@@ -41,9 +41,19 @@ def _faults_of_both_routes(answer: Answer) -> list[str]:
         passed = not answer.validated and denial not in ONLY_SEEN_BEFORE_MUTATION
         return [f"{name}: denied with {denial}, yet validation passes it"] if passed else []
     faults = [f"{name}: mutated, then {answer.validated}"] if answer.validated else []
+    if _requester(answer) != answer.requested_by:
+        faults.append(f"{name}: requested by {answer.requested_by!r}")
     if _wants_finalizer(answer.vector) != (FINALIZER_CLEANUP in answer.finalizers):
         faults.append(f"{name}: finalizers {answer.finalizers}")
     return faults
+
+
+def _requester(answer: Answer) -> str:
+    """Return who must be named in the run: the user, if it is another run than the stored one."""
+    run = answer.final["spec"].get("planExecution", {})
+    known = [answer.vector.stored.get(field) for field in ("planName", "uid")]
+    new = run.get("planName") and [run.get("planName"), run.get("uid")] != known
+    return USER if new else ""
 
 
 def _wants_finalizer(vector: Vector) -> bool:

@@ -15,6 +15,7 @@ from kudo.runs.plan_choice import (
     plan_for_upgrade,
     used_uids,
 )
+from kudo.runs.retries import is_honoured
 from kudo.runs.upgrades import Before, left_by
 from kudo.values.checks import Check, read_fully
 from kudo.values.fingerprints import fingerprint
@@ -111,11 +112,49 @@ class Change:
 
     @computed
     def requested(self) -> PlanExecution:
-        """The planExecution that the request asks for; idle if it repeats an ended run."""
+        """The planExecution that the request asks for; idle if it repeats an ended run.
+
+        A retry that has been honoured asks for nothing: for the run in progress, if there is one.
+        """
         submitted = self.new.scheduled
+        if submitted.retry_of:
+            return self._requested_retry(submitted)
         if self.active is None and _same_run(submitted, self.old.scheduled):
             return IDLE
         return submitted
+
+    def _requested_retry(self, submitted: PlanExecution) -> PlanExecution:
+        same = self.keeps_the_run
+        if same and self.active is not None and submitted.status == ExecutionStatus.FATAL_ERROR:
+            return submitted
+        if self._repeats_stored(submitted) or is_honoured(self.old, submitted):
+            return self.active or IDLE
+        # A merge patch keeps the uid of the stored run, which is not the one that is asked for.
+        return submitted.model_copy(update={"uid": None}) if same else submitted
+
+    def _repeats_stored(self, submitted: PlanExecution) -> bool:
+        """Whether this is the retry that is stored: a manifest that is applied has no uid."""
+        stored = self.old.scheduled
+        return (
+            submitted.retry_of == stored.retry_of
+            and submitted.plan_name == stored.plan_name
+            and (submitted.uid or "") in {"", stored.uid or ""}
+        )
+
+    @computed
+    def retry(self) -> PlanExecution | None:
+        """The retry that the request asks for."""
+        return self.requested if self.direct and self.requested.retry_of else None
+
+    @computed
+    def repeated_retry(self) -> bool:
+        """Whether the request names a retry in the place of the stored run, and asks for none."""
+        return bool(self.new.scheduled.retry_of) and self.direct is None and not self.keeps_the_run
+
+    @computed
+    def keeps_the_run(self) -> bool:
+        """Whether plan and uid stay as they are stored."""
+        return _same_run(self.new.scheduled, self.old.scheduled)
 
     @computed
     def restart(self) -> bool:
@@ -159,6 +198,7 @@ class Change:
         return (
             trigger.plan_name is not None
             and trigger.plan_name == self.needed
+            and not trigger.retry_of
             and trigger.status == ExecutionStatus.NEVER_RUN
             and bool(trigger.uid)
             and trigger.uid not in used_uids(self.old)

@@ -14,7 +14,8 @@ from kudo.problems import MOST_PROBLEMS, InvalidInput, Problem, first_problems, 
 
 _METADATA = ("name", "deletionTimestamp", "finalizers")
 """Metadata that decisions need; the namespace is that of the request."""
-_RUN = ("uid", "status")
+_RUN = ("uid", "status", "retryOf", "retried")
+_RECORD = ("plan", "uid", "operatorVersion", "configuration", "cause")
 _PATH_PARTS = 10
 
 NAMELESS = "(generated name)"
@@ -43,13 +44,19 @@ class InstanceReader:
         """
         return self._read(raw)
 
-    def stored(self, raw: JsonObject) -> Instance:
+    def stored(self, raw: JsonObject, *, history: bool = False) -> Instance:
         """Return a stored Instance with the uids and states of its runs.
+
+        Args:
+            raw: The object.
+            history: Whether to read the history of its runs as well.
 
         Raises:
             InvalidInput: it does not match the schema of an Instance.
         """
-        return self._read(raw, self._runs(raw.get("status") or {}))
+        status = raw.get("status") or {}
+        runs = self._runs(status)
+        return self._read(raw, self._with_history(runs, status) if history else runs)
 
     def _read(self, raw: JsonObject, status: Json = None) -> Instance:
         narrow = {"metadata": self._metadata(raw.get("metadata") or {})}
@@ -80,6 +87,15 @@ class InstanceReader:
         if isinstance(plans, dict):
             plans = {plan: _run(entry) for plan, entry in plans.items()}
         return self._trimmed_in({"planStatus": plans, "lastRun": last}, "planStatus", _is_run)
+
+    def _with_history(self, runs: Json, status: Json) -> Json:
+        """Return the part of a stored status that decisions need, with that of the history."""
+        if not isinstance(status, dict) or not isinstance(runs, dict):
+            return runs
+        history = status.get("history")
+        if isinstance(history, list):
+            history = [_record(entry) for entry in history]
+        return self._trimmed_in({**runs, "history": history}, "history", _is_record)
 
     def _trimmed_in(self, owner: Json, field: str, right: Callable[[Json], bool]) -> Json:
         """Return an object whose map or list in `field` holds no more than 20 wrong items."""
@@ -121,4 +137,26 @@ def _run(entry: Json) -> Json:
 def _is_run(entry: Json) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("status", ""), str):
         return False
-    return isinstance(entry.get("uid"), str | None)
+    uids = (entry.get("uid"), entry.get("retryOf"), entry.get("retried"))
+    return all(isinstance(uid, str | None) for uid in uids)
+
+
+def _record(entry: Json) -> Json:
+    if not isinstance(entry, dict):
+        return entry
+    found = {field: entry[field] for field in _RECORD if field in entry}
+    cause = found.get("cause")
+    if isinstance(cause, dict):
+        found["cause"] = {"retryOf": cause.get("retryOf")}
+    return found
+
+
+def _is_record(entry: Json) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("cause", {}), dict | None):
+        return False
+    named = (entry.get("plan", ""), entry.get("uid", ""))
+    retry_of = (entry.get("cause") or {}).get("retryOf")
+    others = (entry.get("operatorVersion"), entry.get("configuration"), retry_of)
+    return all(isinstance(text, str) for text in named) and all(
+        isinstance(text, str | None) for text in others
+    )

@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
+from kudo.admission import plan_execution
 from kudo.admission.change import Change
+from kudo.admission.final_state import change_problems, creation_problems
+from kudo.admission.patch import InstancePatch
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
-from kudo.admission.rules import evaluate
+from kudo.admission.rules import evaluate, time_limit_problems
 from kudo.api import (
-    ExecutionStatus,
     Instance,
     JsonObject,
     OperatorVersion,
-    PlanExecution,
-    new_run,
 )
-from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import (
     MOST_PROBLEMS,
@@ -36,6 +36,7 @@ from kudo.problems import (
     shown_name,
 )
 from kudo.runs.plan_choice import used_uids
+from kudo.runs.retries import is_honoured
 from kudo.runs.upgrades import goes_up
 from kudo.values.checks import Check, read_fully
 
@@ -48,7 +49,7 @@ Versions = Mapping[VersionKey, OperatorVersion | None]
 class Request:
     """The part of an AdmissionRequest that decisions depend on.
 
-    No decision depends on `username`; it is recorded with the run that a user cancels.
+    No decision depends on `username`; it is recorded with the run that a user schedules or cancels.
     """
 
     operation: Literal["CREATE", "UPDATE"]
@@ -85,6 +86,9 @@ class Decision:
         return self.problems[0].reason if self.problems else ""
 
 
+_ADMITTED = Decision()
+
+
 @dataclass(frozen=True, slots=True)
 class Review:
     """A request whose objects have been read.
@@ -93,7 +97,8 @@ class Review:
         request: The request.
         new: The submitted Instance, without its status.
         old: The stored Instance; None when one is created.
-        unchanged: Whether the spec stays as it is: labels, finalizers and the like always pass.
+        unchanged: Whether what is to run stays as it is: changes of labels, finalizers and the like
+            always pass, and so do suspend, planTimeout and historyLimit.
     """
 
     request: Request
@@ -110,8 +115,10 @@ class Review:
         """
         reader = InstanceReader(request.namespace, request.name)
         new = reader.submitted(request.object)
-        old = None if request.old_object is None else reader.stored(request.old_object)
-        return cls(request, new, old, old is not None and _same_spec(old, new))
+        if request.old_object is None:
+            return cls(request, new, None, unchanged=False)
+        old = reader.stored(request.old_object, history=bool(new.scheduled.retry_of))
+        return cls(request, new, old, _same_runs(old, new))
 
     def references(self) -> tuple[VersionKey, ...]:
         """Return the OperatorVersions that the decision needs; none for an unchanged spec."""
@@ -122,10 +129,26 @@ class Review:
             keys.append(self.old.operator_version_key)
         return tuple(keys)
 
+    @property
+    def needs_whole_versions(self) -> bool:
+        """Whether the decision needs the templates, tasks and steps of OperatorVersions, too.
 
-def _same_spec(old: Instance, new: Instance) -> bool:
+        A retry compares its OperatorVersion with the one that the failed run began with.
+        """
+        run = self.new.scheduled
+        if self.unchanged or self.old is None or not run.retry_of:
+            return False
+        return not is_honoured(self.old, run)
+
+
+def _same_runs(old: Instance, new: Instance) -> bool:
     # Most changes are of parameters. Comparing two maps takes a tenth of comparing two models.
-    return old.spec.parameters == new.spec.parameters and old.spec == new.spec
+    before, after = old.spec, new.spec
+    return (
+        before.parameters == after.parameters
+        and before.plan_execution == after.plan_execution
+        and before.operator_version == after.operator_version
+    )
 
 
 def mutate(
@@ -144,7 +167,7 @@ def mutate(
         check: Checks values of parameters.
     """
     if review.unchanged:
-        return Decision()
+        return _unchanged(review)
     version = versions.get(review.new.operator_version_key)
     if version is None:
         return Decision(problems=(_missing_version(review),))
@@ -160,22 +183,24 @@ def mutate(
 def validate(review: Review, versions: Versions, *, check: Check = read_fully) -> Decision:
     """Check the state that would be stored; arguments as for `mutate`."""
     if review.unchanged:
-        return Decision()
+        return _unchanged(review)
     version = versions.get(review.new.operator_version_key)
     if version is None:
         return Decision(problems=(_missing_version(review),))
+    username = review.request.username
     if review.old is None:
-        problems = _evaluate_create(review, version, check) or _triggered(
-            PLAN_DEPLOY, review.new.scheduled, frozenset()
+        problems = _evaluate_create(review, version, check) or creation_problems(
+            review.new.scheduled, username
         )
     else:
         change = _change(review, review.old, version, versions, check)
-        problems = (
-            evaluate(change, submitted=False)
-            or _final_state(change)
-            or _canceller(change, review.request.username)
-        )
+        problems = evaluate(change, submitted=False) or change_problems(change, username)
     return _denied(review, problems) if problems else Decision()
+
+
+def _unchanged(review: Review) -> Decision:
+    problems = tuple(time_limit_problems(review.new, review.old))
+    return _denied(review, problems) if problems else _ADMITTED
 
 
 def _change(
@@ -209,7 +234,8 @@ def _evaluate_create(review: Review, version: OperatorVersion, check: Check) -> 
     values = _with_immutable_defaults(review.new, version)
     judged = (check_value(p, values[p.name], check) for p in version.parameters if p.name in values)
     invalid = (problem for problem in judged if problem is not None)
-    return first_problems(chain(missing_required(version.parameters, values), invalid))
+    missing = missing_required(version.parameters, values)
+    return first_problems(chain(missing, invalid, time_limit_problems(review.new, None)))
 
 
 def _with_immutable_defaults(instance: Instance, version: OperatorVersion) -> dict[str, str]:
@@ -229,9 +255,11 @@ def _mutate_create(
     problems = _evaluate_create(review, version, check)
     if problems:
         return _denied(review, problems)
-    patch = _Patch(review.request.object)
+    patch = InstancePatch(review.request.object)
     patch.parameters(_with_immutable_defaults(review.new, version), review.new.parameters)
-    patch.plan_execution(new_run(PLAN_DEPLOY, fresh_uid()))
+    patch.plan_execution(
+        plan_execution.scheduled(PLAN_DEPLOY, fresh_uid(), review.request.username)
+    )
     patch.finalizer(needed=PLAN_CLEANUP in version.plans)
     undeclared = sorted(review.new.parameters.keys() - version.declared.keys())
     return Decision(
@@ -253,30 +281,37 @@ def _no_effect(undeclared: Sequence[str], version: OperatorVersion) -> tuple[str
 
 
 def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
-    patch = _Patch(review.request.object)
     if change.deleting:
-        restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
-        if restart:
-            patch.plan_execution(new_run(restart, fresh_uid()))
-        elif change.cancel:
-            patch.plan_execution(_cancelled(change, review.request.username))
-        elif change.direct == PLAN_CLEANUP:
-            run = _uncancelled(change.new.scheduled)
-            used = run.get("uid") in used_uids(change.old)
-            patch.plan_execution({**run, "uid": fresh_uid()} if used else run)
-        elif change.new.scheduled.cancelled_by != change.old.scheduled.cancelled_by:
-            patch.plan_execution(_cancelled_as_stored(change))
-        return Decision(patch=patch.operations(), plan=restart)
+        return _mutate_deleting(review, change, fresh_uid)
+    patch, username = InstancePatch(review.request.object), review.request.username
     plan = change.needed or change.direct
     patch.parameters(_kept_parameters(change), change.new.parameters)
     if plan:
-        patch.plan_execution(new_run(plan, fresh_uid()))
+        patch.plan_execution(plan_execution.scheduled(plan, fresh_uid(), username, change.retry))
     elif change.cancel:
-        patch.plan_execution(_cancelled(change, review.request.username))
+        patch.plan_execution(plan_execution.cancelled(change, username))
     else:
-        patch.plan_execution(_settled(change))
+        patch.plan_execution(plan_execution.settled(change))
     patch.finalizer(needed=PLAN_CLEANUP in change.version.plans)
     return Decision(warnings=_warnings(change), patch=patch.operations(), plan=plan)
+
+
+def _mutate_deleting(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
+    patch, username = InstancePatch(review.request.object), review.request.username
+    restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
+    if restart:
+        patch.plan_execution(plan_execution.scheduled(restart, fresh_uid(), username))
+    elif change.cancel:
+        patch.plan_execution(plan_execution.cancelled(change, username))
+    elif change.direct == PLAN_CLEANUP:
+        run = plan_execution.by_hand(change.new.scheduled, username)
+        used = run.get("uid") in used_uids(change.old)
+        patch.plan_execution({**run, "uid": fresh_uid()} if used else run)
+    elif change.repeated_retry:
+        patch.plan_execution(plan_execution.settled(change))
+    elif plan_execution.has_other_marks(change):
+        patch.plan_execution(plan_execution.marked_as_stored(change))
+    return Decision(patch=patch.operations(), plan=restart)
 
 
 def _kept_parameters(change: Change) -> dict[str, str]:
@@ -287,39 +322,6 @@ def _kept_parameters(change: Change) -> dict[str, str]:
         p.name for p in change.version.parameters
     }
     return {n: v for n, v in change.new.parameters.items() if n not in gone}
-
-
-def _settled(change: Change) -> JsonObject:
-    """Return the planExecution of a request that runs nothing: as stored, or empty."""
-    if change.active is not None or change.new.scheduled.plan_name:
-        return change.old.scheduled.to_wire()
-    return {}
-
-
-def _cancelled(change: Change, username: str) -> JsonObject:
-    """Return the stored run, marked as cancelled by the first user who asked for it."""
-    stored = change.old.scheduled
-    if stored.status == ExecutionStatus.FATAL_ERROR:
-        return stored.to_wire()
-    by = {"cancelledBy": username} if username else {}
-    kept = {key: value for key, value in stored.to_wire().items() if key != "cancelledBy"}
-    return {**kept, "status": str(ExecutionStatus.FATAL_ERROR), **by}
-
-
-def _uncancelled(scheduled: PlanExecution) -> JsonObject:
-    """Return a new run that is not cancelled: nobody can have asked for that yet."""
-    wire = scheduled.to_wire()
-    if scheduled.status != ExecutionStatus.FATAL_ERROR and not scheduled.cancelled_by:
-        return wire
-    return {key: value for key, value in wire.items() if key not in {"status", "cancelledBy"}}
-
-
-def _cancelled_as_stored(change: Change) -> JsonObject:
-    """Return what was submitted, with `cancelledBy` as it is stored."""
-    by = change.old.scheduled.cancelled_by
-    wire = change.new.scheduled.to_wire()
-    kept = {key: value for key, value in wire.items() if key != "cancelledBy"}
-    return {**kept, "cancelledBy": by} if by else kept
 
 
 def _warnings(change: Change) -> tuple[str, ...]:
@@ -341,47 +343,6 @@ def _downgrade(change: Change) -> tuple[str, ...]:
     return (f"{new} is older than {old}, which the Instance had: this is a downgrade",)
 
 
-def _final_state(change: Change) -> tuple[Problem, ...]:
-    expected = None if change.deleting else change.needed
-    if expected is None and change.direct is not None:
-        expected = change.direct
-        if change.deleting and not change.restart and not change.new.scheduled.uid:
-            # Cleanup may be named alone; the reconciler gives it a uid.
-            return ()
-    if expected is None:
-        return ()
-    return _triggered(expected, change.new.scheduled, used_uids(change.old))
-
-
-def _canceller(change: Change, username: str) -> tuple[Problem, ...]:
-    """Refuse a `cancelledBy` that names another user than the one of the request."""
-    named = change.new.scheduled.cancelled_by or ""
-    if named in {"", username, change.old.scheduled.cancelled_by}:
-        return ()
-    return (
-        Problem(
-            "MutatingWebhookMissing",
-            f"planExecution.cancelledBy is '{shown(named)}', who did not send this "
-            "request; leave it out, KUDO fills it in",
-            "spec.planExecution.cancelledBy",
-        ),
-    )
-
-
-def _triggered(plan: str, scheduled: PlanExecution, used: frozenset[str]) -> tuple[Problem, ...]:
-    if scheduled.plan_name == plan and scheduled.uid and scheduled.uid not in used:
-        return ()
-    return (
-        Problem(
-            "MutatingWebhookMissing",
-            f"the change needs plan '{shown_name(plan)}', but no new run of it was scheduled: the "
-            "mutating webhook configuration of KUDO is missing or was bypassed; restore it and "
-            "try again",
-            "spec.planExecution",
-        ),
-    )
-
-
 def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:
     """Prefix the deciding problem with what the request tried to do."""
     verb = "create an" if review.old is None else "update"
@@ -390,38 +351,3 @@ def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:
     first, *rest = problems
     text = f"failed to {verb} Instance {key}: {first.message}"
     return Decision(problems=(replace(first, message=text), *rest))
-
-
-class _Patch:
-    """Collects JSON Patch operations against the submitted object."""
-
-    def __init__(self, submitted: JsonObject) -> None:
-        self._metadata: JsonObject = submitted.get("metadata") or {}
-        self._operations: list[JsonObject] = []
-        spec = submitted.get("spec")
-        self._spec: JsonObject = spec or {}
-        if spec is None:
-            self._set("/spec", {})
-
-    def plan_execution(self, value: JsonObject) -> None:
-        if (self._spec.get("planExecution") or {}) != value:
-            self._set("/spec/planExecution", value)
-
-    def parameters(self, value: Mapping[str, str], submitted: Mapping[str, str]) -> None:
-        if dict(value) != dict(submitted):
-            self._set("/spec/parameters", dict(value))
-
-    def finalizer(self, *, needed: bool) -> None:
-        present = list(self._metadata.get("finalizers") or [])
-        if needed and FINALIZER_CLEANUP not in present:
-            self._set("/metadata/finalizers", [*present, FINALIZER_CLEANUP])
-        elif not needed and FINALIZER_CLEANUP in present:
-            rest = [name for name in present if name != FINALIZER_CLEANUP]
-            self._set("/metadata/finalizers", rest)
-
-    def operations(self) -> tuple[JsonObject, ...]:
-        return tuple(self._operations)
-
-    def _set(self, path: str, value: object) -> None:
-        # "add" replaces a member that exists, so that one operation serves both cases.
-        self._operations.append({"op": "add", "path": path, "value": value})

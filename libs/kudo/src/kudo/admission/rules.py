@@ -7,10 +7,13 @@ with what to do. Codes like D14 are those of the recorded decisions (docs/design
 
 from collections.abc import Callable, Iterable, Iterator
 
+from kudo import bounds
 from kudo.admission.change import Change
+from kudo.api import Instance
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem, first_problems, listed, shown, shown_name
+from kudo.runs.retries import retry_problems
 from kudo.runs.upgrades import operator_problems, stays, unknown_hint
 
 Rule = Callable[[Change], Iterable[Problem]]
@@ -133,6 +136,55 @@ def triggers_are_clear(change: Change) -> Iterator[Problem]:
     yield from change.by_parameters.problems
 
 
+def retries_are_complete(change: Change) -> Iterator[Problem]:
+    """Like the rules of the CRD, which the API server applies to what mutation leaves."""
+    run, stored = change.new.scheduled, change.old.scheduled
+    if run.retry_of and not run.plan_name and run.retry_of != stored.retry_of:
+        yield Problem(
+            "PlanUnknown",
+            "planExecution has no plan to retry; name the plan of that run in planName",
+            "spec.planExecution.planName",
+        )
+    if run.from_step and not run.retry_of and run.from_step != stored.from_step:
+        yield Problem(
+            "RetryUnknownStep",
+            "a run that is no retry begins at its first step; leave from out, or name the failed "
+            "run in retryOf",
+            "spec.planExecution.from",
+        )
+
+
+def a_new_time_limit_is_readable(change: Change) -> Iterator[Problem]:
+    yield from time_limit_problems(change.new, change.old)
+
+
+def time_limit_problems(new: Instance, old: Instance | None) -> Iterator[Problem]:
+    """Yield why the `planTimeout` of a submitted Instance, if it is another one, is no limit."""
+    limit = new.spec.plan_timeout
+    if not limit or (old is not None and limit == old.spec.plan_timeout):
+        return
+    if not _is_limit(limit):
+        yield Problem(
+            "TimeLimitInvalid",
+            f"planTimeout '{shown(limit)}' is no duration of more than zero; set one such as 90s, "
+            "10m or 1h30m, or remove it",
+            "spec.planTimeout",
+        )
+
+
+def _is_limit(text: str) -> bool:
+    if len(text) > bounds.DURATION:
+        return False
+    # Imported here: durations are those of the template engine, and few requests have one.
+    from kudo.durations import DurationError, seconds_of
+
+    try:
+        seconds_of(text)
+    except DurationError:
+        return False
+    return True
+
+
 # Rules on plans: the first problem decides, since each one explains the request as a whole.
 
 
@@ -210,6 +262,22 @@ def cleanup_is_not_manual(change: Change) -> Iterator[Problem]:
         )
 
 
+def a_retry_continues_the_last_run(change: Change) -> Iterator[Problem]:
+    """Only the last run of a plan, if it failed, with the configuration that it began with."""
+    if change.retry is None:
+        return
+    if change.needed and not change.deleting:
+        yield Problem(
+            "PlanBesideChange",
+            f"retrying plan '{shown_name(change.retry.plan_name or '')}' together with a change "
+            f"that runs '{shown_name(change.needed)}' is not allowed; send one after the other",
+            "spec.planExecution",
+        )
+        return
+    judged = change.new.model_copy(update={"status": change.old.status})
+    yield from retry_problems(judged, change.version, change.retry)
+
+
 def an_upgrade_keeps_the_operator(change: Change) -> Iterator[Problem]:
     """Another operator is never an upgrade; `upgradableFrom` is honoured where it is set."""
     if change.left is not None:
@@ -270,6 +338,8 @@ FIELD_RULES: tuple[Rule, ...] = (
     values_are_valid,
     triggers_are_clear,
     an_upgrade_keeps_the_operator,
+    retries_are_complete,
+    a_new_time_limit_is_readable,
 )
 PLAN_RULES: tuple[Rule, ...] = (
     nothing_changes_while_deleting,
@@ -278,6 +348,7 @@ PLAN_RULES: tuple[Rule, ...] = (
     a_running_plan_stays_scheduled,
     an_update_comes_alone,
     cleanup_is_not_manual,
+    a_retry_continues_the_last_run,
     an_upgrade_has_a_plan,
 )
 SUBMITTED_ONLY: frozenset[Rule] = frozenset({an_upgrade_comes_alone, an_update_comes_alone})

@@ -43,9 +43,15 @@ class Malformed:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The OperatorVersions that the decision needs."""
+    """The OperatorVersions that the decision needs.
+
+    Attributes:
+        keys: Their namespaces and names.
+        whole: Whether it needs their templates, tasks and steps, too.
+    """
 
     keys: tuple[VersionKey, ...]
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,8 @@ def decode_answer(answer: bytes) -> Malformed | Needed | Reviewed:
     if "malformed" in fields:
         return Malformed(fields["malformed"])
     if "needed" in fields:
-        return Needed(tuple((namespace, name) for namespace, name in fields["needed"]))
+        keys = tuple((namespace, name) for namespace, name in fields["needed"])
+        return Needed(keys, fields["whole"])
     problems = tuple(Problem(*problem) for problem in fields["problems"])
     found = Answer(problems, tuple(fields["warnings"]), patch, fields["code"])
     return Reviewed(AdmissionReview(**fields["review"]), found)
@@ -107,7 +114,7 @@ def _answer(request: bytes) -> bytes:
     blobs = _blobs(rest, size, keys, lengths)
     missing = [key for key in subject.references() if key not in blobs]
     if missing:
-        return orjson.dumps({"needed": missing})
+        return orjson.dumps({"needed": missing, "whole": subject.needs_whole_versions})
     return _reviewed(review, _decided(subject, blobs, route, uid))
 
 
