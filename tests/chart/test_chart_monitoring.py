@@ -75,6 +75,7 @@ def test_the_thresholds_are_those_of_the_values() -> None:
     settings = yaml.safe_load((CHART / "values.yaml").read_text())["monitoring"]["prometheusRule"]
 
     assert f"> {settings['planStuckSeconds']}" in text
+    assert f"> {settings['suspendedSeconds']}" in text
     assert f"> {settings['webhookLatencySeconds']}" in text
     assert f"< {settings['certificateDays'] * 86400}" in text
 

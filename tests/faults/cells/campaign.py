@@ -19,7 +19,8 @@ from kudo_cluster.installation import Installation
 from tests.faults.cells.lives import NEVER_STRUCK, Life, Lives
 from tests.faults.cells.matrix import GROUPS, Cell, Group, Result, Sample, choose, failure_line
 from tests.faults.cells.oracle import Outcome, compare
-from tests.faults.cells.stages import STORIES, Stage, Story
+from tests.faults.cells.stages import STORIES
+from tests.faults.cells.story import Stage, Story
 from tests.faults.cells.view import View
 from tests.faults.injection.faults import LEADERS, Rules
 from tests.faults.injection.proxy import Proxy
@@ -78,7 +79,7 @@ class Campaign:
             for other in found[1:]:
                 assert not compare(found[0], other), (stage.name, compare(found[0], other))
             self.expected[stage.name] = found[0]
-            assert found[0].status == "COMPLETE", found[0]
+            assert found[0].status == stage.ends, found[0]
             if stage.faulty:
                 common = set(found[0].seen).intersection(*(one.seen for one in found[1:]))
                 # In the order in which they first came by.

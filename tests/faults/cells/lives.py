@@ -16,8 +16,9 @@ from tests.faults.cells.oracle import (
     differences,
     event_texts,
     has_orphans,
+    same_events,
 )
-from tests.faults.cells.stages import Place, Stage, Story
+from tests.faults.cells.story import Place, Stage, Story
 from tests.faults.cells.view import View, run_uid
 from tests.faults.injection.faults import WATCHES, Rule, Rules
 from tests.faults.injection.reconcilers import WATCH_SILENCE
@@ -101,7 +102,7 @@ class Life:
         before = run_uid(view.last(self.namespace), stage.plan)
         known = {event["metadata"]["uid"] for event in await self._events()}
         shared.rules.arm(self.namespace, rule)
-        await stage.trigger(Place(shared.user, self.namespace))
+        await stage.trigger(Place(shared.user, shared.admin, self.namespace))
         ended = await view.until(
             self.namespace, lambda: self._ended(stage, before), shared.plan_seconds
         )
@@ -159,7 +160,9 @@ class Life:
 
         def is_ready() -> bool:
             now = view.instance(self.namespace)
-            return now is None or instances.ready(now).get("status") == "True"
+            said = instances.ready(now or {})
+            decided = said.get("status") == "True" or said.get("reason") == "PlanInFatalError"
+            return now is None or decided
 
         await view.until(self.namespace, is_ready, self.shared.settle_seconds)
 
@@ -171,7 +174,7 @@ class Life:
             uid=uid,
             status=str(run.get("status") or "not begun"),
             jobs=self.shared.view.jobs_of(self.namespace, uid),
-            events=event_texts(new, uid),
+            events=[text.replace(self.namespace, "NAMESPACE") for text in event_texts(new, uid)],
             state=state,
             seen=began.seen,
         )
@@ -185,7 +188,7 @@ class Life:
         """
         deadline = _now() + self.shared.settle_seconds
         found = await self._outcome(stage, began, state)
-        while began.ended and found.events != expected.events and _now() < deadline:
+        while began.ended and not same_events(expected.events, found.events) and _now() < deadline:
             await asyncio.sleep(_POLL)
             found = await self._outcome(stage, began, state)
         return found

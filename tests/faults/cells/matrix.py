@@ -10,6 +10,7 @@ must not run twice. `FAILED_ONCE` are run in addition, whatever the seed.
 """
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,8 +54,8 @@ class Cell:
         verb, resource, *rest = label.split()
         if verb in {"apply", "delete"}:
             return f"{verb} {resource}"
-        if rest[:1] == ["step"]:
-            return f"{verb} {resource} step finished"
+        if "step" in rest:
+            return re.sub(r"step \S+ finished", "step finished", label)
         return label
 
     def __str__(self) -> str:

@@ -91,7 +91,10 @@ def _status(content: object) -> str:
         for step in _items(phase, "steps")
         if step.get("status") == "COMPLETE"
     ]
-    return f"step {finished[-1]} finished" if finished else "run begun"
+    far = f"step {finished[-1]} finished" if finished else "run begun"
+    if status.get("suspendedAt"):
+        return f"suspended, {far}"
+    return f"resumed, {far}" if entry.get("suspendedSeconds") else far
 
 
 def _patch(content: object) -> str:

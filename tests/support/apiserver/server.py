@@ -7,6 +7,8 @@ two. It decides by itself neither who may do what (RBAC) nor how long anything t
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import format_datetime
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -101,11 +103,13 @@ class ApiServer:
         authorize: Called with every request; the StatusError that it raises is the answer.
         serving: The request that is being carried out; None while controllers write.
         version: What /version says.
+        now: Its clock.
     """
 
     def __init__(
         self, now: Callable[[], str], rng: random.Random, admission: Admission | None = None
     ) -> None:
+        self.now = now
         self.storage = Storage()
         self.registry = Registry()
         self.storage.listeners.append(self.registry.follow)
@@ -130,6 +134,10 @@ class ApiServer:
             return refusal(error)
         finally:
             self.serving = None
+
+    def date(self) -> str:
+        """Return the Date header of an answer that is sent now."""
+        return format_datetime(datetime.fromisoformat(self.now()), usegmt=True)
 
     def find_pod(self, namespace: str, name: str) -> JsonObject:
         return self.writer.find(Target(POD, namespace, name))

@@ -57,9 +57,10 @@ def test_contributing_names_files_by_their_whole_path() -> None:
     assert [name for name in names if name not in paths()] == []
 
 
-def test_the_functions_that_decide_exist() -> None:
+@pytest.mark.parametrize("name", ["architecture.md", "runs.md", "security.md"])
+def test_the_functions_that_decide_exist(name: str) -> None:
     """Private ones as well: the table names the function and not only its module."""
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / name).read_text()
     _, _, *rows = section(page, "Where it is decided").strip().splitlines()
     assert len(rows) > 5
     for row in rows:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kudo.runs import conditions
+from kudo.runs.suspension import RESUMED
 from kudo_reconciler.metrics.labels import NO_REASON, OTHER, RUN_REASONS, STOPPED
 from tests.unit.docs.pages import ROOT
 
@@ -24,8 +25,8 @@ TAKE_REASONS = {
     "TransientTaskError",
     "_Text",
     "_edited",
-    "_fail",
     "_refuse",
+    "fail",
     "failed",
     "failure",
     "note",
@@ -52,6 +53,7 @@ def used() -> set[str]:
         for name, value in vars(conditions).items()
         if name.isupper() and isinstance(value, str) and not name.startswith("_")
     } - {conditions.READY, conditions.RECONCILING, conditions.STALLED}
+    found.add(RESUMED)
     for path in modules():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and _called(node) in TAKE_REASONS:

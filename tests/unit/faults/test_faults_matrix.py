@@ -28,6 +28,10 @@ GROUP = matrix.Group("g", (Fault.CONFLICT, Fault.ERROR), full=99, part=4, worker
             "update instances.kudo.dev/status step serve.store finished of book",
             "update instances.kudo.dev/status step finished",
         ),
+        (
+            "update instances.kudo.dev/status resumed, step p.a finished of book",
+            "update instances.kudo.dev/status resumed, step finished",
+        ),
         ("patch instances.kudo.dev finalizer off", "patch instances.kudo.dev finalizer off"),
         ("watch jobs.batch", "watch jobs.batch"),
     ],

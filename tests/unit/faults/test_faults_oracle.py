@@ -104,7 +104,9 @@ def test_differences_name_their_place() -> None:
     ]
 
 
-GOOD = Outcome(UID, "COMPLETE", Counter({"j": 1}), ["ended", "started"], {"a": 1}, Counter())
+EVENTS = ["i.RUN.finished: ended", "i.RUN.started: begun"]
+WARNED = [*EVENTS, "i.RUN.timedout: late"]
+GOOD = Outcome(UID, "COMPLETE", Counter({"j": 1}), EVENTS, {"a": 1}, Counter())
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,8 @@ GOOD = Outcome(UID, "COMPLETE", Counter({"j": 1}), ["ended", "started"], {"a": 1
         (replace(GOOD, jobs=Counter({"j": 2})), f"Job j was created 2 times for {UID}"),
         (replace(GOOD, jobs=Counter()), f"Job j was created 0 times for {UID}"),
         (replace(GOOD, jobs=Counter({"j": 1, "k": 1})), f"Job k was created 1 times for {UID}"),
-        (replace(GOOD, events=["ended"]), "events ['ended'] instead of ['ended', 'started']"),
+        (replace(GOOD, events=EVENTS[:1]), f"events {EVENTS[:1]} instead of {EVENTS}"),
+        (replace(GOOD, events=WARNED), f"events {WARNED} instead of {EVENTS}"),
         (replace(GOOD, state={"a": 2}), "a is 2 instead of 1"),
     ],
 )
@@ -124,6 +127,16 @@ def test_what_a_fault_left_is_a_problem(found: Outcome, problem: str) -> None:
 
 def test_a_plan_that_ended_as_without_the_fault_has_no_problem() -> None:
     assert compare(GOOD, replace(GOOD, uid=OTHER, seen=Counter({"x": 9}))) == []
+
+
+def test_a_run_that_is_to_fail_has_to_fail() -> None:
+    failed = replace(GOOD, status="FATAL_ERROR")
+    assert compare(failed, GOOD) == ["the plan is COMPLETE"]
+    assert compare(failed, failed) == []
+
+
+def test_a_warning_may_be_missing_since_no_leader_repeats_it() -> None:
+    assert compare(replace(GOOD, events=WARNED), GOOD) == []
 
 
 def test_events_are_told_apart_by_the_run() -> None:

@@ -48,6 +48,16 @@ def status(plan: str, state: str, *steps: str) -> dict[str, Any]:
     return {"spec": {"planExecution": run}, "status": {"planStatus": {"deploy": entry}}}
 
 
+def paused(state: str, *steps: str, seconds: int = 0) -> dict[str, Any]:
+    """Return a status write in a pause, or after one of so many seconds."""
+    body = status("deploy", state, *steps)
+    if seconds:
+        body["status"]["planStatus"]["deploy"]["suspendedSeconds"] = seconds
+    else:
+        body["status"]["suspendedAt"] = "2026-01-01T00:00:00Z"
+    return body
+
+
 @pytest.mark.parametrize(
     ("body", "role"),
     [
@@ -56,6 +66,10 @@ def status(plan: str, state: str, *steps: str) -> dict[str, Any]:
         (status("deploy", "ERROR", "a!", "b!", "c"), "step p.b finished"),
         (status("deploy", "COMPLETE", "a!", "b!"), "run ended"),
         (status("deploy", "FATAL_ERROR", "a", "b"), "run ended"),
+        (paused("IN_PROGRESS", "a", "b"), "suspended, run begun"),
+        (paused("IN_PROGRESS", "a!", "b"), "suspended, step p.a finished"),
+        (paused("IN_PROGRESS", "a!", "b", seconds=3), "resumed, step p.a finished"),
+        (paused("FATAL_ERROR", "a!", "b", seconds=3), "run ended"),
         (status("", "COMPLETE", "a!"), "idle"),
         (status("backup", "COMPLETE", "a!"), "run begun"),
         ({"spec": {}, "status": {}}, "idle"),

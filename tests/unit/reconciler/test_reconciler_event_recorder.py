@@ -14,7 +14,8 @@ from aiohttp import web
 from kubeio.client import Client
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.identity import identity
-from kudo_reconciler.clock import SystemClock, timestamp
+from kudo.moments import rfc3339
+from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.events import EventRecorder, EventTimes
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
@@ -428,7 +429,7 @@ def ended(name: str, at: str, **entry: Any) -> JsonObject:
 
 
 async def test_start_and_end_of_runs_that_ended_lately_are_repeated(bench: Bench) -> None:
-    recorder, now = bench.recorder(), timestamp(SystemClock().now())
+    recorder, now = bench.recorder(), rfc3339(SystemClock().now())
     await recorder.repeat(
         [
             ended("late", now),
@@ -456,7 +457,7 @@ async def test_start_and_end_of_runs_that_ended_lately_are_repeated(bench: Bench
 
 
 async def test_repeated_events_leave_room_for_new_ones(bench: Bench) -> None:
-    recorder, now = bench.recorder(), timestamp(SystemClock().now())
+    recorder, now = bench.recorder(), rfc3339(SystemClock().now())
     instances = [ended(f"i{number}", now) for number in range(150)]
     async with asyncio.TaskGroup() as group:
         repeating = group.create_task(recorder.repeat(instances))

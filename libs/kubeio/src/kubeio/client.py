@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Self
 
 from kubeio.connection.completion import finished
 from kubeio.connection.config import ClusterConfig
+from kubeio.connection.dates import ServerDate
 from kubeio.connection.identity import Headers, Identity, impersonating
 from kubeio.connection.requests import OnRequest
 from kubeio.connection.round_tripper import RoundTripper
@@ -117,6 +118,14 @@ class Client:
     @on_request.setter
     def on_request(self, handler: OnRequest | None) -> None:
         self._http.on_request = handler
+
+    @property
+    def last_date(self) -> ServerDate | None:
+        """Return the Date header of the last answer, or of one in the second before it.
+
+        None before the first that has one. Answers to websockets are not counted.
+        """
+        return self._http.last_date
 
     def acting(self, identity: Identity | None) -> Self:
         """Return a view of this client whose every request acts as `identity`.

@@ -24,7 +24,7 @@ from kubeio.resource import Resource
 from kubeio.types import Transform
 from kudo.api import Json, JsonObject
 from kudo.runs.recorded import has_begun
-from kudo_reconciler.clock import loop_seconds
+from kudo_reconciler.clock import ApiServerClock, loop_seconds
 from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller
 from kudo_reconciler.controller.deletion import Deletion
@@ -161,10 +161,12 @@ class App:
         self._settings = settings
         self._environment = environment
         self._client, self._metrics = client, metrics
+        seconds = asyncio.get_running_loop().time
+        self._clock = ApiServerClock(lambda: client.last_date, seconds, environment.clock)
         self.queue = WorkQueue(
             environment.rng,
             metrics.queue,
-            clock=asyncio.get_running_loop().time,
+            clock=seconds,
             begun=self._begun,
             namespace_limit=namespace_limit(settings.workers),
         )
@@ -176,7 +178,7 @@ class App:
         client.on_request = metrics.request_seen
         instances = self._informer(INSTANCES, {_BY_VERSION: _versions_of})
         self._instances = InstanceStore(client, instances, OwnWrites(self._instance_news))
-        metrics.add_instances(instances.list)
+        metrics.add_instances(instances.list, self._clock.now)
         informer = self._informer(OPERATOR_VERSIONS, transform=kept_version)
         self._versions = VersionStore(client, informer)
 
@@ -234,12 +236,14 @@ class App:
 
     async def _lead(self, observer: Observer) -> None:
         """Reconcile every Instance, then each that changes, until the queue is closed."""
+        # Before anything gets a time. The first lists were answered by now.
+        self._clock.anchor()
         instances = self._instances.informer.list()
         for raw in instances:
             self.queue.add(_key(raw))
         events = EventRecorder(
             self._client,
-            self._environment.clock,
+            self._clock,
             self._metrics,
             self.queue.nudge,
             rng=self._environment.rng,
@@ -302,7 +306,7 @@ class App:
             self.queue.add(_key(instance))
 
     def _controller(self, observer: Observer, events: EventRecorder) -> Controller:
-        environment, clock = self._environment, self._environment.clock
+        environment, clock = self._environment, self._clock
         discovery = Discovery(self._client, clock=loop_seconds)
         ownership, shares = Ownership(self._instances), Shares(observer)
         pipe_pods = PipePods(self._client, observer)
@@ -351,7 +355,7 @@ class App:
             self._metrics,
             environment.rng,
         )
-        scheduled = Scheduled(context, runner, idle, self._settings.recheck)
+        scheduled = Scheduled.create(context, runner, idle, self._settings.recheck)
         reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
         return Controller(self.queue, reconciler, self._metrics, self._settings.workers)
 

@@ -38,7 +38,7 @@ class Environment:
     Attributes:
         client: Sends every request; its hooks are set by the `App`.
         jobs: The worker processes.
-        clock: The time of day, for statuses and events.
+        clock: The time of day of this machine; see `clock` for the one that statuses have.
         rng: Source of every jitter.
         fresh_uid: Returns a new uid for a run.
     """

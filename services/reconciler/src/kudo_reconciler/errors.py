@@ -11,6 +11,10 @@ class Superseded(Exception):
     """The run is no longer the one that the Instance wants; nothing more is sent for it."""
 
 
+class Suspended(Exception):
+    """The Instance is suspended: nothing is sent for its run until it is resumed."""
+
+
 def described(fault: BaseException) -> dict[str, str]:
     """Return the type of an exception and its stack, as fields of a log line.
 

@@ -35,8 +35,9 @@ from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.dns1123 import MAX_SUBDOMAIN, is_subdomain
 from kudo.identity import InstanceIdentity, identity
+from kudo.moments import rfc3339
 from kudo.runs.recorded import EndedRun, ended_since
-from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.clock import Clock
 from kudo_reconciler.errors import described
 from kudo_reconciler.event_queue import Event, EventQueue, EventsWritten, Severity, Waiting
 from kudo_reconciler.keys import Key, key_of
@@ -203,7 +204,7 @@ class EventRecorder:
             self._queue_both(subject, deleting, run)
 
     def _ended_lately(self, instance: JsonObject) -> list[EndedRun]:
-        return ended_since(instance, timestamp(self._clock.now() - _REPEATED))
+        return ended_since(instance, rfc3339(self._clock.now() - _REPEATED))
 
     def unwritten(self, instance: Instance) -> bool:
         """Return whether a start or end event of an Instance is still to be written.
@@ -382,7 +383,7 @@ def event_name(instance: str, uid: str, what: str) -> str:
 
 
 def _wire(event: Event) -> JsonObject:
-    subject, moment = event.subject, timestamp(event.moment)
+    subject, moment = event.subject, rfc3339(event.moment)
     return {
         "apiVersion": "v1",
         "kind": "Event",

@@ -15,11 +15,13 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 import orjson
 
 from kubeio.connection.config import ClusterConfig
+from kubeio.connection.dates import ServerDate
 from kubeio.connection.identity import Headers
 from kubeio.connection.requests import OnRequest, observed
 from kubeio.connection.warnings import WarningSink
@@ -55,6 +57,7 @@ class MemoryTransport:
         self.network = network or Quiet()
         self.before_write: Callable[[], None] | None = None
         self.on_request: OnRequest | None = None
+        self.last_date: ServerDate | None = None
         self.warnings = WarningSink()
         # In the order of their opening, so that a run goes the same way each time.
         self._watches: dict[Watch, None] = {}
@@ -229,7 +232,8 @@ class MemoryTransport:
             if response.watch is not None:
                 plural = response.watch.name[1]
                 response.watch.delay = lambda: self.network.event_delay(plural)
-            outcome = _broken(request) if fate.lost == "answer" else response
+            dated = replace(response, headers={**response.headers, "Date": self.server.date()})
+            outcome = _broken(request) if fate.lost == "answer" else dated
             _later(loop, fate.after, lambda: _settle(arrived, outcome))
 
         if fate.held is not None:
@@ -242,6 +246,7 @@ class MemoryTransport:
         except TimeoutError:
             text = f"{request.method} {request.path}: no answer in time"
             raise ConnectionLost(text, timeout=True) from None
+        self.last_date = ServerDate(response.headers["Date"], loop.time())
         self.warnings.collect(f'299 - "{text}"' for text in response.warnings)
         return response
 

@@ -94,6 +94,7 @@ class Bench:
             memory=self.memory,
             writer=StatusWriter(store, instance, instance.status),
             is_current=lambda: True,
+            is_suspended=lambda: False,
             tell=told,
         )
         progress = await self.runner.advance(run, self.entry, Intent.RUN)

@@ -73,6 +73,7 @@ class Bench:
             task=task,
             memory=self.memory,
             is_current=lambda: True,
+            is_suspended=lambda: False,
             tell=_told,
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),

@@ -37,7 +37,9 @@ from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.rest import (
     assert_at_rest,
     assert_stalled_without_version,
+    assert_within_limits,
     stuck_by_itself,
+    suspended,
 )
 from tests.unit.reconciler.lives.users import NAMES, Sort, User, acts
 
@@ -197,7 +199,7 @@ class Life:
         )
 
     def _outcome(self, obj: JsonObject) -> Outcome:
-        roll, seconds = self.fates.random(), self.fates.choice((0.05, 1.0, 10.0))
+        roll, seconds = self.fates.random(), self.fates.choice((0.05, 1.0, 10.0, 60.0))
         if roll < 0.1:
             return Outcome("stuck")
         failed = roll < 0.15 and obj["kind"] == "Job"
@@ -321,6 +323,14 @@ class Life:
 
     # The end
 
+    async def _resume(self) -> None:
+        """Resume what is suspended, once it says so and nothing more happens to it."""
+        for name in suspended(self.observed):
+            await self.user.set(name, {"suspend": False})
+        await asyncio.sleep(REST_SECONDS)
+        assert not suspended(self.observed)
+        assert_within_limits(self.observed)
+
     async def _cancel_what_fails_for_ever(self) -> None:
         """Cancel runs of tasks that fail again and again, also those that come after them."""
         for _ in range(ENOUGH_RUNS):
@@ -345,7 +355,9 @@ class Life:
         for version in self.versions.values():
             await self.user.put_version(version)
         await asyncio.sleep(REST_SECONDS)
+        await self._resume()
         await self._cancel_what_fails_for_ever()
+        assert_within_limits(self.observed)
         self.check()
         before = sum(replica.reconciles for replica in self.replicas)
         await asyncio.sleep(REST_SECONDS)

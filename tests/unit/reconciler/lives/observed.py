@@ -1,11 +1,13 @@
 """What is seen of a life at the API server, and held against the promises; no tests of its own.
 
 Every write of an Instance is held against `lifecycle_promises`. In addition: a Job is created once
-in a run, and nothing of an old run is written after anything of a newer one.
+in a run, nothing of an old run is written after anything of a newer one, and nothing is written for
+an Instance that is known to be suspended.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
 import orjson
@@ -14,14 +16,20 @@ from kubeio.types import JsonObject
 from kudo import names
 from kudo.api import Instance, OperatorVersion
 from kudo.runs.last_run import in_force, version_in_force
+from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
-from tests.unit.kudo.runs.lifecycle_promises import Record, Write, assert_kept
+from tests.unit.kudo.runs.control_promises import SENT
+from tests.unit.kudo.runs.lifecycle_promises import assert_kept
+from tests.unit.kudo.runs.writes import Record, Write
 
 INSTANCES: Final = (names.GROUP, "instances")
 VERSIONS: Final = (names.GROUP, "operatorversions")
 EVENTS: Final = ("", "events")
+PODS: Final = ("", "pods")
+LATEST: Final = timedelta(seconds=60)
+"""After which the reconciler has heard of a change, whatever delays or cuts its watches."""
 
 
 @dataclass
@@ -33,6 +41,8 @@ class Story:
         left_behind: uids of runs that the original recorded.
         gone: Whether it was deleted.
         let_go: Whether it was deleted without our finalizer, and so at once.
+        suspended_from: Since when it has been suspended; None if it is not, or is being deleted.
+        pause_known_from: When the reconciler first wrote a status of it in that pause.
     """
 
     name: str
@@ -41,6 +51,25 @@ class Story:
     left_behind: set[str] = field(default_factory=set)
     gone: bool = False
     let_go: bool = False
+    suspended_from: datetime | None = None
+    pause_known_from: datetime | None = None
+
+    @property
+    def held_up_since(self) -> datetime | None:
+        """Since when, at the latest, the reconciler has known of the pause; None without one."""
+        if self.suspended_from is None:
+            return None
+        latest = self.suspended_from + LATEST
+        return min(latest, self.pause_known_from or latest)
+
+    def follow_pause(self, instance: Instance, by: str) -> None:
+        """Take up a state of the Instance."""
+        if not instance.suspended:
+            self.suspended_from = self.pause_known_from = None
+        elif self.suspended_from is None:
+            self.suspended_from = moment()
+        elif by == "reconciler" and self.pause_known_from is None:
+            self.pause_known_from = moment()
 
     def wrote(self, run: str) -> None:
         """Note a write of a run.
@@ -71,6 +100,7 @@ class Observed:
         self.events: dict[tuple[str, str, str], JsonObject] = {}
         self._admission = admission
         self._versions: dict[str, OperatorVersion] = {}
+        self._known: defaultdict[str, list[OperatorVersion]] = defaultdict(list)
         server.storage.listeners.append(self._written)
 
     # What is seen
@@ -81,7 +111,10 @@ class Observed:
                 self._instance(revision)
             elif name == EVENTS:
                 self._event(revision.new)
-            elif name != VERSIONS:
+            elif name == VERSIONS:
+                found = OperatorVersion.from_wire(revision.new)
+                self._known["/".join((found.metadata.namespace, found.metadata.name))].append(found)
+            else:
                 self._object(name, revision)
         except AssertionError as broken:
             self.broken.append(f"{broken} ({name[1]} {revision.new['metadata']['name']})")
@@ -94,6 +127,7 @@ class Observed:
         if revision.old is None:
             self._admitted(story, None, new)
             story.record.note(new)
+            story.follow_pause(new, "user")
             return
         if revision.deleted:
             finalizers = revision.old["metadata"].get("finalizers", ())
@@ -109,10 +143,23 @@ class Observed:
             self._admitted(story, old, new)
         pair = self.version(old), self.version(new)
         refusing = old.scheduled.uid in self.refused
+        write = Write(
+            old,
+            new,
+            by,
+            story.record,
+            pair,
+            refusing,
+            self.lawful,
+            moment(),
+            story.held_up_since,
+            self.known_versions(new),
+        )
         try:
-            assert_kept(Write(old, new, by, story.record, pair, refusing, self.lawful))
+            assert_kept(write)
         finally:
             story.record.note(new)
+            story.follow_pause(new, by if old.status != new.status else "user")
         if by == "reconciler" and old.status != new.status and new.status.last_run is not None:
             run = new.status.last_run.uid or ""
             if run and run not in story.order:
@@ -131,7 +178,12 @@ class Observed:
 
     def _object(self, name: StorageName, revision: Revision) -> None:
         request = self.server.serving
-        if request is None or request.user != RECONCILER or "apply" not in request.content_type:
+        if request is None or request.user != RECONCILER:
+            return
+        if name != PODS:
+            # Pods of Pipe tasks are removed after the end of their run, which may be in a pause.
+            self._assert_may_write(revision)
+        if "apply" not in request.content_type:
             return
         metadata = orjson.loads(request.body)["metadata"]
         run = (metadata.get("annotations") or {}).get(names.ANNOTATION_PLAN_UID)
@@ -148,6 +200,13 @@ class Observed:
             assert self.jobs[metadata["name"], run] == 1, f"made twice in run {run}"
         story.wrote(run)
 
+    def _assert_may_write(self, revision: Revision) -> None:
+        for owner in revision.new["metadata"].get("ownerReferences") or ():
+            story = self.stories.get(owner["uid"])
+            since = story.held_up_since if story is not None and not story.gone else None
+            held_up = since is not None and moment() - since > SENT
+            assert not held_up, f"written although suspended, which is known since {since}"
+
     def _event(self, event: JsonObject) -> None:
         about = event["involvedObject"]
         prefix, what = event["metadata"]["name"].rsplit(".", 1)
@@ -159,6 +218,16 @@ class Observed:
     def instance(self, name: str) -> JsonObject | None:
         """Return an Instance as it is stored."""
         return self.server.storage.table(INSTANCES).objects.get(("ns", name))
+
+    def known_versions(self, instance: Instance) -> tuple[OperatorVersion, ...]:
+        """Return every state of the OperatorVersion that the last run began with."""
+        last = instance.status.last_run
+        if last is None or not last.version:
+            return ()
+        found = self._known.get(last.version)
+        namespace, _, name = last.version.partition("/")
+        now = None if found else self._version((namespace, name))
+        return tuple(found or ([now] if now is not None else ()))
 
     def version(self, instance: Instance) -> OperatorVersion | None:
         return self._version(instance.operator_version_key)

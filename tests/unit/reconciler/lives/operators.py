@@ -7,18 +7,20 @@ from random import Random
 from typing import Final
 
 from kubeio.types import JsonObject
+from tests.unit.kudo.runs.control_promises import HIDDEN
 
 PARAMETERS: Final[dict[str, tuple[str | None, ...]]] = {
     "SIZE": ("1", "2", "3", None),
     "PORT": ("80", "81", None),
-    "NOTE": ("", "x", None),
+    "NOTE": ("", f"note {HIDDEN}", None),
     "COUNT": ("1", "2", "many", None),
-    "LATE": ("1", "2", None),
+    "LATE": (f"1 {HIDDEN}", f"2 {HIDDEN}", None),
     "FIXED": ("a", "b", None),
     "ON": ("true", "false"),
 }
 """Values that users set, by parameter; None removes it."""
 PLANS: Final = ("deploy", "update", "upgrade", "custom", "cleanup")
+TIMEOUTS: Final = ("2s", "10s", "1m", "2m")
 _SETS: Final = (
     (),
     ("update",),
@@ -78,17 +80,24 @@ class _Draft:
                     "name": f"p{number}",
                     "strategy": self.rng.choice(strategies),
                     "steps": [
-                        {"name": f"s{at}", "tasks": self._tasks()}
-                        for at in range(self.rng.randint(0, 3))
+                        {"name": f"s{at}", "tasks": self._tasks(), **self._limit("timeout")}
+                        for at in range(self.rng.choice((0, 1, 2, 3, 4)))
                     ],
+                    **self._limit("timeout"),
                 }
                 for number in range(self.rng.choice((1, 1, 2)))
             ],
+            **self._limit("timeout"),
         }
+
+    def _limit(self, field: str) -> JsonObject:
+        """Draw a time limit; mostly there is none."""
+        limit = self.rng.choice(TIMEOUTS)
+        return {field: limit} if self.rng.random() < 0.1 else {}
 
     def _tasks(self) -> list[str]:
         """Return the names of the tasks of a step."""
-        choice = self.rng.randrange(40)
+        choice = self.rng.randrange(48)
         if choice < 8:
             return [self._on("Apply", "ConfigMap", self._shared("c"))]
         if choice < 12:
@@ -122,8 +131,8 @@ class _Draft:
         return self._task(task, spec | ({"parameter": "ON"} if task == "Toggle" else {}))
 
     def _dummy(self) -> str:
-        fate = self.rng.randrange(6)
-        if fate == 0:
+        fate = self.rng.randrange(7)
+        if fate in {0, 2, 3}:
             return self._task("Dummy", {"wantErr": True, "fatal": True})
         if fate == 1:
             return self._task("Dummy", {"wantErr": True})
@@ -131,7 +140,8 @@ class _Draft:
 
     def _task(self, kind: str, spec: JsonObject) -> str:
         name = f"t{next(self.numbers)}"
-        self.tasks.append({"name": name, "kind": kind, "spec": spec})
+        limits = self._limit("timeout") | self._limit("progressDeadline")
+        self.tasks.append({"name": name, "kind": kind, "spec": spec, **limits})
         return name
 
 

@@ -1,5 +1,8 @@
 """What holds once everything has come to rest; no tests of its own."""
 
+from datetime import timedelta
+from typing import Final
+
 from kudo.api import Instance
 from kudo.health import readiness
 from kudo.names import LABEL_INSTANCE
@@ -7,8 +10,13 @@ from kudo.runs.conditions import Situation
 from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, settled, with_conditions
 from kudo_reconciler.resources import READINESS_KINDS
+from tests.support.apiserver.cluster import moment
+from tests.unit.kudo.runs.control_promises import held_up_instance_says_so, passed_limits
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.users import NAMES
+
+GRACE: Final = timedelta(seconds=2)
+"""That the reconciler may be late with the end of a run, by a clock of whole seconds."""
 
 
 def stuck_by_itself(observed: Observed, name: str) -> bool:
@@ -38,6 +46,39 @@ def assert_stalled_without_version(observed: Observed) -> None:
         raw = observed.instance(name)
         if raw is not None and observed.version(Instance.from_wire(raw)) is None:
             _assert_stalled(Instance.from_wire(raw), "InvalidOperatorVersion")
+
+
+def suspended(observed: Observed) -> list[str]:
+    """Return the Instances that are suspended, whose status has to say so at rest."""
+    found = []
+    for name in NAMES:
+        raw = observed.instance(name)
+        if raw is None:
+            continue
+        instance = Instance.from_wire(raw)
+        if observed.version(instance) is not None:
+            since = instance.status.suspended_at
+            assert instance.suspended == (since is not None), f"{name} is suspended since {since}"
+            if instance.suspended:
+                held_up_instance_says_so(instance)
+        if instance.suspended:
+            found.append(name)
+    return found
+
+
+def assert_within_limits(observed: Observed) -> None:
+    """No run goes on beyond a time limit, unless its Instance is suspended."""
+    for name in NAMES:
+        raw = observed.instance(name)
+        if raw is None:
+            continue
+        instance = Instance.from_wire(raw)
+        versions = observed.known_versions(instance)
+        for entry in running(instance.plan_status).values():
+            if not instance.suspended and len(versions) == 1:
+                default = instance.spec.plan_timeout
+                passed = passed_limits(entry, versions[0], default, moment() - GRACE)
+                assert not passed, f"{name} runs on although {passed} passed: {entry}"
 
 
 def assert_at_rest(observed: Observed) -> None:

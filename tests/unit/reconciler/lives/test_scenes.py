@@ -200,3 +200,21 @@ def test_a_delete_that_waits_is_not_run_again_after_what_the_next_task_made() ->
         assert list(life.observed.jobs.values()) == [1]
 
     passes(body, "admitted")
+
+
+def test_the_record_of_a_replaced_run_stays_when_the_next_one_goes_on() -> None:
+    async def body(life: Life) -> None:
+        life.network.calm = True
+        await life.put_version(version(deploy=[["done"], ["fails"]]))
+        await life.user.create("i", {})
+        await asyncio.sleep(10)
+        before = entry(life, "deploy")["uid"]
+        await life.user.change("i", {"run": {"planName": "deploy", "uid": "x"}})
+        await asyncio.sleep(10)
+        assert entry(life, "deploy")["uid"] != before
+        stored = life.observed.instance("i")
+        assert stored is not None
+        [record] = stored["status"]["history"]
+        assert (record["uid"], record["reason"]) == (before, "PlanSuperseded")
+
+    passes(body, "admitted")

@@ -124,3 +124,19 @@ def test_an_upgrade_from_what_is_gone_to_another_operator_is_refused() -> None:
         assert ready(life) == ("False", "OperatorChanged")
 
     unlawful(body, DONE)
+
+
+def test_a_retry_of_a_plan_that_there_is_not_counts_as_honoured() -> None:
+    async def body(life: Life) -> None:
+        await life.user.set("i", {"historyLimit": 0})
+        await asyncio.sleep(WAIT)
+        await changed(life, {"run": {"planName": "none", "uid": "x"}})
+        failed = stored(life)["status"]["planStatus"]["none"]["uid"]
+        await changed(life, {"run": {"planName": "none", "retryOf": failed}})
+        first = stored(life)["status"]["planStatus"]["none"]
+        assert first["retryOf"] == failed
+        await changed(life, {"run": {"planName": "none", "retryOf": failed}})
+        assert stored(life)["status"]["planStatus"]["none"] == first
+        assert not [what for _, _, what in life.observed.events if what == "retrynotlast"]
+
+    unlawful(body, DONE)

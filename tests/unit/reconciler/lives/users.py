@@ -5,22 +5,24 @@ All is drawn before a life begins, so that a part of it is the beginning of the 
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Literal
 
 from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.types import JsonObject
-from kudo.api import Instance
+from kudo.api import ExecutionStatus, Instance
+from kudo.execution import steps_of_entry
 from kudo.runs.plan_choice import used_uids
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
-from tests.unit.reconciler.lives.operators import PLANS, operator_version, values
+from tests.unit.reconciler.lives.operators import PLANS, TIMEOUTS, operator_version, values
 
 Sort = Literal["admitted", "mutation missing", "webhooks missing"]
 """Which changes may come past which of KUDO's webhooks."""
 
 NAMES: Final = ("i", "j")
+FAILED: Final = ExecutionStatus.FATAL_ERROR.value
 _STATUSES: Final = (None, "FATAL_ERROR", "COMPLETE")
 
 
@@ -43,7 +45,7 @@ def acts(rng: Random, sort: Sort) -> Iterator[Act]:
     """Draw what happens in a life, without an end."""
     for name in ("v1", "v2"):
         yield Act(0.0, "put_version", (operator_version(rng, name),))
-    yield Act(0.0, "create", (NAMES[0], _first_values(rng)))
+    yield Act(0.0, "create", (NAMES[0], _first_values(rng), {}))
     while True:
         after = rng.choice((0.0, 0.05, 0.3, 1.0, 5.0, 30.0)) * rng.random()
         what, *arguments = _drawn(rng, sort)
@@ -75,16 +77,24 @@ def _drawn(rng: Random, sort: Sort) -> tuple[Any, ...]:
 
 
 def _by_a_user(rng: Random, roll: int, name: str) -> tuple[Any, ...]:
-    if roll < 40:
+    if roll < 18:
         return ("change", name, _edit(rng))
-    if roll < 46:
+    if roll < 29:
+        return ("set", name, {"suspend": rng.choice((True, True, False, None))})
+    if roll < 32:
+        return ("set", name, _settings(rng))
+    if roll < 43:
+        return ("retry", name, _retry(rng))
+    if roll < 47:
+        return ("apply_again", name)
+    if roll < 51:
         return ("change", name, {"run": "cancel"})
-    if roll < 49:
-        return ("change", name, {"run": "clear"})
     if roll < 53:
+        return ("change", name, {"run": "clear"})
+    if roll < 56:
         return ("delete", name)
-    if roll < 60:
-        return ("create", name, _first_values(rng))
+    if roll < 61:
+        return ("create", name, _first_values(rng), _settings(rng))
     return ("label", name, str(rng.randrange(3)))
 
 
@@ -101,6 +111,25 @@ def _to_the_reconciler(rng: Random, roll: int) -> tuple[Any, ...]:
     if roll < 84:
         return ("compact",)
     return ("reach_webhook", rng.random() < 0.5)
+
+
+def _settings(rng: Random) -> JsonObject:
+    """Draw fields of a spec that trigger no plan."""
+    timeout, limit = rng.choice((None, None, *TIMEOUTS)), rng.choice((None, 0, 1, 2, 50))
+    suspend = rng.choice((None, None, None, True))
+    return {"planTimeout": timeout, "historyLimit": limit, "suspend": suspend}
+
+
+def _retry(rng: Random) -> JsonObject:
+    """Draw which run is to be retried, from which step, and how it is asked for."""
+    return {
+        "of": rng.choice(("failed", "failed", "failed", "failed", "any", "nobody")),
+        "at": rng.randrange(20),
+        "from": rng.choice((None, None, *range(4), "nowhere.s0")),
+        "kept": rng.random() < 0.5,
+        "suspend": rng.random() < 0.1,
+        "uid": rng.random() < 0.2,
+    }
 
 
 def _past_the_rules(rng: Random, name: str) -> tuple[Any, ...]:
@@ -134,6 +163,26 @@ def _edit(rng: Random) -> JsonObject:
     return edit
 
 
+def _run_to_retry(instance: Instance, drawn: JsonObject) -> JsonObject | None:
+    """Return the request that was drawn, for the runs that there are."""
+    entries = [entry for entry in instance.plan_status.values() if entry.uid]
+    runs = [(entry.name, entry.uid or "") for entry in entries]
+    if drawn["of"] == "failed":
+        runs = [(entry.name, entry.uid or "") for entry in entries if entry.status == FAILED]
+    else:
+        runs += [(record.plan, record.uid) for record in instance.status.history or ()]
+    if not runs:
+        return None
+    plan, uid = runs[drawn["at"] % len(runs)]
+    run: JsonObject = {"planName": plan, "retryOf": "nobody" if drawn["of"] == "nobody" else uid}
+    begins_at = drawn["from"]
+    if isinstance(begins_at, int):
+        entry = instance.plan_status.get(plan)
+        names = [str(ref) for ref, _ in steps_of_entry(entry)] if entry is not None else []
+        begins_at = names[begins_at % len(names)] if names else None
+    return run | ({"from": begins_at} if begins_at else {})
+
+
 @dataclass
 class User:
     """Changes Instances and OperatorVersions; what is denied or conflicts is left so.
@@ -147,13 +196,17 @@ class User:
     numbers: "itertools.count[int]"
     made_up_uids: bool = False
     past_the_rules: bool = False
+    _kept: dict[str, JsonObject] = field(default_factory=dict)
 
-    async def create(self, name: str, parameters: dict[str, str]) -> None:
+    async def create(
+        self, name: str, parameters: dict[str, str], settings: JsonObject | None = None
+    ) -> None:
+        spec = {key: value for key, value in (settings or {}).items() if value is not None}
         body = {
             "apiVersion": "kudo.dev/v1beta1",
             "kind": "Instance",
             "metadata": {"name": name, "namespace": "ns"},
-            "spec": {"operatorVersion": {"name": "v1"}, "parameters": parameters},
+            "spec": {"operatorVersion": {"name": "v1"}, "parameters": parameters, **spec},
         }
         try:
             await self.client.create(INSTANCES, body)
@@ -189,6 +242,32 @@ class User:
         if desired is not None and self.made_up_uids:
             return {"uid": f"u{next(self.numbers)}"}
         return {}
+
+    async def set(self, name: str, fields: JsonObject) -> None:
+        """Set fields of the spec; None removes one."""
+        try:
+            await self.client.merge_patch(INSTANCES, name, {"spec": fields}, namespace="ns")
+        except ApiError:
+            return
+
+    async def retry(self, name: str, drawn: JsonObject) -> None:
+        """Ask for a retry; one that is kept is sent again and again, as GitOps does it."""
+        try:
+            stored = await self.client.get(INSTANCES, name, namespace="ns")
+        except ApiError:
+            return
+        run = _run_to_retry(Instance.from_wire(stored), drawn)
+        if run is None:
+            return
+        if drawn["uid"] and self.made_up_uids:
+            run["uid"] = f"u{next(self.numbers)}"
+        fields: JsonObject = {"planExecution": run}
+        if drawn["kept"]:
+            self._kept[name] = fields
+        await self.set(name, fields | ({"suspend": True} if drawn["suspend"] else {}))
+
+    async def apply_again(self, name: str) -> None:
+        await self.set(name, self._kept.get(name, {}))
 
     async def label(self, name: str, value: str) -> None:
         change = {"metadata": {"labels": {"l": value}}}

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 from kudo_reconciler.settings import Settings
 from tests.faults.cells.matrix import GROUPS, Cell, Places, Result, candidates
 from tests.faults.cells.oracle import Outcome
-from tests.faults.cells.stages import STORIES, Stage, Story
+from tests.faults.cells.stages import STORIES
+from tests.faults.cells.story import Stage, Story
 from tests.faults.injection.faults import DELETIONS, LATENESS, LEADERS
 from tests.faults.injection.reconcilers import OPTIONS
 from tests.support.apiserver.network.pausing import PausableLoop
@@ -69,7 +70,7 @@ async def _record(story: Story, number: int) -> dict[str, Recorded]:
         for at, (stage, after) in enumerate(zip(story.stages, [*names[1:], ""], strict=True)):
             before = Moment.of(world.cluster.server.storage, number * 100 + at)
             expected = await world.life.record(stage)
-            assert expected.status == "COMPLETE", expected
+            assert expected.status == stage.ends, expected
             found[stage.name] = Recorded(stage, before, expected, story.instance, after)
         assert not world.broken, world.broken
     return found

@@ -12,7 +12,7 @@ from kudo.names import LABEL_INSTANCE
 from kudo_reconciler.resources import INSTANCES
 from tests.faults.cells.lives import NEVER_STRUCK
 from tests.faults.cells.matrix import Cell, Group, Places
-from tests.faults.cells.stages import Place, Stage
+from tests.faults.cells.story import Place, Stage
 from tests.faults.injection.faults import DELETIONS, WATCH, Rule
 from tests.unit.reconciler.lives.rest import assert_events
 from tests.unit.reconciler.matrix.world import SETTLE_SECONDS, World
@@ -37,7 +37,7 @@ async def delete_meanwhile(world: World, stage: Stage, cell: Cell) -> list[str]:
     life, shared = world.life, world.life.shared
     rule = Rule(life.namespace, cell.label, cell.fault)
     shared.rules.arm(life.namespace, rule)
-    await stage.trigger(Place(shared.user, life.namespace))
+    await stage.trigger(Place(shared.user, shared.admin, life.namespace))
     view, namespace = shared.view, life.namespace
     gone = await view.until(
         namespace,

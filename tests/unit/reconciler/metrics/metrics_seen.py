@@ -1,5 +1,7 @@
 """Metrics of the reconciler that have seen everything, and the values that labels may take."""
 
+from datetime import UTC, datetime
+
 from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Phase, Status
 from kubeio.client import Client
@@ -47,7 +49,8 @@ def exercised() -> Metrics:
     client = Client(ClusterConfig(server="http://127.0.0.1:1"))
     kinds = (INSTANCES, TENANTS_KIND, *READINESS_KINDS)
     metrics.add_watches(lambda: [Informer(client, kind) for kind in kinds])
-    metrics.add_instances(lambda: [_instance(plan) for plan in (*words.PLANS, HOSTILE)])
+    plans = (*words.PLANS, HOSTILE)
+    metrics.add_instances(lambda: [_instance(plan) for plan in plans], lambda: datetime.now(UTC))
     for status in ExecutionStatus.COMPLETE, ExecutionStatus.FATAL_ERROR:
         metrics.step_ended(status, 1.0)
         for plan in (*words.PLANS, HOSTILE):
@@ -88,6 +91,7 @@ def _instance(plan: str) -> dict[str, object]:
         "spec": {"planExecution": {"planName": plan, "uid": "u"}},
         "status": {
             "planStatus": {plan: {"uid": "u", "startedAt": "2026-01-01T00:00:00Z"}},
+            "suspendedAt": "2026-01-01T00:00:00Z",
             "conditions": [{"type": "Ready", "status": HOSTILE, "reason": HOSTILE}],
         },
     }

@@ -83,13 +83,16 @@ def test_the_strict_parser_reads_what_we_say() -> None:
 
 # Labels
 
+NAMES_INSTANCES = "kudo_instance_suspended_seconds"
+"""Has a bounded number of series, of any Instances."""
+
 
 def test_no_label_takes_a_value_that_is_not_listed() -> None:
     seen: dict[str, dict[str, set[str]]] = {}
     for metric in ours(exercised()):
         for sample in metric.samples:
             for label, content in sample.labels.items():
-                if label != "le":
+                if label != "le" and metric.name != NAMES_INSTANCES:
                     seen.setdefault(metric.name, {}).setdefault(label, set()).add(content)
     assert {name: set(labels) for name, labels in seen.items()} == {
         name: set(labels) for name, labels in ALLOWED.items()

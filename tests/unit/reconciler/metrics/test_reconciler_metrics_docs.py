@@ -96,7 +96,12 @@ def test_the_reasons_of_the_webhook_are_documented() -> None:
         *(LIBS / "admission").glob("*.py"),
         *(
             LIBS / name
-            for name in ("runs/plan_choice.py", "runs/upgrades.py", "parameters/check.py")
+            for name in (
+                "runs/plan_choice.py",
+                "runs/retries.py",
+                "runs/upgrades.py",
+                "parameters/check.py",
+            )
         ),
     ]
     said = {""} | _first_arguments(files, "Problem", 0)

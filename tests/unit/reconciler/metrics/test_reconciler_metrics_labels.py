@@ -18,7 +18,12 @@ ENDS_RUNS = [
     *(KUDO / "pipe").glob("*.py"),
     *(KUDO / "removed_apis").glob("*.py"),
 ]
-REFUSES_RUNS = [KUDO / "parameters" / "check.py", KUDO / "runs" / "upgrades.py"]
+REFUSES_RUNS = [
+    KUDO / "parameters" / "check.py",
+    KUDO / "runs" / "upgrades.py",
+    KUDO / "runs" / "retries.py",
+    KUDO / "execution" / "limits.py",
+]
 
 
 def calls(files: list[Path], *names: str) -> Iterator[ast.Call]:
@@ -64,8 +69,9 @@ def judged() -> set[str]:
 
 
 def failed_runs() -> set[str]:
-    """Return the reasons that the calls of `Scheduled._fail` name."""
-    found = calls([RECONCILER / "controller" / "scheduled.py"], "_fail")
+    """Return the reasons that the calls of `Ending.fail` name."""
+    folder = RECONCILER / "controller"
+    found = calls([folder / "beginning.py", folder / "scheduled.py"], "fail")
     return {text for call in found for text in texts(call.args[3])}
 
 

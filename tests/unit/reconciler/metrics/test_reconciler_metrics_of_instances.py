@@ -3,6 +3,7 @@
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -11,11 +12,14 @@ from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.types import JsonObject
+from kudo.moments import rfc3339
 from kudo_reconciler.metrics.instances import InstanceCollector, state_of
+from kudo_reconciler.metrics.suspended import MOST_NAMED
 from kudo_reconciler.resources import INSTANCES
 
 EARLY, LATE = "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"
 EARLY_SECONDS = 1767225610
+NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
 
 
 def instance(
@@ -76,7 +80,7 @@ def test_an_instance_is_in_one_of_six_states(found: JsonObject, state: str) -> N
 
 def registry(*instances: JsonObject) -> CollectorRegistry:
     made = CollectorRegistry()
-    made.register(InstanceCollector(lambda: list(instances)))
+    made.register(InstanceCollector(lambda: list(instances), lambda: NOW))
     return made
 
 
@@ -125,11 +129,54 @@ def test_a_run_whose_beginning_is_not_known_counts_without_it(waiting: JsonObjec
     assert samples(made, "kudo_plan_run_oldest_start_timestamp_seconds") == {}
 
 
+def paused(name: str, since: str | None) -> JsonObject:
+    return {
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"suspend": True},
+        "status": {"suspendedAt": since} if since else {},
+    }
+
+
+def suspended_seconds(made: CollectorRegistry) -> dict[tuple[str, str], float]:
+    return {
+        (sample.labels["instance_namespace"], sample.labels["instance_name"]): sample.value
+        for metric in made.collect()
+        for sample in metric.samples
+        if metric.name == "kudo_instance_suspended_seconds"
+    }
+
+
+@pytest.mark.parametrize(
+    ("since", "number", "seconds"),
+    [
+        pytest.param(EARLY, 1, 3590, id="it counts from suspendedAt"),
+        pytest.param(rfc3339(NOW + timedelta(hours=1)), 1, 0, id="a later time is no time yet"),
+        pytest.param(None, 0, None, id="the reconciler has not seen the pause"),
+        pytest.param("soon", 1, None, id="a time that cannot be read names nothing"),
+    ],
+)
+def test_a_suspended_instance_is_counted_and_named(
+    since: str | None, number: int, seconds: float | None
+) -> None:
+    made = registry(paused("a", since), instance("b", Ready="True"))
+    assert made.get_sample_value("kudo_instances_suspended") == number
+    assert suspended_seconds(made) == ({} if seconds is None else {("ns", "a"): seconds})
+
+
+def test_of_many_suspended_instances_those_that_waited_longest_are_named() -> None:
+    number = MOST_NAMED + 5
+    since = [rfc3339(NOW - timedelta(minutes=minutes)) for minutes in range(number)]
+    made = registry(*(paused(f"i{count}", text) for count, text in enumerate(since)))
+    assert made.get_sample_value("kudo_instances_suspended") == number
+    named = suspended_seconds(made)
+    assert sorted(named.values()) == [60 * minutes for minutes in range(5, number)]
+
+
 def test_registering_asks_for_no_instances() -> None:
     def asked() -> list[JsonObject]:
         raise AssertionError
 
-    CollectorRegistry().register(InstanceCollector(asked))
+    CollectorRegistry().register(InstanceCollector(asked, lambda: NOW))
 
 
 @pytest.fixture
@@ -150,7 +197,7 @@ def test_a_scrape_and_a_change_do_not_meet(busy_threads: None) -> None:
     failures: list[Exception] = []
 
     def scrape() -> None:
-        collector = InstanceCollector(informer.list)
+        collector = InstanceCollector(informer.list, lambda: NOW)
         while not done.is_set() and not failures:
             try:
                 list(collector.collect())

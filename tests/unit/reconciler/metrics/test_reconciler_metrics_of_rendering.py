@@ -38,6 +38,7 @@ def context(template: str, rendered: list[float]) -> TaskContext:
         task=Task.from_wire(wire),
         memory=RunMemory("u", "i", "deploy", version, recheck_at=0.0),
         is_current=lambda: True,
+        is_suspended=lambda: False,
         takes_long=_takes_long,
         tell=untold,
         renderer=Renderer(Pool("kudo.jobs"), rendered.append),

@@ -127,6 +127,10 @@ class Scene:
 
     async def until_idle(self, *names: str) -> None:
         """Wait until Instances have had a run and have none scheduled."""
+        await self.until(lambda: not any(self.is_busy(name) for name in names))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds of what is stored."""
         changed = asyncio.Event()
 
         def written(name: StorageName, revision: Revision) -> None:
@@ -135,7 +139,7 @@ class Scene:
 
         self.life.cluster.server.storage.listeners.append(written)
         async with asyncio.timeout(300):
-            while any(self.is_busy(name) for name in names):
+            while not holds():
                 changed.clear()
                 await changed.wait()
 

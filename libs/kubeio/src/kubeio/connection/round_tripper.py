@@ -8,6 +8,7 @@ from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from kubeio.connection.dates import ServerDate
 from kubeio.connection.identity import Headers
 from kubeio.connection.requests import OnRequest
 from kubeio.connection.warnings import WarningSink
@@ -22,12 +23,14 @@ class RoundTripper(Protocol):
         before_write: Called in the loop iteration in which a write is sent; an exception it raises
             is raised by the call, and nothing is sent.
         on_request: Called after every request that was sent.
+        last_date: A Date header, read at most once a second; None before the first.
         warnings: Receives Warning headers.
     """
 
     timeout: float
     before_write: Callable[[], None] | None
     on_request: OnRequest | None
+    last_date: ServerDate | None
     warnings: WarningSink
 
     async def open(self) -> None: ...

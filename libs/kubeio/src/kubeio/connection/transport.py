@@ -25,6 +25,7 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 
 from kubeio.connection.config import ClusterConfig
+from kubeio.connection.dates import ServerDate
 from kubeio.connection.identity import Headers
 from kubeio.connection.requests import OnRequest, observed
 from kubeio.connection.tracing import TracedSession, Tracer
@@ -72,6 +73,7 @@ class Transport:
         self.timeout = timeout
         self.before_write: Callable[[], None] | None = None
         self.on_request: OnRequest | None = None
+        self.last_date: ServerDate | None = None
         self.warnings = WarningSink()
         self._max_connections = max_connections
         self._calls: HttpSession | None = None
@@ -168,7 +170,7 @@ class Transport:
         with observed(self.on_request, verb) as exchange:
             try:
                 async with asyncio.timeout(self.timeout):
-                    response = await _open(self._calls).send(request)
+                    response = await self._send(request)
                     try:
                         self.warnings.collect(response.values("Warning"))
                         yield response
@@ -315,7 +317,7 @@ class Transport:
     async def _exchange(self, request: Request) -> Answer:
         try:
             async with asyncio.timeout(self.timeout):
-                response = await _open(self._calls).send(request)
+                response = await self._send(request)
                 try:
                     answer = await _whole(response)
                 finally:
@@ -335,7 +337,21 @@ class Transport:
             except (HttpError, OSError) as error:
                 raise _lost(request, error) from error
             exchange.status = response.status
+        self._note_date(response)
         return response
+
+    async def _send(self, request: Request) -> HttpResponse:
+        response = await _open(self._calls).send(request)
+        # Now, and not after the body, which may take long: it is the time of the headers.
+        self._note_date(response)
+        return response
+
+    def _note_date(self, response: HttpResponse) -> None:
+        now, last = asyncio.get_running_loop().time(), self.last_date
+        # A Date has whole seconds, and finding the header takes four times as long as all this.
+        if last is None or now - last.received_at >= 1.0:
+            dates = response.values("date")
+            self.last_date = ServerDate(dates[0], now) if dates else last
 
     async def _stream_refusal(self, response: HttpResponse, subject: str) -> ApiError:
         async with asyncio.timeout(self.timeout):

@@ -7,13 +7,14 @@ from typing import Protocol
 
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.health import readiness
+from kudo.moments import rfc3339
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 from kudo.runs.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.runs.last_run import in_force, version_in_force
 from kudo.runs.revalidation import Revalidation
 from kudo.runs.status import settled, with_conditions
 from kudo.values.checks import Check
-from kudo_reconciler.clock import Clock, timestamp
+from kudo_reconciler.clock import Clock
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.pipe_pods import PipePods
@@ -79,7 +80,7 @@ class ReconcileContext:
     """Whether this process is stopping: nothing new is started."""
 
     def now(self) -> str:
-        return timestamp(self.clock.now())
+        return rfc3339(self.clock.now())
 
     async def revalidate(
         self,

@@ -12,6 +12,7 @@ from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.runs.recorded import STOPPED
 from kudo.runs.revalidation import ended_cleanup, run_in_progress
 from kudo.runs.status import leaving, running, with_entries
+from kudo.runs.suspension import with_suspension
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.keys import key_of
@@ -44,7 +45,7 @@ class Deletion:
             return await self.scheduled.proceed(instance, version)
         ended = ended_cleanup(instance)
         if ended is not None:
-            return await self.scheduled.end(instance, version, ended)
+            return await self.scheduled.ending.end(instance, version, ended)
         if run_in_progress(instance) == PLAN_CLEANUP:
             # Somebody scheduled another plan, or none, bypassing admission: the cleanup continues.
             uid = instance.plan_status[PLAN_CLEANUP].uid or ""
@@ -74,9 +75,10 @@ class Deletion:
 
     async def _stopped(self, instance: Instance) -> InstanceStatus:
         await self.scheduled.forget(key_of(instance))
-        entries = dict(instance.plan_status)
+        paused = with_suspension(instance, instance.status, self.context.now())
+        entries = dict(paused.plan_status or {})
         for name, entry in running(entries).items():
             entries[name] = fail(entry, STOPPED, self.context.now())
             if entry.uid:
                 self.context.events.stopped(instance, name, entry.uid)
-        return with_entries(instance.status, entries)
+        return with_entries(paused, entries)

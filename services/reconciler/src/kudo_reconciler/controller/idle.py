@@ -8,6 +8,7 @@ from kudo.runs.conditions import Situation
 from kudo.runs.recorded import end_unknown
 from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, with_entries
+from kudo.runs.suspension import with_suspension
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
 
 _LATE_SECONDS = 30.0
@@ -28,13 +29,14 @@ class Idle:
             workers.WorkerError: no worker process was available.
         """
         context, now = self.context, self.context.now()
-        entries = ensure_entries(version.plans, instance.plan_status)
+        paused = with_suspension(instance, instance.status, now)
+        entries = ensure_entries(version.plans, paused.plan_status or {})
         for name, entry in running(entries).items():
             text = end_unknown(name)
             entries[name] = fail(entry, text, now)
             uid = entry.uid or instance.metadata.uid
             context.events.warning(instance, uid, "PlanResultUnknown", text)
-        status = with_entries(instance.status, entries)
+        status = with_entries(paused, entries)
         revalidation = await context.revalidate(instance, version, revalidate_idle)
         if revalidation.problems:
             first = revalidation.problems[0]
@@ -83,5 +85,6 @@ class Idle:
         if not unusable:
             text = f"{text}; create it, or name another in spec.operatorVersion"
         situation = Situation(("InvalidOperatorVersion", text))
-        await context.write_situation(instance, instance.status, situation)
+        status = with_suspension(instance, instance.status, context.now())
+        await context.write_situation(instance, status, situation)
         return Result("invalid")

@@ -13,6 +13,9 @@ import logging
 from dataclasses import dataclass
 
 from kudo.api import Instance
+from kudo.identity import identity
+from kudo.runs.conditions import SUSPENDED
+from kudo.runs.suspension import RESUMED
 from kudo_reconciler.controller.context import (
     FIND_CHILDREN,
     OUR_FINALIZERS,
@@ -79,6 +82,7 @@ class InstanceReconciler:
         await self.context.operations.close()
 
     async def _reconcile(self, instance: Instance) -> Result:
+        self._tell_pause(instance)
         deleting = instance.metadata.deleting
         if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
             # Only finalizers of others block the deletion; no plan runs any more.
@@ -87,6 +91,19 @@ class InstanceReconciler:
             return await self._with_version(instance)
         except VersionTooLarge as error:
             return await self.idle.without_version(instance, str(error))
+
+    def _tell_pause(self, instance: Instance) -> None:
+        """Queue the event of a pause, or of its end, that no status has recorded yet."""
+        metadata = instance.metadata
+        if instance.suspended == (instance.status.suspended_at is not None):
+            return
+        if instance.suspended:
+            how = f"kubectl kudo resume --instance {metadata.name} -n {metadata.namespace}"
+            reason, text = SUSPENDED, f"Nothing is sent for its plans until it is resumed ({how})"
+        else:
+            reason, text = RESUMED, "The pause has ended, its plans go on"
+        occasion = f"{metadata.uid}.{metadata.generation}"
+        self.context.events.note(identity(instance), occasion, "Normal", reason, text)
 
     async def _with_version(self, instance: Instance) -> Result:
         version = await self.context.versions.get(instance.operator_version_key)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from kudo.api import JsonObject
 from kudo.health import Health, State, health_of
 from kudo.names import FINALIZER_CLUSTER_RESOURCES
-from kudo.objects.enrichment import encode_string_data
+from kudo.objects.enrichment import encode_string_data, execution_of
 from kudo.objects.sharing import goes_with_instance
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import loop_seconds
-from kudo_reconciler.errors import Outdated
+from kudo_reconciler.errors import Outdated, Suspended
 from kudo_reconciler.execution.causes import Causes, WaitingObject
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
@@ -47,6 +47,8 @@ class ApplyTask:
         """
         known = context.memory.applied.get(context.key)
         objects = None if known is None else await self._current(context, known)
+        if objects is None and known is None and context.is_suspended():
+            objects = await self._sent(context)
         if objects is None:
             objects = await self._apply(context)
         return self._result_of(context, objects)
@@ -107,6 +109,27 @@ class ApplyTask:
         context.memory.applied[context.key] = tuple(items)
         return objects
 
+    async def _sent(self, context: TaskContext) -> list[JsonObject]:
+        """Return the objects that an earlier process has sent for this run.
+
+        Raises:
+            Suspended: not all of them were sent, and nothing is sent during a pause.
+        """
+        items, objects = [], []
+        for one in await self._desired(context):
+            await self.observer.watch(one.resource)
+            obj = await self.observer.body(
+                one.resource, one.namespace, one.name, client=context.client
+            )
+            if obj is None or execution_of(obj) != context.uid:
+                raise Suspended
+            items.append(
+                AppliedObject(one.resource, one.namespace, one.name, obj["metadata"]["uid"])
+            )
+            objects.append(obj)
+        context.memory.applied[context.key] = tuple(items)
+        return objects
+
     async def _desired(self, context: TaskContext) -> list[Desired]:
         """Return the objects to send; none has been sent if this fails."""
         manifests = await context.manifests()
@@ -136,6 +159,7 @@ class ApplyTask:
 
     def _result_of(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
         messages: list[str] = []
+        waiting: list[JsonObject] = []
         for obj in objects:
             health = health_of(obj)
             if health.state is State.FAILED:
@@ -143,13 +167,19 @@ class ApplyTask:
             if health.healthy:
                 context.memory.healthy.add(obj["metadata"]["uid"])
             else:
+                waiting.append(obj)
                 with_cause = len(messages) < _REASONS
                 messages.append(self._message(obj, health, context, with_cause=with_cause))
         done = not messages
         unseen = self._unseen(context)
         reasons = dict.fromkeys(self.observer.why_unwatched(item.resource) for item in unseen)
         messages += [*filter(None, reasons)][:_REASONS]
-        return TaskResult(done=done, message=", ".join(messages), polled=bool(unseen))
+        return TaskResult(
+            done=done,
+            message=", ".join(messages),
+            polled=bool(unseen),
+            awaits=context.awaited(*waiting),
+        )
 
     def _message(
         self, obj: JsonObject, health: Health, context: TaskContext, *, with_cause: bool = True

@@ -8,6 +8,7 @@ A cluster-scoped object that another Instance shares stays, and this Instance is
 sharers. A cluster-scoped object that KUDO never applied is an error.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kubeio.client import Client
@@ -24,7 +25,7 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, controller_of
 from kudo_reconciler.objects.refusals import error_text, task_error
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
-from kudo_reconciler.objects.run_context import check_current
+from kudo_reconciler.objects.run_context import check_may_write
 from kudo_reconciler.objects.shares import Shares
 
 _ATTEMPTS = 5
@@ -53,13 +54,18 @@ class DeleteTask:
             context.memory.deleted[context.key] = deleted
         if context.task.spec.wait is False:
             return TaskResult(done=True)
-        left = [item for item in deleted if await self._is_there(item, context.client)]
+        live = [(item, await self._find(item, context.client)) for item in deleted]
+        left = {item: obj for item, obj in live if obj is not None}
         if not left:
             return TaskResult(done=True)
-        message = ", ".join(f"{item} is not deleted yet" for item in left)
-        return TaskResult(done=False, message=message, polled=self._unseen(left, context))
+        return TaskResult(
+            done=False,
+            message=", ".join(f"{item} is not deleted yet" for item in left),
+            polled=self._unseen(left, context),
+            awaits=context.awaited(*left.values()),
+        )
 
-    def _unseen(self, left: list[AppliedObject], context: TaskContext) -> bool:
+    def _unseen(self, left: Iterable[AppliedObject], context: TaskContext) -> bool:
         """Whether no watch event would report the deletion of one: it may lack our labels."""
         key = key_of(context.instance)
         return any(
@@ -92,7 +98,7 @@ class DeleteTask:
                 if await self._stays(resolved, live, context):
                     return None
                 await self.observer.watch(resource)
-                check_current(context)
+                check_may_write(context)
                 await self._send(item, live, context.client)
             except NotFound:
                 return None
@@ -127,7 +133,7 @@ class DeleteTask:
         another = await self.ownership.another(live["metadata"], ours)
         if another is None:
             return False
-        check_current(context)
+        check_may_write(context)
         await self.shares.remove_sharer(resource, live, ours, client=context.client)
         text = f"{manifest} stays: Instance {another} shares it; Instance {ours} no longer does"
         context.tell("Normal", "ClusterResourcesKept", text)
@@ -143,9 +149,10 @@ class DeleteTask:
             resource_version=live["metadata"]["resourceVersion"],
         )
 
-    async def _is_there(self, item: AppliedObject, client: Client) -> bool:
+    async def _find(self, item: AppliedObject, client: Client) -> JsonObject | None:
+        """Return an object that is being deleted, None once it is gone."""
         live = await self._read(item.resource, item.namespace, item.name, client)
-        return live is not None and live["metadata"]["uid"] == item.uid
+        return live if live is not None and live["metadata"]["uid"] == item.uid else None
 
     async def _read(
         self, resource: Resource, namespace: str | None, name: str, client: Client

@@ -16,7 +16,7 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost
 from kudo import children
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.children import Child, ChildUpdate, Kin
-from kudo.health import Health, State, failed_plan, health_of
+from kudo.health import State, failed_plan, health_of
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.child_versions import ChildVersions
@@ -24,7 +24,7 @@ from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, T
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.refusals import Refusal, error_text, is_permanent, task_error
-from kudo_reconciler.objects.run_context import check_current
+from kudo_reconciler.objects.run_context import check_may_write
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.children import ChildStore
 
@@ -52,7 +52,7 @@ class ChildTask:
         if seen is not None and _is_of_this_run(seen, context):
             health = health_of(seen)
             if not health.healthy:
-                return _result(child, health)
+                return _result(child, seen, context)
             if _is_as_applied(seen, child, context):
                 return TaskResult(done=True)
         return await self._change(child, context)
@@ -108,10 +108,10 @@ class ChildTask:
         existing = Instance.from_wire(seen)
         waiting = _blocked_by_deletion(child, existing, context)
         if waiting:
-            return TaskResult(done=False, message=waiting)
+            return TaskResult(done=False, message=waiting, awaits=context.awaited(seen))
         health = health_of(seen)
         if existing.metadata.deleting or (_is_of_this_run(seen, context) and not health.healthy):
-            return _result(child, health)
+            return _result(child, seen, context)
         before = await self.versions.find(existing.operator_version_key)
         seen = await self._migrate_fields(child, seen, before, context)
         owned = children.owned_parameters(seen["metadata"])
@@ -127,13 +127,13 @@ class ChildTask:
         target = children.manifest(
             child, context.instance, context.uid, update.version, update.parameters
         )
-        check_current(context)
+        check_may_write(context)
         applied = await self.store.apply(target, seen, client=context.client)
         self.metrics.applied.labels("applied").inc()
         if update.last:
             item = AppliedObject(INSTANCES, child.namespace, child.name, _uid(applied))
             context.memory.applied[context.key] = (item,)
-        return _result(child, health_of(applied), last=update.last)
+        return _result(child, applied, context, last=update.last)
 
     async def _restart(
         self, child: Child, seen: JsonObject, plan: str, context: TaskContext
@@ -143,14 +143,14 @@ class ChildTask:
             **(seen["metadata"].get("annotations") or {}),
             ANNOTATION_PLAN_UID: context.uid,
         }
-        check_current(context)
+        check_may_write(context)
         restarted = await self.store.patch(
             seen,
             jsonpatch.add("/metadata/annotations", annotations),
             jsonpatch.add("/spec/planExecution", children.restart(seen, plan, context.uid)),
             client=context.client,
         )
-        return _result(child, health_of(restarted))
+        return _result(child, restarted, context)
 
     async def _migrate_fields(
         self,
@@ -168,7 +168,7 @@ class ChildTask:
         entries = children.handed_over(seen["metadata"], kept)
         if entries is None:
             return seen
-        check_current(context)
+        check_may_write(context)
         update = jsonpatch.add("/metadata/managedFields", entries)
         return await self.store.patch(seen, update, client=context.client)
 
@@ -178,9 +178,10 @@ class ChildTask:
         """Return a result that names the child's plan to wait for; None if it ended meanwhile."""
         seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
         health = None if seen is None else health_of(seen)
-        if health is None or health.state is not State.WAITING:
+        if seen is None or health is None or health.state is not State.WAITING:
             return None
-        return TaskResult(done=False, message=f"{health.message}; {child} is updated after it")
+        message = f"{health.message}; {child} is updated after it"
+        return TaskResult(done=False, message=message, awaits=context.awaited(seen))
 
     def _task_error(self, child: Child, error: Refusal) -> FatalTaskError | TransientTaskError:
         self.metrics.applied.labels("refused" if is_permanent(error) else "failed").inc()
@@ -188,19 +189,23 @@ class ChildTask:
         return task_error("TaskApplyError", text, error)
 
 
-def _result(child: Child, health: Health, *, last: bool = True) -> TaskResult:
-    """Return the result of an attempt that leaves the child in this health.
+def _result(
+    child: Child, seen: JsonObject, context: TaskContext, *, last: bool = True
+) -> TaskResult:
+    """Return the result of an attempt that leaves the child in this state.
 
     Raises:
         FatalTaskError: waiting for the child will not help.
     """
+    health = health_of(seen)
     if health.state is State.FAILED:
         raise FatalTaskError(
             "FailedTerminalStateError",
             f"object {child.namespace}/{child.name} is NOT healthy: fatal error: HealthUtil: "
             f"{health.message}",
         )
-    return TaskResult(done=last and health.healthy, message=health.message)
+    awaits = context.awaited(seen)
+    return TaskResult(done=last and health.healthy, message=health.message, awaits=awaits)
 
 
 def _blocked_by_deletion(child: Child, existing: Instance, context: TaskContext) -> str:

@@ -20,7 +20,7 @@ from kubeio.errors import ApiError, ConnectionLost
 from kubeio.kinds import CONFIG_MAPS, PODS, SECRETS
 from kubeio.resource import Resource
 from kudo.api import JsonObject, PipeFile
-from kudo.objects.enrichment import enrich
+from kudo.objects.enrichment import enrich, execution_of
 from kudo.pipe import (
     EnvFileError,
     PipeNames,
@@ -32,7 +32,7 @@ from kudo.pipe import (
 from kudo.pipe.progress import has_ended, waits_for
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.execution.pipe_pods import PipePods, execution_of, is_deleting
+from kudo_reconciler.execution.pipe_pods import PipePods, is_deleting
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
@@ -40,7 +40,7 @@ from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired, controller_of, is_applied, is_owned
 from kudo_reconciler.objects.refusals import error_text
-from kudo_reconciler.objects.run_context import check_current
+from kudo_reconciler.objects.run_context import check_may_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,15 @@ class PipeTask:
             name = pod["metadata"]["name"]
             key = key_of(context.instance)
             seen = self.observer.sees(PODS, key.namespace, name, key)
-            return TaskResult(done=False, message=message, polled=not seen)
+            awaits = context.awaited(pod)
+            return TaskResult(done=False, message=message, polled=not seen, awaits=awaits)
         files = context.task.spec.pipe or ()
-        check_current(context)
+        check_may_write(context)
         await context.takes_long(f"copying files from pod {pod['metadata']['name']}")
         contents = await self.pods.read(pod, files, client=context.client)
         for desired in await self._artifacts(context, files, contents):
             await self.applier.apply(desired, context)
-        check_current(context)
+        check_may_write(context)
         await self._request_deletion(pod, context)
         return TaskResult(done=True)
 
@@ -133,7 +134,7 @@ class PipeTask:
     async def _replace(self, pod: JsonObject, context: TaskContext) -> None:
         context.memory.applied.pop(context.key, None)
         if not is_deleting(pod):
-            check_current(context)
+            check_may_write(context)
             await self._request_deletion(pod, context)
 
     def _refuse_foreign(self, pod: JsonObject, context: TaskContext) -> None:

@@ -11,8 +11,8 @@ from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
 from kubeio.exec import ExecResult, OutputTooLarge
 from kubeio.kinds import PODS
-from kudo import names
 from kudo.api import Instance, JsonObject, PipeFile
+from kudo.objects.enrichment import execution_of
 from kudo.pipe import check_sizes, is_pipe_pod, path_of
 from kudo.pipe.pod import WAITER
 from kudo.tasks import FatalTaskError, TransientTaskError
@@ -166,12 +166,6 @@ class PipePods:
         if result.exit_code:
             raise FatalTaskError("PipeTaskError", _failure(pod, command, result))
         return result.stdout
-
-
-def execution_of(pod: JsonObject) -> str:
-    """Return the uid of the execution that a pod was created in."""
-    annotations = pod["metadata"].get("annotations") or {}
-    return str(annotations.get(names.ANNOTATION_PLAN_UID, ""))
 
 
 def _is_same(pod: JsonObject, seen: JsonObject) -> bool:

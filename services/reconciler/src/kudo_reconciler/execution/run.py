@@ -11,30 +11,37 @@ another one: a crash must not repeat a finished step.
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from kubeio.client import Client
 from kubeio.leader_election.elector import NotLeading
-from kudo.api import Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
+from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
 from kudo.execution import (
     Intent,
+    Passing,
     StepOutcome,
     StepRef,
     StepState,
+    TaskOutcome,
     adapt,
     after_attempt,
     after_interruption,
     attempted_still,
     decide,
-    finished_tasks,
     is_single_step,
+    known_outcomes,
+    next_limit,
     only_messages_differ,
     record,
     runnable,
     status_of,
+    step_status,
+    time_out,
 )
+from kudo.moments import rfc3339
 from kudo.runs.status import with_entry
 from kudo.tasks import FatalTaskError
-from kudo_reconciler.clock import Clock, loop_seconds, timestamp
+from kudo_reconciler.clock import Clock, loop_seconds
 from kudo_reconciler.errors import Outdated, Superseded
 from kudo_reconciler.execution.acting import client_for
 from kudo_reconciler.execution.operations import Operation, Operations
@@ -71,6 +78,7 @@ class StatusWriter:
         """
         status = with_entry(self.status, entry)
         self.instance = await self.instances.write_status(self.instance, status)
+        self.status = self.instance.status
 
     def changes_messages_alone(self, entry: PlanStatus) -> bool:
         """Return whether storing the entry would change nothing but messages."""
@@ -97,6 +105,7 @@ class Run:
     memory: RunMemory
     writer: StatusWriter
     is_current: Callable[[], bool]
+    is_suspended: Callable[[], bool]
     tell: Tell
 
 
@@ -135,7 +144,7 @@ class PlanRunner:
             Outdated: the Instance had changed.
             NotLeading: this replica is not the leader any more.
         """
-        progress = Progress(record(entry, {}, self._now()))
+        progress = Progress(self._recorded(run, entry, {}))
         attempted: set[StepRef] = set()
         until = loop_seconds() + _HELD_SECONDS
         while True:
@@ -153,6 +162,9 @@ class PlanRunner:
             await self._end(run.memory, decision.end)
             if status_of(progress.entry).terminal:
                 return progress
+            passing = self._next_limit(run, progress.entry)
+            if passing is not None and passing.seconds_left <= 0:
+                return await self._time_out(run, progress, passing)
             if decision.start:
                 await self._store_before(run, progress.entry, decision.start, unfinished)
                 attempted.update(decision.start)
@@ -162,6 +174,24 @@ class PlanRunner:
             await self.operations.wait_briefly(run.memory.attempts.values(), max(0.0, left))
             if left <= 0 or not any(one.ended for one in run.memory.attempts.values()):
                 return self._with_attempts(run, progress)
+
+    def _next_limit(self, run: Run, entry: PlanStatus) -> Passing | None:
+        """Return the time limit that comes first.
+
+        After a restart every step is attempted first: what happened meanwhile counts.
+        """
+        memory, suspended_at = run.memory, run.writer.status.suspended_at
+        if not memory.limits or any(ref not in memory.states for ref in runnable(run.plan, entry)):
+            return None
+        now = self.clock.now()
+        return next_limit(run.plan, entry, memory.limits, now, suspended_at=suspended_at)
+
+    async def _time_out(self, run: Run, progress: Progress, passing: Passing) -> Progress:
+        """End a run that has passed a time limit."""
+        await self.end(run.memory, Intent.CANCEL)
+        progress.entry, message = time_out(run.plan, progress.entry, passing, self._now())
+        progress.failures.append((FatalTaskError("TimedOut", message), message))
+        return progress
 
     async def end(self, memory: RunMemory, intent: Intent) -> None:
         """Cancel the attempts of a run that does not continue; see `_end` for what is awaited."""
@@ -196,14 +226,20 @@ class PlanRunner:
         memory = run.memory
         memory.steps.begin(ref, entry, self.clock.now())
         memory.states[ref] = replace(memory.states.get(ref, StepState()), in_flight=True)
-        recorded = frozenset(name for at, name in finished_tasks(run.plan, entry) if at == ref)
+        known = {one.name: one for one in known_outcomes(step_status(entry, ref))}
 
         async def attempt(operation: Operation[StepResult]) -> StepResult:
-            return await self.steps.attempt(self._context(run, ref, operation), recorded)
+            return await self.steps.attempt(self._context(run, ref, known, operation))
 
         memory.attempts[ref] = self.operations.start(key_of(run.instance), attempt)
 
-    def _context(self, run: Run, ref: StepRef, operation: Operation[StepResult]) -> StepContext:
+    def _context(
+        self,
+        run: Run,
+        ref: StepRef,
+        known: Mapping[str, TaskOutcome],
+        operation: Operation[StepResult],
+    ) -> StepContext:
         return StepContext(
             instance=run.instance,
             version=run.version,
@@ -213,6 +249,8 @@ class PlanRunner:
             ref=ref,
             memory=run.memory,
             is_current=run.is_current,
+            is_suspended=run.is_suspended,
+            known=known,
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,
@@ -244,6 +282,8 @@ class PlanRunner:
 
     def _state_after(self, state: StepState, result: StepResult) -> StepState:
         now, jitter = loop_seconds(), self.rng.random()
+        if result.held_up:
+            return state
         if result.faulty:
             return after_interruption(state, now, jitter=jitter)
         return after_attempt(state, result.outcome.status, now, polled=result.polled, jitter=jitter)
@@ -251,12 +291,33 @@ class PlanRunner:
     def _record(self, run: Run, progress: Progress, ended: Mapping[StepRef, StepResult]) -> None:
         if not ended:
             return
-        outcomes = {ref: result.outcome for ref, result in ended.items()}
-        progress.entry = record(progress.entry, outcomes, self._now())
+        outcomes = {
+            ref: self._with_next_attempt(result.outcome, run.memory.states[ref])
+            for ref, result in ended.items()
+        }
+        progress.entry = self._recorded(run, progress.entry, outcomes)
         for ref, result in sorted(ended.items()):
             self._measure(run, ref, result.outcome)
             if result.failure is not None:
                 progress.failures.append((result.failure, result.outcome.message or ""))
+
+    def _with_next_attempt(self, outcome: StepOutcome, state: StepState) -> StepOutcome:
+        """Return an outcome whose failed tasks tell when they are tried again."""
+        if outcome.status is not ExecutionStatus.ERROR or state.due is None:
+            return outcome
+        at = rfc3339(self.clock.now() + timedelta(seconds=state.due - loop_seconds()))
+        tasks = tuple(
+            replace(task, failures=state.failures, next_attempt_at=at)
+            if task.status is ExecutionStatus.ERROR
+            else task
+            for task in outcome.tasks
+        )
+        return replace(outcome, tasks=tasks)
+
+    def _recorded(
+        self, run: Run, entry: PlanStatus, outcomes: Mapping[StepRef, StepOutcome]
+    ) -> PlanStatus:
+        return record(entry, outcomes, self._now(), run.memory.limits)
 
     def _measure(self, run: Run, ref: StepRef, outcome: StepOutcome) -> None:
         """Measure the duration of a step that has ended."""
@@ -271,8 +332,12 @@ class PlanRunner:
             ref: attempted_still(progress.entry, ref, operation.doing)
             for ref, operation in run.memory.attempts.items()
         }
-        progress.entry = record(progress.entry, going, self._now())
+        progress.entry = self._recorded(run, progress.entry, going)
+        passing = self._next_limit(run, progress.entry)
+        if passing is not None:
+            waits = (progress.look_again, max(0.0, passing.seconds_left))
+            progress.look_again = min(wait for wait in waits if wait is not None)
         return progress
 
     def _now(self) -> str:
-        return timestamp(self.clock.now())
+        return rfc3339(self.clock.now())

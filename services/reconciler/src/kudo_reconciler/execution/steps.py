@@ -4,18 +4,20 @@ A Delete or Pipe task that has just finished ends the attempt if other tasks fol
 be stored before anything of the next task is sent. Otherwise it would run again after a crash, and
 delete what the next one created. For the same reason the tasks after it wait while it fails, and
 those after a Delete wait until everything is deleted.
+
+While the Instance is suspended, an attempt looks at what was sent and sends nothing: tasks that
+failed keep their state, and no task is tried that was not before.
 """
 
 import logging
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus
 from kudo.execution import StepOutcome, TaskOutcome
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.errors import Outdated, Superseded, described
+from kudo_reconciler.errors import Outdated, Superseded, Suspended, described
 from kudo_reconciler.execution.task_context import StepContext, TaskResult
 from kudo_reconciler.execution.tasks import TaskRunner
 
@@ -36,6 +38,7 @@ class StepResult:
         polled: Whether something that is waited for is not watched.
         faulty: Whether a bug of the reconciler ended it.
         unfinished: Whether more tasks follow once this result is stored.
+        held_up: Whether the attempt would have sent something, were the Instance not suspended.
     """
 
     outcome: StepOutcome
@@ -43,6 +46,7 @@ class StepResult:
     polled: bool = False
     faulty: bool = False
     unfinished: bool = False
+    held_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +55,8 @@ class StepRunner:
 
     tasks: TaskRunner
 
-    async def attempt(self, step: StepContext, recorded: Collection[str]) -> StepResult:
+    async def attempt(self, step: StepContext) -> StepResult:
         """Run the tasks of a step.
-
-        Args:
-            step: The step.
-            recorded: Names of its tasks that are stored as done.
 
         Raises:
             Superseded: the run was replaced; nothing more was sent for it.
@@ -66,6 +66,8 @@ class StepRunner:
         tried: list[StepResult] = []
         names, deleting = step.task_names, False
         for number, name in enumerate(names):
+            if step.is_suspended() and name not in step.known:
+                return _step_result(tried, held_up=True)
             # Tasks that only delete continue: what a Delete waits for may be in use by what they
             # delete, as a PersistentVolumeClaim is by the pods of a StatefulSet.
             if deleting and not self._only_deletes(step, name):
@@ -80,7 +82,7 @@ class StepRunner:
                 if tried[-1].outcome.status is not S.COMPLETE:
                     # After a crash it would be repeated, too.
                     deleting = deleting or self._only_deletes(step, name)
-                elif name not in recorded:
+                elif not step.is_recorded(name):
                     return _step_result(tried, unfinished=True)
         return _step_result(tried)
 
@@ -93,8 +95,13 @@ class StepRunner:
 
     async def _try_task(self, step: StepContext, name: str) -> StepResult:
         path, began = step.path(name), step.now()
+        known = step.known.get(name)
+        if step.is_suspended() and known is not None and known.status is S.ERROR:
+            return replace(_of_task(known), held_up=True)
         try:
             result = await self.tasks.run(step.task_context(name))
+        except Suspended:
+            return replace(_of_task(known or _interrupted(name, began)), held_up=True)
         except FatalTaskError as error:
             outcome = TaskOutcome(name, S.FATAL_ERROR, path.fatal_message(error), began)
             return _of_task(outcome, failure=error)
@@ -113,10 +120,16 @@ class StepRunner:
         return _of_result(name, result, began)
 
 
+def _interrupted(name: str, began: str) -> TaskOutcome:
+    """Return the outcome of a task that a pause interrupted in its first attempt."""
+    text = "the Instance was suspended before everything was sent"
+    return TaskOutcome(name, S.IN_PROGRESS, text, began)
+
+
 def _of_result(name: str, result: TaskResult, began: str) -> StepResult:
     if result.done:
         return _of_task(TaskOutcome(name, S.COMPLETE, began=began))
-    outcome = TaskOutcome(name, S.IN_PROGRESS, result.message or None, began)
+    outcome = TaskOutcome(name, S.IN_PROGRESS, result.message or None, began, awaits=result.awaits)
     return _of_task(outcome, polled=result.polled)
 
 
@@ -132,10 +145,13 @@ def _of_task(
     return StepResult(step, failure, polled, faulty)
 
 
-def _step_result(tried: list[StepResult], *, unfinished: bool = False) -> StepResult:
+def _step_result(
+    tried: list[StepResult], *, unfinished: bool = False, held_up: bool = False
+) -> StepResult:
     """Return the result of a step from those of its tasks; the worst status counts."""
     outcomes = tuple(task for one in tried for task in one.outcome.tasks)
-    status, message = S.IN_PROGRESS if unfinished else S.COMPLETE, None
+    held_up = held_up or any(one.held_up for one in tried)
+    status, message = S.IN_PROGRESS if unfinished or held_up else S.COMPLETE, None
     for worst in (S.FATAL_ERROR, S.ERROR, S.IN_PROGRESS):
         messages = [outcome.message for outcome in outcomes if outcome.status is worst]
         if messages:
@@ -147,4 +163,5 @@ def _step_result(tried: list[StepResult], *, unfinished: bool = False) -> StepRe
         polled=any(one.polled for one in tried),
         faulty=any(one.faulty for one in tried),
         unfinished=unfinished,
+        held_up=held_up,
     )

@@ -2,14 +2,23 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import sha256
+from typing import Any, Final
 
 from kubeio.client import Client
 from kubeio.connection.identity import Identity
 from kubeio.resource import Resource
-from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion, Plan, Task
+from kudo.api import (
+    ExecutionStatus,
+    Instance,
+    InstanceSpec,
+    JsonObject,
+    OperatorVersion,
+    Plan,
+    Task,
+)
 from kudo.children import Child
-from kudo.execution import StepRef, StepState, step_of
+from kudo.execution import NO_LIMITS, Limits, StepRef, StepState, TaskOutcome, step_of
 from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.rendering import Manifest, variables
@@ -17,10 +26,13 @@ from kudo.tasks import FatalTaskError, TaskPath
 from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.durations import StepTimes
 from kudo_reconciler.objects.run_context import Place, Tell
 
 TaskKey = tuple[StepRef, str]
+
+_DIGITS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,8 @@ class RunMemory:
         waiting: By uid, since when objects are not healthy, and the causes that were told.
         messages_at: Time of the event loop's clock at which messages alone were stored last.
         steps: Start times of the steps.
+        limits: The time limits of the run.
+        limited_by: The `spec.planTimeout` that they were computed with; None before that.
         states: Backoff of the steps that were attempted.
         attempts: Attempts in progress, or ended and not recorded yet.
     """
@@ -78,6 +92,8 @@ class RunMemory:
     reported: set[tuple[str, str]] = field(default_factory=set)
     messages_at: float = float("-inf")
     steps: StepTimes = field(default_factory=StepTimes)
+    limits: Limits = NO_LIMITS
+    limited_by: str | None = None
     states: dict[StepRef, StepState] = field(default_factory=dict)
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)
 
@@ -99,12 +115,18 @@ class RunMemory:
         return any(state.failures for state in self.states.values())
 
 
+Memories = dict[Key, RunMemory]
+"""The memories of runs in progress, by Instance."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepContext:
     """The context of one attempt at a step.
 
     Attributes:
         is_current: Whether the Instance still names the run; checked right before each write.
+        is_suspended: Whether the Instance is suspended; checked right before each write.
+        known: What is stored of the tasks that were tried, by name.
         tell: Writes an event.
         takes_long: Describes what the attempt does from now on; no worker waits for it any more.
         renderer: Renders the templates of all tenants.
@@ -121,6 +143,8 @@ class StepContext:
     ref: StepRef
     memory: RunMemory
     is_current: Callable[[], bool]
+    is_suspended: Callable[[], bool]
+    known: Mapping[str, TaskOutcome]
     tell: Tell
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
@@ -131,6 +155,11 @@ class StepContext:
     @property
     def task_names(self) -> tuple[str, ...]:
         return step_of(self.plan, self.ref).tasks
+
+    def is_recorded(self, task: str) -> bool:
+        """Whether a task is stored as done."""
+        known = self.known.get(task)
+        return known is not None and known.status is ExecutionStatus.COMPLETE
 
     def path(self, task: str) -> TaskPath:
         return TaskPath(self.instance.key, self.plan_name, self.ref.phase, self.ref.step, task)
@@ -157,6 +186,7 @@ class StepContext:
             task=task,
             memory=self.memory,
             is_current=self.is_current,
+            is_suspended=self.is_suspended,
             tell=self.tell,
             takes_long=self.takes_long,
             renderer=self.renderer,
@@ -169,7 +199,7 @@ class TaskContext:
     """The context of an attempt at a task. It is the `RunContext` of the objects of its task.
 
     Attributes:
-        is_current, tell, takes_long, renderer, client: As of the step.
+        is_current, is_suspended, tell, takes_long, renderer, client: As of the step.
     """
 
     instance: Instance
@@ -180,6 +210,7 @@ class TaskContext:
     task: Task
     memory: RunMemory
     is_current: Callable[[], bool]
+    is_suspended: Callable[[], bool]
     tell: Tell
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
@@ -232,6 +263,17 @@ class TaskContext:
         """The namespace, by which worker processes are shared fairly."""
         return self.instance.metadata.namespace
 
+    def awaited(self, *objects: JsonObject) -> str:
+        """Return the digest of objects as they are now, for `TaskResult.awaits`.
+
+        It is empty, and nothing is computed, if the task has no `progressDeadline`.
+        """
+        if not self.task.progress_deadline:
+            return ""
+        found = (one["metadata"] for one in objects)
+        states = (f"{metadata['uid']} {metadata['resourceVersion']}" for metadata in found)
+        return sha256("\n".join(sorted(states)).encode()).hexdigest()[:_DIGITS]
+
     def _request(self, output: Output, resources: Iterable[str]) -> Request:
         templates: Mapping[str, str] = self.version.spec.templates or {}
         names = tuple(dict.fromkeys(resources))
@@ -254,8 +296,10 @@ class TaskResult:
         done: Whether the task needs no more work.
         message: What it waits for.
         polled: Whether something that it waits for cannot be watched.
+        awaits: Digest of what it waits for, from `TaskContext.awaited`.
     """
 
     done: bool
     message: str = ""
     polled: bool = False
+    awaits: str = ""

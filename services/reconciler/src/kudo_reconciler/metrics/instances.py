@@ -1,4 +1,4 @@
-"""Counts the Instances by state at each scrape.
+"""Counts the Instances by state at each scrape, and names those that are suspended.
 
 Thread safety: the scrape runs in a thread of its own. It reads a list of Instances that the cache
 creates in one step, and objects that do not change once they are stored.
@@ -15,23 +15,28 @@ from kudo.api import JsonObject
 from kudo.runs.conditions import READY, RECONCILING, STALLED
 from kudo_reconciler.metrics.durations import moment
 from kudo_reconciler.metrics.labels import INSTANCE_STATES, PLANS, plan_label
+from kudo_reconciler.metrics.suspended import suspended, suspended_families
 
 _BY_READY = {"True": "ready", "False": "not_ready"}
 
 
 class InstanceCollector(Collector):
-    """Counts Instances by state, and the runs in progress.
+    """Counts Instances by state, the runs in progress, and the Instances that are suspended.
 
     Args:
         instances: Returns all Instances, without waiting and from any thread.
+        now: Returns the time as statuses have it, from any thread.
     """
 
-    def __init__(self, instances: Callable[[], list[JsonObject]]) -> None:
+    def __init__(
+        self, instances: Callable[[], list[JsonObject]], now: Callable[[], datetime]
+    ) -> None:
         self._instances = instances
+        self._now = now
 
     def describe(self) -> Iterable[Metric]:
         """Return the metrics without samples, so that registering counts nothing."""
-        return _families()
+        return [*_families(), *suspended_families()]
 
     def collect(self) -> Iterable[Metric]:
         states, running, oldest = families = _families()
@@ -46,7 +51,7 @@ class InstanceCollector(Collector):
             times = [time for name, time in began if name == plan and time is not None]
             if times:
                 oldest.add_metric([plan], min(times).timestamp())
-        return families
+        return [*families, *suspended(instances, self._now())]
 
 
 def _families() -> tuple[GaugeMetricFamily, GaugeMetricFamily, GaugeMetricFamily]:

@@ -1,6 +1,7 @@
 """Every value that a label of a metric can take.
 
-Invariant: every label has a bounded number of values. What is not listed here counts as `other`, so
+Invariant: every label has a bounded number of values, but those of `suspended`, which bounds its
+series. What is not listed here counts as `other`, so
 that neither a name that a tenant chooses (a plan, a kind, a namespace) nor a value that a server
 sends creates a series.
 """
@@ -32,6 +33,7 @@ RECONCILE_OUTCOMES: Final = (
     "refused",
     "retry",
     "scheduled",
+    "suspended",
     "waiting",
     OTHER,
 )
@@ -67,11 +69,17 @@ RUN_REASONS: Final = (
     SUPERSEDED,
     "ResourceUnmarshalError",
     "ResourceValidationError",
+    "RetryChanged",
+    "RetryNotFailed",
+    "RetryNotLast",
+    "RetryUnknownStep",
     "TaskApplyError",
     "TaskBuildError",
     "TaskDeleteError",
     "TaskEnhancementError",
     "TaskRenderingError",
+    "TimeLimitInvalid",
+    "TimedOut",
     "ToggleTaskError",
     "UnknownTaskName",
     OTHER,

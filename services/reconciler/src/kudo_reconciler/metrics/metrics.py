@@ -1,9 +1,13 @@
-"""The metrics of the reconciler. No label takes a value that a tenant chooses.
+"""The metrics of the reconciler.
+
+No label takes a value that a tenant chooses, but those of `kudo_instance_suspended_seconds`, which
+has a bounded number of series.
 
 The values of labels are in `labels`; docs/metrics.md lists all metrics.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
@@ -164,9 +168,11 @@ class Metrics:
         self._requests_of = cache(self._requests.labels)
         self._request_seconds_of = cache(self._request_seconds.labels)
 
-    def add_instances(self, instances: Callable[[], list[JsonObject]]) -> None:
-        """Count Instances from now on; `instances` is called in the thread of the scrape."""
-        self.registry.register(InstanceCollector(instances))
+    def add_instances(
+        self, instances: Callable[[], list[JsonObject]], now: Callable[[], datetime]
+    ) -> None:
+        """Count Instances from now on; both are called in the thread of the scrape."""
+        self.registry.register(InstanceCollector(instances, now))
 
     def add_watches(self, watched: Callable[[], Sequence[Watched]]) -> None:
         """Report watches from now on; `watched` is called in the thread of the scrape."""

@@ -48,7 +48,7 @@ from kudo_reconciler.objects.refusals import (
     task_error,
     without_secrets,
 )
-from kudo_reconciler.objects.run_context import Place, RunContext, check_current
+from kudo_reconciler.objects.run_context import Place, RunContext, check_may_write
 
 log = logging.getLogger(__name__)
 
@@ -237,7 +237,7 @@ class Applier:
         force: bool,
         dry_run: bool = False,
     ) -> JsonObject:
-        check_current(context)
+        check_may_write(context)
         return await context.client.apply(
             desired.resource,
             target,
@@ -323,7 +323,7 @@ class Applier:
     ) -> JsonObject:
         """Change an object if it is still as it was read."""
         version = known["metadata"]["resourceVersion"]
-        check_current(context)
+        check_may_write(context)
         async with unchanged(version, lambda: self._read_again(desired, context)):
             return await context.client.json_patch(
                 desired.resource,

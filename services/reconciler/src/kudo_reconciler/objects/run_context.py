@@ -9,7 +9,7 @@ from typing import Protocol
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
-from kudo_reconciler.errors import Superseded
+from kudo_reconciler.errors import Superseded, Suspended
 from kudo_reconciler.event_queue import Severity
 
 Place = tuple[Resource, str | None, str]
@@ -34,6 +34,10 @@ class RunContext(Protocol):
         """Return a function that reports whether the Instance still names the run."""
 
     @property
+    def is_suspended(self) -> Callable[[], bool]:
+        """Return a function that reports whether the Instance is suspended."""
+
+    @property
     def tell(self) -> Tell:
         """Return the function that writes an event."""
 
@@ -54,7 +58,14 @@ class RunContext(Protocol):
         """
 
 
-def check_current(context: RunContext) -> None:
-    """Raise Superseded if the Instance no longer names the run."""
+def check_may_write(context: RunContext) -> None:
+    """Check that something may be sent for the run; called right before each write.
+
+    Raises:
+        Superseded: the Instance no longer names the run.
+        Suspended: the Instance is suspended.
+    """
     if not context.is_current():
         raise Superseded
+    if context.is_suspended():
+        raise Suspended

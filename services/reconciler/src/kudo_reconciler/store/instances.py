@@ -19,7 +19,8 @@ from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
 from kubeio.types import resource_version
-from kudo.api import Instance, InstanceStatus, JsonObject, new_run
+from kudo.api import Instance, InstanceStatus, JsonObject, PlanExecution, new_run
+from kudo.runs.history import with_history
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.resources import INSTANCES
@@ -92,12 +93,20 @@ class InstanceStore:
         self.informer.observe(raw)
         return raw
 
-    async def write_status(self, instance: Instance, status: InstanceStatus) -> Instance:
-        """Replace the status, if it differs.
+    async def write_status(
+        self, instance: Instance, status: InstanceStatus, reason: str = ""
+    ) -> Instance:
+        """Replace the status, if it differs; runs that it ends are recorded in its history.
+
+        Args:
+            instance: The Instance as it was read.
+            status: Its new status.
+            reason: Why the scheduled run ended, if it failed here.
 
         Raises:
             Outdated: the Instance changed since it was read, or was deleted.
         """
+        status = with_history(instance, status, reason)
         if status == instance.status:
             return instance
         body: JsonObject = {
@@ -138,14 +147,32 @@ class InstanceStore:
             own = known is not None and _only_cleared(known, answer)
             return self._observed(answer, own=own)
 
-    async def schedule(self, instance: Instance, plan: str, uid: str) -> Instance:
+    async def schedule(
+        self, instance: Instance, plan: str, uid: str, *, asked: PlanExecution | None = None
+    ) -> Instance:
         """Schedule a run, replacing the one that is scheduled.
+
+        Args:
+            instance: The Instance.
+            plan: The plan.
+            uid: Identity of the run.
+            asked: The request that it honours; the retry that it asks for is kept.
 
         Raises:
             Outdated: the Instance changed since it was read, or was deleted.
         """
-        run = jsonpatch.add("/spec/planExecution", new_run(plan, uid))
-        return await self._patch(instance, _same_version(instance), run)
+        run = new_run(plan, uid, asked)
+        change = jsonpatch.add("/spec/planExecution", run)
+        return await self._patch(instance, _same_version(instance), change)
+
+    async def drop_request(self, instance: Instance) -> Instance:
+        """Clear the scheduled run, which asks for nothing.
+
+        Raises:
+            Outdated: the Instance changed since it was read, or was deleted.
+        """
+        change = jsonpatch.add("/spec/planExecution", {})
+        return await self._patch(instance, _same_version(instance), change)
 
     async def set_finalizers(self, instance: Instance, finalizers: list[str]) -> Instance | None:
         """Replace the finalizers; return None if that deleted the Instance.

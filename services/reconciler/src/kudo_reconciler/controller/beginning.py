@@ -1,0 +1,212 @@
+"""Begins runs, or resumes those that another process has begun.
+
+The admission rules are applied again, with nothing read before the run was scheduled. A run that
+breaks one is refused.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from kudo.api import (
+    Instance,
+    OperatorVersion,
+)
+from kudo.execution import (
+    adapt,
+    finished_tasks,
+)
+from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.problems import Problem
+from kudo.runs.last_run import edited_since
+from kudo.runs.plan_choice import active_run
+from kudo.runs.retries import retry_problems
+from kudo.runs.revalidation import revalidate_scheduled, run_in_progress
+from kudo.runs.status import begun, running
+from kudo_reconciler.clock import loop_seconds
+from kudo_reconciler.controller.context import (
+    AGAIN_SECONDS,
+    ReconcileContext,
+    Result,
+    finalizers,
+)
+from kudo_reconciler.controller.ending import Ending
+from kudo_reconciler.errors import Outdated
+from kudo_reconciler.execution.task_context import Memories, RunMemory
+from kudo_reconciler.keys import Key, key_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Begins or refuses the scheduled runs of Instances.
+
+    Attributes:
+        recheck: Seconds after which everything about a waiting run is read live again.
+    """
+
+    context: ReconcileContext
+    ending: Ending
+    memories: Memories
+    recheck: float
+
+    async def start_or_resume(
+        self, key: Key, instance: Instance
+    ) -> tuple[Instance, OperatorVersion] | Result:
+        """Start or resume a run: apply the rules again, with nothing read before it was scheduled.
+
+        Returns:
+            The Instance and the version in force; the result of the reconcile if the run may not
+            start yet.
+        """
+        context = self.context
+        live = await context.instances.of_this_term(key)
+        if (
+            live is None
+            or live.metadata.uid != instance.metadata.uid
+            or live.scheduled != instance.scheduled
+            or active_run(live) is None
+        ):
+            raise Outdated
+        # A run that is scheduled after an edit of the OperatorVersion uses the edited one, even if
+        # the event of the edit is late.
+        scheduled_by = context.instances.freshness.seen(key)
+        version = await context.versions.as_of(live.operator_version_key, scheduled_by)
+        if version is None:
+            raise Outdated
+        problems = await self.problems_of(live, version)
+        if problems:
+            await self.refuse(live, version, problems)
+            return Result("refused", requeue_after=AGAIN_SECONDS)
+        memory = self.memory_of(live)
+        # The process that started the run continues with what it began with, whatever was edited
+        # since.
+        edited = edited_since(live, version) if memory is None else None
+        if edited is not None:
+            return await self._end_edited(live, version, edited)
+        if self.tell_replaced(key, live):
+            return Result("waiting", requeue_after=context.events.times.hold)
+        live = await self._with_finalizer(live, version)
+        self.announce(key, live)
+        await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
+        if memory is None:
+            memory = self.memories[key] = self.memory(live, version)
+        # The memory of this uid is kept even if storing the first status conflicted.
+        return live, memory.version
+
+    def memory_of(self, instance: Instance) -> RunMemory | None:
+        """Return the memory of the scheduled run, if this process has started it."""
+        memory = self.memories.get(key_of(instance))
+        uid = instance.scheduled.uid or ""
+        return memory if memory is not None and memory.is_of(instance, uid) else None
+
+    async def problems_of(
+        self, instance: Instance, version: OperatorVersion
+    ) -> tuple[Problem, ...]:
+        """Return why the scheduled run may not start."""
+        revalidation = await self.context.revalidate(instance, version, revalidate_scheduled)
+        return revalidation.problems or _problems_of_retry(instance, version)
+
+    async def refuse(
+        self, instance: Instance, version: OperatorVersion, problems: tuple[Problem, ...]
+    ) -> None:
+        """Replace a refused run by the one in progress, or clear it.
+
+        If the refused run is itself in progress, since the violation came after its start, it
+        fails.
+        """
+        uid = instance.scheduled.uid or ""
+        text = "; ".join(problem.message for problem in problems)
+        self.context.events.warning(instance, uid, problems[0].reason, text)
+        log.warning("run refused", extra={"uid": uid, "reason": problems[0].reason})
+        plan = run_in_progress(instance)
+        if plan is None:
+            await self.context.instances.clear_run(instance, uid)
+        elif (plan, instance.plan_status[plan].uid) == (instance.scheduled.plan_name, uid):
+            status = begun(instance, version, self.context.now())
+            await self.ending.fail(instance, version, status, problems[0].reason, text)
+        else:
+            await self.context.instances.schedule(
+                instance, plan, instance.plan_status[plan].uid or ""
+            )
+
+    async def _end_edited(
+        self, instance: Instance, version: OperatorVersion, edited: Problem
+    ) -> Result:
+        """End a run that another process started and whose configuration was edited since."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        log.warning("run cannot continue", extra={"uid": uid, "reason": edited.reason})
+        if name != PLAN_CLEANUP:
+            status = instance.status
+            return await self.ending.fail(instance, version, status, edited.reason, edited.message)
+        # The Instance is deleted after the end of a cleanup, and what was not cleaned up would stay
+        # for ever. So it starts again with a new uid, as if a user had set one.
+        self.context.events.warning(instance, uid, edited.reason, edited.message)
+        await self.context.instances.schedule(instance, name, self.context.fresh_uid())
+        return Result("scheduled", requeue_after=AGAIN_SECONDS)
+
+    async def _with_finalizer(self, instance: Instance, version: OperatorVersion) -> Instance:
+        """Add the finalizer if the version in force has a cleanup plan, else remove it."""
+        present, desired = finalizers(instance), PLAN_CLEANUP in version.plans
+        if instance.metadata.deleting or desired == (FINALIZER_CLEANUP in present):
+            return instance
+        kept = [item for item in present if item != FINALIZER_CLEANUP]
+        names = [*kept, FINALIZER_CLEANUP] if desired else kept
+        return await self.context.instances.set_finalizers(instance, names) or instance
+
+    def _replaced(self, key: Key, instance: Instance) -> dict[str, str]:
+        """Return the plans of the runs that the scheduled one replaces, by their uids."""
+        found = {old.uid or "": old.name for old in running(instance.plan_status).values()}
+        memory = self.memories.get(key)
+        if memory is not None and memory.instance_uid == instance.metadata.uid:
+            found[memory.uid] = memory.plan
+        own = {"", instance.scheduled.uid}
+        return {uid: plan for uid, plan in found.items() if uid not in own}
+
+    def tell_replaced(self, key: Key, instance: Instance) -> bool:
+        """Queue the end events of replaced runs; return whether one is not written yet.
+
+        The first status of the new run replaces their record: after a crash nobody could repeat
+        their end events.
+        """
+        replaced = self._replaced(key, instance)
+        for uid, plan in replaced.items():
+            self.context.events.superseded(instance, plan, uid)
+        return bool(replaced) and self.context.events.unwritten(instance)
+
+    def announce(self, key: Key, instance: Instance) -> None:
+        """Log and count the start of the scheduled run, and queue its start event."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        memory = self.memories.get(key)
+        # Until its first status is stored, a run may be started more than once.
+        announced = memory is not None and memory.is_of(instance, uid)
+        if not announced:
+            for plan in self._replaced(key, instance).values():
+                self.context.metrics.run_superseded(plan)
+        known = instance.plan_status.get(name)
+        if known is None or known.uid != uid:
+            if not announced:
+                self.context.metrics.run_started(name)
+            log.info("run started", extra={"plan": name, "uid": uid})
+        else:
+            log.info("run continued", extra={"plan": name, "uid": uid})
+        self.context.events.started(instance, name, uid)
+
+    def memory(self, instance: Instance, version: OperatorVersion) -> RunMemory:
+        """Return a memory with the tasks that are stored as done under the uid of the run."""
+        name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        recheck_at = loop_seconds() + self.recheck
+        memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at, instance.spec)
+        plan, entry = version.plans.get(name), instance.plan_status.get(name)
+        if plan is not None and entry is not None and entry.uid == uid:
+            memory.finished.update(finished_tasks(plan, adapt(name, plan, entry)))
+        return memory
+
+
+def _problems_of_retry(instance: Instance, version: OperatorVersion) -> tuple[Problem, ...]:
+    """Return why the scheduled run cannot be the retry that it asks to be."""
+    run = instance.scheduled
+    entry = instance.plan_status.get(run.plan_name or "")
+    if not run.retry_of or (entry is not None and entry.uid == run.uid):
+        return ()
+    return retry_problems(instance, version, run)
