@@ -155,6 +155,9 @@ REPOSITORY = (
 )
 """Flags of commands that take packages from repositories."""
 SKIP_VERIFY = Flag(("--skip-verify",), "do not verify the package", default=False)
+CHILDREN = Flag(
+    ("--children",), "also the instances that its plans created, at all levels", default=False
+)
 WAITING = (WAIT, WAIT_TIME)
 WRITING = (DRY_RUN, WRITTEN)
 """Flags of commands that wait for a plan, and of commands that change objects."""

@@ -9,7 +9,8 @@ from kubectl_kudo.get.owned_objects import OwnedObject
 from kubectl_kudo.get.parameters import Parameter, parameters_of
 from kubectl_kudo.get.recent_events import Event
 from kubectl_kudo.state.children import Member
-from kubectl_kudo.state.runs import active, entries, status_of
+from kubectl_kudo.state.runs import TIMED_OUT, active, entries, status_of, timed_out
+from kubectl_kudo.state.suspension import is_suspended
 from kudo.names import LABEL_OPERATOR
 
 
@@ -91,6 +92,7 @@ class Description:
             "parent": owner_name(self.instance),
             "ready": {key: ready.get(key) for key in ("status", "reason", "message")},
             "scheduledPlan": self.scheduled,
+            **self._suspension(),
             "parameters": [parameter.to_data() for parameter in self.parameters],
             "plans": [self._plan(name, entry) for name, entry in self.plans()],
             "children": [_child(member) for member in self.children],
@@ -104,9 +106,16 @@ class Description:
         return {
             "name": name,
             "status": self.plan_state(name, entry),
-            **{key: entry[key] for key in times if entry.get(key)},
+            **{key: entry[key] for key in (*times, "retryOf") if entry.get(key)},
+            **({"reason": TIMED_OUT} if timed_out(self.instance, entry) else {}),
             "message": entry.get("message") or "",
         }
+
+    def _suspension(self) -> JsonObject:
+        if not is_suspended(self.instance):
+            return {}
+        since = (self.instance.get("status") or {}).get("suspendedAt")
+        return {"suspended": True, **({"suspendedAt": since} if since else {})}
 
 
 def _child(member: Member) -> JsonObject:

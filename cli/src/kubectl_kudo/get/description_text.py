@@ -4,14 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from kubectl_kudo.core.cells import NONE, age, cell, printable, since
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.table import columns
 from kubectl_kudo.core.tree import Node, draw
-from kubectl_kudo.get.cells import NONE, age, cell, printable, since
 from kubectl_kudo.get.description import Description
 from kubectl_kudo.get.instance_fields import (
     condition,
-    is_deleting,
     last_plan,
     owner_name,
     version_key,
@@ -19,6 +18,8 @@ from kubectl_kudo.get.instance_fields import (
 from kubectl_kudo.get.owned_objects import OwnedObject
 from kubectl_kudo.get.parameters import Parameter
 from kubectl_kudo.state.children import Member
+from kubectl_kudo.state.runs import run_facts
+from kubectl_kudo.state.suspension import is_deleting, is_suspended, suspension
 
 _LONGEST_VALUE = 60
 _LONGEST_MESSAGE = 300
@@ -60,6 +61,7 @@ def _head(description: Description, now: datetime) -> str:
         "Age": age(metadata, now),
         "Ready": _ready(instance),
         "Scheduled plan": cell(description.scheduled),
+        **({"Suspended": suspension(instance)} if is_suspended(instance) else {}),
     }
     width = max(map(len, rows)) + 1
     return "".join(f"{f'{label}:':<{width}}   {text}\n" for label, text in rows.items())
@@ -118,10 +120,15 @@ def _plans(description: Description, now: datetime) -> Iterator[Sequence[str]]:
         updated = entry.get("lastUpdatedTimestamp")
         yield (
             printable(name),
-            description.plan_state(name, entry),
+            _plan_state(description, name, entry),
             f"{since(str(updated), now)} ago" if updated else NONE,
             printable(str(entry.get("message") or ""), _LONGEST_MESSAGE),
         )
+
+
+def _plan_state(description: Description, name: str, entry: JsonObject) -> str:
+    state, facts = description.plan_state(name, entry), run_facts(description.instance, entry)
+    return f"{state} ({', '.join(facts)})" if facts else state
 
 
 def _children(description: Description) -> str:

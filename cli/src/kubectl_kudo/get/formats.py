@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.output import JsonObject, many, one, without_bookkeeping
-from kubectl_kudo.get.cells import printable
 
 if TYPE_CHECKING:  # few commands have a template
     from kubectl_kudo.get.templates import CustomColumns, JsonPath

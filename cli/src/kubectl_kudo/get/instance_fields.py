@@ -38,7 +38,3 @@ def owner_name(instance: JsonObject) -> str:
     """Return the name of the Instance that owns this one; empty if none does."""
     owners = instance["metadata"].get("ownerReferences") or []
     return next((str(one.get("name")) for one in owners if one.get("kind") == "Instance"), "")
-
-
-def is_deleting(instance: JsonObject) -> bool:
-    return "deletionTimestamp" in instance["metadata"]

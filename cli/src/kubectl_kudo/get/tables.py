@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from kubectl_kudo.core.cells import NONE, UNKNOWN, age, cell, since
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.table import columns
-from kubectl_kudo.get.cells import NONE, UNKNOWN, age, cell
 from kubectl_kudo.get.formats import reference
 from kubectl_kudo.get.instance_fields import (
     Key,
     condition,
-    is_deleting,
     last_plan,
     owner_name,
     version_key,
 )
+from kubectl_kudo.state.runs import entries, short_uid
+from kubectl_kudo.state.suspension import is_deleting, is_suspended
 from kubeio.resource import Resource
 from kudo.names import LABEL_OPERATOR
 
@@ -45,11 +46,21 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column; those that are `wide` appear with `-o wide` only."""
+    """A column; those that are `wide` appear with `-o wide` only.
+
+    One that is `rare` appears only if an object has something in it, so that tables of objects
+    that do not use the field have the columns that they always had.
+    """
 
     heading: str
     cell: Callable[[JsonObject, Known], str]
     wide: bool = False
+    rare: bool = False
+
+    def is_shown(self, objects: Iterable[JsonObject], known: Known, style: "Style") -> bool:
+        if self.wide and not style.wide:
+            return False
+        return not self.rare or any(self.cell(obj, known) != NONE for obj in objects)
 
 
 def ready(instance: JsonObject) -> str:
@@ -82,6 +93,18 @@ def _version(instance: JsonObject, known: Known) -> str:
 def _app_version(instance: JsonObject, known: Known) -> str:
     found = known.versions.get(version_key(instance)) or {}
     return cell(_in(found, "spec", "appVersion"))
+
+
+def _suspended(instance: JsonObject, known: Known) -> str:
+    """Return for how long an Instance has been suspended."""
+    if not is_suspended(instance):
+        return NONE
+    return since(str(_in(instance, "status", "suspendedAt") or ""), known.now)
+
+
+def _retry_of(instance: JsonObject, _: Known) -> str:
+    entry = entries(instance).get(last_plan(instance)[0]) or {}
+    return cell(short_uid(entry.get("retryOf") or ""))
 
 
 def _operator_of(version: JsonObject, known: Known) -> str:
@@ -127,6 +150,8 @@ _COLUMNS: Mapping[Resource, tuple[_Column, ...]] = {
         _Column("OPERATOR VERSION", lambda obj, _: cell(version_key(obj)[1]), wide=True),
         _Column("REASON", lambda obj, _: cell(condition(obj).get("reason")), wide=True),
         _Column("PARENT", lambda obj, _: cell(owner_name(obj)), wide=True),
+        _Column("SUSPENDED", _suspended, wide=True, rare=True),
+        _Column("RETRY OF", _retry_of, wide=True, rare=True),
     ),
 }
 
@@ -155,13 +180,14 @@ def table_of(
     kind: Resource, objects: Iterable[JsonObject], known: Known, style: Style = PLAIN
 ) -> str:
     """Return a table of objects of one kind."""
-    shown = [column for column in _COLUMNS[kind] if style.wide or not column.wide]
+    found = list(objects)
+    shown = [column for column in _COLUMNS[kind] if column.is_shown(found, known, style)]
     heading = [
         *(["NAMESPACE"] if style.namespaces else []),
         "NAME",
         *(column.heading for column in shown),
     ]
-    rows = ([*_identity(obj, style), *_cells(obj, shown, known)] for obj in objects)
+    rows = ([*_identity(obj, style), *_cells(obj, shown, known)] for obj in found)
     return columns([*([heading] if style.headers else []), *rows])
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kubectl_kudo.core.cells import NONE, printable
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.table import columns
-from kubectl_kudo.get.cells import NONE, printable
 from kubectl_kudo.jsonpath.evaluate import find
 from kubectl_kudo.jsonpath.nodes import JsonPathError, Node, Path
 from kubectl_kudo.jsonpath.parser import parse_path, parse_template

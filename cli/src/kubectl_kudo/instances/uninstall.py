@@ -38,11 +38,13 @@ COMMAND = Command(
         Flag(("--yes",), "with --all-unused: do not ask", default=False),
         DRY_RUN,
     ),
-    more="Instances that its plans created (KudoOperator tasks) are deleted with it; --wait waits "
-    "for\nthem, too. The operator and its versions stay, for other instances.\n\n"
-    "--all-unused lists the operators and operatorversions of the namespace that no instance uses,"
-    "\nthose of children included, and deletes them after confirmation. What a used version needs "
-    "for\nits KudoOperator tasks stays.",
+    more="Instances that its plans created (KudoOperator tasks) are deleted with it; --wait\n"
+    "waits for them, too. The operator and its versions stay, for other instances. Deleting\n"
+    "ends the pause of an instance that is suspended: its cleanup plan runs.\n"
+    "\n"
+    "--all-unused lists the operators and operatorversions of the namespace that no\n"
+    "instance uses, those of children included, and deletes them after confirmation. What a\n"
+    "used version needs for its KudoOperator tasks stays.",
     examples=(
         ("Delete an instance and wait until it is gone", "uninstall --instance web --wait"),
         ("Which operators does nobody use?", "uninstall --all-unused --dry-run=client"),

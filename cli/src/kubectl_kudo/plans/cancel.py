@@ -19,8 +19,10 @@ COMMAND = Command(
     run,
     flags=(INSTANCE, *WAITING, *WRITING),
     required=("instance",),
-    more="What the plan has done so far stays. Only the run that the command sees is cancelled, "
-    "never one\nthat starts meanwhile. With --wait the command ends when the run has.",
+    more="What the plan has done so far stays. Only the run that the command sees is cancelled,\n"
+    "never one that starts meanwhile. With --wait the command ends when the run has. A run\n"
+    "that is held up because the instance is suspended is cancelled like any other; the\n"
+    "pause stays.",
     examples=(
         ("Cancel a plan that is stuck", "plan cancel --instance web"),
         ("Cancel it, and wait until another plan can run", "plan cancel --instance web --wait"),

@@ -13,7 +13,7 @@ from kubectl_kudo.state.children import Member
 from kubectl_kudo.state.plan_view import (
     NOTHING_BELOW,
     Below,
-    label,
+    instance_node,
     plans_node,
     shown_node,
     shown_plan,
@@ -39,7 +39,7 @@ def family_node(member: Member, explained: Below = NOTHING_BELOW) -> Node:
 
 
 def _child_node(member: Member) -> Node:
-    node = Node(label(member.instance))
+    node = instance_node(member.instance)
     below, rest = _placed(member)
     if shown_plan(member.instance) is not None:
         node.children.append(shown_node(member.instance, _plans(member), below))

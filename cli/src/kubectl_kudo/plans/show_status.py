@@ -17,12 +17,14 @@ from kubectl_kudo.state.explanations import explanations, waiting_steps
 from kubectl_kudo.state.outcome import outcome_of_present, present_run
 from kubectl_kudo.state.plan_view import (
     Below,
+    capitalised,
     headline,
     original_node,
     plan_node,
     shown_plan,
 )
 from kubectl_kudo.state.runs import entries
+from kubectl_kudo.state.suspension import suspension
 from kubectl_kudo.state.waiting import shown_on_stderr, tell_warnings, wait_for
 
 
@@ -90,8 +92,9 @@ async def plan_tree(session: Session, instance: JsonObject) -> str:
 
 
 def _nothing(instance: JsonObject) -> str:
-    name = instance["metadata"]["name"]
-    return f"No plan ever run for instance - nothing to show for instance {name}"
+    name, pause = instance["metadata"]["name"], suspension(instance)
+    text = f"No plan ever run for instance - nothing to show for instance {name}"
+    return f"{text}\n{capitalised(pause)}" if pause else text
 
 
 def _drawn(instance: JsonObject, node: Node) -> str:

@@ -1,30 +1,52 @@
 """Schedules a run of a plan, and waits for it."""
 
+from collections.abc import Mapping
 from uuid import uuid4
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import say
+from kubectl_kudo.core.output import say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import triggered
+from kubectl_kudo.state.suspension import suspension
 from kubectl_kudo.state.unknown_names import plans_suggested
 from kubectl_kudo.state.waiting import wait_and_show
 
+_NO_RETRY: Mapping[str, str | None] = {"retryOf": None, "from": None}
+"""A retry that a manifest keeps in `spec.planExecution` would make this run one as well."""
+
 
 async def trigger(session: Session, args: Args) -> None:
-    """Schedule the plan under a fresh uid, so that a running one starts again."""
+    """Schedule the plan from its first step."""
+    text = f"Triggered {args.name} plan for {session.namespace}/{args.instance} instance"
+    await schedule(session, args, args.name, text, _NO_RETRY)
+
+
+async def schedule(
+    session: Session, args: Args, plan: str, done: str, fields: Mapping[str, str | None]
+) -> None:
+    """Schedule a plan under a fresh uid, so that a running one starts again; wait if wanted.
+
+    Args:
+        session: The connection.
+        args: The command line, for the Instance and `--wait`.
+        plan: The plan.
+        done: The result line.
+        fields: Further fields of `spec.planExecution`; None removes one.
+    """
     # A status left over from an earlier run would end the new one at once.
-    execution = {"planName": args.name, "uid": str(uuid4()), "status": None}
+    execution = {"planName": plan, "uid": str(uuid4()), "status": None, **fields}
     patch = {"spec": {"planExecution": execution}}
-    async with plans_suggested(session, args.instance, args.name):
+    async with plans_suggested(session, args.instance, plan):
         after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
-    key = f"{session.namespace}/{args.instance}"
-    session.report.done(f"Triggered {args.name} plan for {key} instance")
+    session.report.done(done)
+    if pause := suspension(after):
+        talk(f"The instance is {pause}: the run waits until it is resumed.")
     session.report.show(session.writes.objects[-1])
     if args.wait and not session.report.dry:
         target = triggered(None, after)
-        if target is None or target.plan != args.name:
-            raise CliError(f"plan {args.name} was not scheduled; is it in progress already?")
+        if target is None or target.plan != plan:
+            raise CliError(f"plan {plan} was not scheduled; is it in progress already?")
         await wait_and_show(session, target, after, limit=args.wait_time)
         say(f"instance {target.key} ready")

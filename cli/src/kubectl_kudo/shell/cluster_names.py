@@ -8,6 +8,7 @@ from kubectl_kudo.core.kinds import BY_WORD, INSTANCES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import connect
 from kubectl_kudo.shell.kinds import Kind
+from kubectl_kudo.state.runs import entries, last_executed, status_of
 from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
 
@@ -67,3 +68,18 @@ async def spec_of_instance(args: Args) -> JsonObject:
         version = await session.version_of(instance) if instance else None
     spec: JsonObject = (version or {}).get("spec") or {}
     return spec
+
+
+async def steps_of_run(args: Args) -> list[tuple[str, str]]:
+    """Return the steps of the last run of a plan as `phase.step`, with their states.
+
+    The plan is that of `--name`, else the one that ran last.
+    """
+    async with connect(args) as session:
+        instance = await session.instance(args.instance) or {}
+    entry = entries(instance).get(args.name or last_executed(instance) or "") or {}
+    return [
+        (f"{phase.get('name')}.{step.get('name')}", status_of(step))
+        for phase in entry.get("phases") or []
+        for step in phase.get("steps") or []
+    ]

@@ -24,6 +24,8 @@ class Kind(enum.Enum):
     PARAMETER = enum.auto()
     PLAN = enum.auto()
     REPOSITORY = enum.auto()
+    STEP = enum.auto()
+    """A step of the last run of a plan, as `phase.step`."""
     SEARCHED = enum.auto()
     """A name in a repository."""
 
@@ -61,6 +63,9 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
     ("package add task", "kind"): _TASKS,
     ("package render", "instance"): None,
     ("package verify", "output"): ("json", "sarif", "yaml"),
+    ("plan history", "output"): ("json", "name", "table", "wide", "yaml"),
+    ("plan retry", "from"): Kind.STEP,
+    ("plan retry", "name"): Kind.PLAN,
     ("plan trigger", "name"): Kind.PLAN,
     ("test", "list_matching"): ("name", "position"),
     ("test", "report"): ("json", "xml"),

@@ -73,6 +73,10 @@ def _awaited(kind: Kind, args: Args, current: str) -> list[Name]:
         found = _in_time(packages(args))
     elif kind in {Kind.PLAN, Kind.PARAMETER}:
         return list(_declared(kind, _spec(args), current))
+    elif kind is Kind.STEP:
+        from kubectl_kudo.shell.cluster_names import steps_of_run
+
+        found = _in_time(steps_of_run(args))
     else:
         from kubectl_kudo.shell.cluster_names import objects
 

@@ -37,11 +37,18 @@ class Member:
 async def names_below(session: Session, instance: JsonObject) -> tuple[Names, ...]:
     """Return the Instances that an Instance owns, sorted; none if the user may not list them."""
     try:
-        found = await session.client.list(
-            INSTANCES, namespace=session.namespace, metadata_only=True
-        )
+        return await listed_below(session, instance)
     except Forbidden:
         return ()
+
+
+async def listed_below(session: Session, instance: JsonObject) -> tuple[Names, ...]:
+    """Return the Instances that an Instance owns, sorted.
+
+    Raises:
+        KubeError: they cannot be listed.
+    """
+    found = await session.client.list(INSTANCES, namespace=session.namespace, metadata_only=True)
     return family(instance["metadata"]["uid"], [obj["metadata"] for obj in found.items])
 
 

@@ -1,13 +1,16 @@
 """The commands that a message about an Instance names: how to go on, and how to remove it."""
 
 
-def after_waiting(key: str, *, deleting: bool = False, cancelled: bool = False) -> str:
+def after_waiting(
+    key: str, *, deleting: bool = False, cancelled: bool = False, suspended: bool = False
+) -> str:
     """Return what becomes of the run that a command stopped waiting for.
 
     Args:
         key: `namespace/name` of the Instance.
         deleting: Whether the command waited for its deletion.
         cancelled: Whether the command waited for the end of a run that it cancelled.
+        suspended: Whether the Instance is suspended.
     """
     flags = flags_of(key)
     if deleting:
@@ -17,9 +20,13 @@ def after_waiting(key: str, *, deleting: bool = False, cancelled: bool = False) 
         )
     if cancelled:
         return f"The plan stays cancelled.\nSee its end: kubectl kudo plan wait {flags}"
+    goes_on = (
+        f"The plan goes on when the instance is resumed: kubectl kudo resume {flags}\n"
+        if suspended
+        else "The plan goes on in the cluster.\n"
+    )
     return (
-        "The plan goes on in the cluster.\n"
-        f"See it: kubectl kudo plan wait {flags}\n"
+        f"{goes_on}See it: kubectl kudo plan wait {flags}\n"
         f"Cancel it: kubectl kudo plan cancel {flags}"
     )
 

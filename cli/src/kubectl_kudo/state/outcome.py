@@ -24,6 +24,7 @@ from kubectl_kudo.state.runs import (
     status_of,
     used_uids,
 )
+from kubectl_kudo.state.suspension import is_suspended, suspension
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,18 @@ def _adopt(target: Target, instance: JsonObject) -> Target:
 
 def outcome_of(target: Target, instance: JsonObject | None) -> Outcome:
     """Return whether the run is over. Call `advance` with the same Instance first."""
+    return _held_up(_outcome(target, instance), instance)
+
+
+def _held_up(found: Outcome, instance: JsonObject | None) -> Outcome:
+    """Return the outcome; one that has to wait for the end of a pause says so."""
+    pause = suspension(instance) if instance is not None else ""
+    if found.state is not State.WAITING or not pause:
+        return found
+    return Outcome(State.WAITING, f"{found.text}; the instance is {pause}")
+
+
+def _outcome(target: Target, instance: JsonObject | None) -> Outcome:
     if instance is None or _uid(instance) != target.instance:
         return Outcome(State.FAILED, f"instance {target.key} was deleted while waiting for it")
     if not target.uid:
@@ -163,11 +176,13 @@ def outcome_of(target: Target, instance: JsonObject | None) -> Outcome:
 
 def _without_entry(target: Target, instance: JsonObject) -> Outcome:
     if scheduled(instance).uid == target.uid:
-        return Outcome(State.WAITING, _unstarted(target.plan))
+        return Outcome(State.WAITING, _unstarted(target.plan, instance))
     return _replaced(target, instance)
 
 
-def _unstarted(plan: str) -> str:
+def _unstarted(plan: str, instance: JsonObject) -> str:
+    if is_suspended(instance):
+        return f"plan {plan} is scheduled and not started"
     return f"plan {plan} is scheduled and was not started yet; is the reconciler of KUDO running?"
 
 
@@ -197,7 +212,7 @@ def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
         return outcome_of(target, instance)
     entry = entries(instance).get(target.plan) or {}
     if active(instance) is not None:
-        return Outcome(State.WAITING, progress(target.plan, entry))
+        return _held_up(Outcome(State.WAITING, progress(target.plan, entry)), instance)
     if status_of(entry) == FATAL_ERROR:
         return Outcome(State.FAILED, failure(target.key, target.plan, entry))
     return DONE

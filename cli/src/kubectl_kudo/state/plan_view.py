@@ -9,8 +9,8 @@ OperatorVersion.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 
+from kubectl_kudo.core.cells import local_time
 from kubectl_kudo.core.tree import Node
 from kubectl_kudo.core.wrapping import harmless
 from kubectl_kudo.state.runs import (
@@ -20,8 +20,10 @@ from kubectl_kudo.state.runs import (
     active,
     entries,
     last_executed,
+    run_facts,
     status_of,
 )
+from kubectl_kudo.state.suspension import suspension
 
 _INACTIVE = "NOT ACTIVE"
 
@@ -48,6 +50,16 @@ def label(instance: JsonObject) -> str:
     return f'{name} (Operator-Version: "{version}" Active-Plan: "{shown}")'
 
 
+def instance_node(instance: JsonObject) -> Node:
+    """Return the line of an Instance; below it stands since when it is suspended, if it is."""
+    text = suspension(instance)
+    return Node(label(instance), [Node(capitalised(text))] if text else [])
+
+
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def plans_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_BELOW) -> Node:
     """Return the tree below the headline: the plan that matters, and all others folded.
 
@@ -56,7 +68,7 @@ def plans_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_B
         plans: `spec.plans` of its OperatorVersion.
         below: What is shown below steps of the plan that is expanded.
     """
-    node = Node(label(instance))
+    node = instance_node(instance)
     if shown_plan(instance) is not None:
         node.children.append(shown_node(instance, plans, below))
     node.children += [Node(text) for text in other_plans(instance, plans)]
@@ -69,7 +81,7 @@ def other_plans(instance: JsonObject, plans: JsonObject) -> list[str]:
     others = sorted({*plans, *known} - {shown})
     ran = [name for name in others if status_of(known.get(name) or {}) != NEVER_RUN]
     never = [name for name in others if name not in ran and name in plans]
-    lines = [_plan_line(name, plans.get(name) or {}, known[name]) for name in ran]
+    lines = [_plan_line(instance, name, plans.get(name) or {}, known[name]) for name in ran]
     return [*lines, *([f"Never run: {', '.join(never)}"] if never else [])]
 
 
@@ -84,36 +96,38 @@ def plan_node(
         name: The plan; the OperatorVersion or the status has it.
         below: What is shown below steps of the plan that matters.
     """
-    if name == shown_plan(instance):
-        return Node(label(instance), [shown_node(instance, plans, below)])
+    node = instance_node(instance)
     plan, entry = plans.get(name) or {}, entries(instance).get(name) or {}
-    if status_of(entry) == NEVER_RUN:
-        return Node(label(instance), [_from_version(name, plan, NEVER_RUN, NOTHING_BELOW)])
-    return Node(label(instance), [_from_status(name, plan, entry, NOTHING_BELOW)])
+    if name == shown_plan(instance):
+        node.children.append(shown_node(instance, plans, below))
+    elif status_of(entry) == NEVER_RUN:
+        node.children.append(_from_version(name, plan, NEVER_RUN, NOTHING_BELOW))
+    else:
+        node.children.append(_from_status(instance, name, plan, NOTHING_BELOW))
+    return node
 
 
 def original_node(instance: JsonObject, plans: JsonObject) -> Node:
     """Return the tree below the headline as KUDO 0.19 prints it."""
     shown = shown_plan(instance) or ""
     names = sorted({*plans, *({shown} if shown else ())})
-    return Node(
-        label(instance),
-        [
-            shown_node(instance, plans)
-            if name == shown
-            else _from_version(name, plans.get(name) or {}, _INACTIVE, NOTHING_BELOW)
-            for name in names
-        ],
-    )
+    node = instance_node(instance)
+    node.children += [
+        shown_node(instance, plans)
+        if name == shown
+        else _from_version(name, plans.get(name) or {}, _INACTIVE, NOTHING_BELOW)
+        for name in names
+    ]
+    return node
 
 
 def shown_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_BELOW) -> Node:
     """Return the plan that matters; there must be one."""
     name = shown_plan(instance) or ""
-    plan, entry = plans.get(name) or {}, entries(instance).get(name) or {}
+    plan = plans.get(name) or {}
     if is_pending(instance, name):
         return _from_version(name, plan, PENDING, below)
-    return _from_status(name, plan, entry, below)
+    return _from_status(instance, name, plan, below)
 
 
 def is_pending(instance: JsonObject, plan: str) -> bool:
@@ -137,8 +151,9 @@ def _at(below: Below, phase: JsonObject, step: JsonObject) -> list[Node]:
     return list(below.get((phase["name"], step["name"]), ()))
 
 
-def _from_status(name: str, plan: JsonObject, entry: JsonObject, below: Below) -> Node:
-    node = Node(_plan_line(name, plan, entry))
+def _from_status(instance: JsonObject, name: str, plan: JsonObject, below: Below) -> Node:
+    entry = entries(instance).get(name) or {}
+    node = Node(_plan_line(instance, name, plan, entry))
     for phase, declared in _with_declaration(entry.get("phases") or [], plan):
         steps = (
             Node(f"Step {step['name']} {_state(step)}", _at(below, phase, step))
@@ -148,10 +163,11 @@ def _from_status(name: str, plan: JsonObject, entry: JsonObject, below: Below) -
     return node
 
 
-def _plan_line(name: str, plan: JsonObject, entry: JsonObject) -> str:
+def _plan_line(instance: JsonObject, name: str, plan: JsonObject, entry: JsonObject) -> str:
     text = f"Plan {name} ({_strategy(plan)} strategy) {_state(entry)}"
     updated = local_time(entry.get("lastUpdatedTimestamp"))
-    return f"{text}, last updated {updated}" if updated else text
+    facts = [*([f"last updated {updated}"] if updated else []), *run_facts(instance, entry)]
+    return ", ".join([text, *facts])
 
 
 def _with_declaration(
@@ -171,14 +187,3 @@ def _state(part: JsonObject) -> str:
     # Pods and custom resources choose their messages, which become those of steps.
     message = harmless(str(part.get("message") or ""))
     return f"[{status_of(part)}] ({message})" if message else f"[{status_of(part)}]"
-
-
-def local_time(timestamp: str | None, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """Return a time of the API in the local zone, as KUDO 0.19 prints it."""
-    if not timestamp:
-        return ""
-    try:
-        moment = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return timestamp
-    return moment.astimezone().strftime(form)

@@ -5,16 +5,29 @@ Both write to stderr, so that stdout holds results only.
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Protocol, TextIO
 
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.redrawn import Redrawn, terminal_size
 from kubectl_kudo.core.wrapping import printable
+from kubectl_kudo.state.limits_ahead import TimeLimits
 from kubectl_kudo.state.plan_view import shown_plan
 from kubectl_kudo.state.runs import NEVER_RUN, PENDING, TERMINAL, active, entries, parts, status_of
-from kubectl_kudo.state.screen import Explanations, fitted, rows_of
+from kubectl_kudo.state.screen import Explanation, Explanations, fitted, rows_of
+from kubectl_kudo.state.step_progress import details, running_tasks
+from kubectl_kudo.state.suspension import MEANING, is_suspended, suspension
 
 Clock = Callable[[], float]
+Now = Callable[[], datetime]
+_SILENCE = 60.0
+"""Seconds without a line, after which the tasks that run are told."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 Size = Callable[[], tuple[int, int]]
 
 
@@ -38,15 +51,30 @@ class Lines:
     """One line for each change of the status or message of a plan, phase or step.
 
     Leaves out runs that were over when the Instance was first shown, and a run that another one is
-    about to replace.
+    about to replace. A retry of a task, the beginning and end of a pause, and each time limit that
+    comes first have lines, too. After a minute without a line, the tasks that run have one each,
+    and the limit that comes first.
     """
 
-    def __init__(self, stream: TextIO, *, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        limits: TimeLimits | None = None,
+        clock: Clock = time.monotonic,
+        now: Now = _utc_now,
+    ) -> None:
         self._stream = stream
+        self._limits = limits or TimeLimits()
         self._clock = clock
-        self._start = clock()
+        self._now = now
+        self._start = self._last = clock()
+        self._running: JsonObject | None = None
+        self._paused = False
+        self._failures: dict[tuple[str, str, str], int] = {}
         self._seen: dict[tuple[str, str], tuple[str, str]] = {}
         self._explained: set[tuple[str, str]] = set()
+        self._told_limits: set[tuple[str, str, str]] = set()
         self._over: set[str] | None = None
 
     def show(self, instance: JsonObject | None) -> None:
@@ -55,12 +83,17 @@ class Lines:
         if self._over is None:
             known = entries(instance).values()
             self._over = {_uid(one) for one in known if status_of(one) in TERMINAL}
+        self._show_pause(instance)
+        self._running = None
         plan, run = shown_plan(instance) or "", active(instance)
         entry = entries(instance).get(plan)
         if entry is None or _uid(entry) in self._over or (run and run.uid != _uid(entry)):
             return
+        self._running = instance
         for name, part in parts(plan, entry):
             self._show_part(_uid(entry), name, part)
+        self._show_retries(_uid(entry), instance)
+        self._show_limit(_uid(entry), instance)
 
     def explain(self, explanations: Explanations) -> None:
         for name, found in explanations.items():
@@ -71,10 +104,44 @@ class Lines:
                     self._write(f"{name}: {printable(one.text)}")
 
     def tick(self) -> None:
-        pass
+        if self._running is None or self._clock() - self._last < _SILENCE:
+            return
+        if pause := suspension(self._running):
+            self._write(f"still {pause}")
+            return
+        now = self._now()
+        for name, found in details(self._running, now).items():
+            for one in found:
+                self._write(f"{name}: {one.text}")
+        if ahead := self._limits.ahead(self._running, now):
+            self._write(f"{printable(ahead.part)}: {ahead.text}")
 
     def close(self, *, keep: bool = True) -> None:
         pass
+
+    def _show_pause(self, instance: JsonObject) -> None:
+        if is_suspended(instance) == self._paused:
+            return
+        self._paused = not self._paused
+        name = instance["metadata"]["name"]
+        if self._paused:
+            self._write(f"instance {name} is {suspension(instance)}: {MEANING}")
+        else:
+            self._write(f"instance {name} is no longer suspended")
+
+    def _show_retries(self, uid: str, instance: JsonObject) -> None:
+        for task in running_tasks(instance):
+            key = uid, task.step, task.name
+            if task.failures > self._failures.get(key, 0):
+                self._write(f"{task.step}: {task.text(self._now())}")
+            self._failures[key] = task.failures
+
+    def _show_limit(self, uid: str, instance: JsonObject) -> None:
+        ahead = self._limits.ahead(instance, self._now())
+        if ahead is None or (uid, ahead.part, ahead.limit) in self._told_limits:
+            return
+        self._told_limits.add((uid, ahead.part, ahead.limit))
+        self._write(f"{printable(ahead.part)}: {ahead.text}")
 
     def _show_part(self, uid: str, name: str, part: JsonObject) -> None:
         status, message = status_of(part), str(part.get("message") or "")
@@ -85,7 +152,8 @@ class Lines:
         self._write(f"{name} {status}{f' ({printable(message)})' if message else ''}")
 
     def _write(self, text: str) -> None:
-        self._stream.write(f"{self._clock() - self._start:5.1f}s  {text}\n")
+        self._last = self._clock()
+        self._stream.write(f"{self._last - self._start:5.1f}s  {text}\n")
         self._stream.flush()
 
 
@@ -104,12 +172,16 @@ class Picture:
         stream: TextIO,
         plans: JsonObject,
         *,
+        limits: TimeLimits | None = None,
         clock: Clock = time.monotonic,
+        now: Now = _utc_now,
         size: Size | None = None,
     ) -> None:
         self._stream = stream
         self._plans = plans
+        self._limits = limits or TimeLimits()
         self._clock = clock
+        self._now = now
         self._size = size or (lambda: terminal_size(stream))
         self._start = clock()
         self._instance: JsonObject | None = None
@@ -130,7 +202,7 @@ class Picture:
             return
         columns, rows = self._size()
         elapsed = f"elapsed time {int(self._clock() - self._start)}s"
-        shown = rows_of(self._instance, self._plans, self._explanations)
+        shown = rows_of(self._instance, self._plans, self._below(self._instance))
         # The last row of the terminal is where the cursor stands below the picture.
         lines = fitted(shown, columns, max(rows - 2, 1))
         self._drawn.draw([*lines, elapsed], columns)
@@ -138,3 +210,18 @@ class Picture:
     def close(self, *, keep: bool = True) -> None:
         if not keep:
             self._drawn.draw([], self._size()[0])
+
+    def _below(self, instance: JsonObject) -> Explanations:
+        """Return what stands below the plan, its phases and steps.
+
+        The limit that comes first; of steps the tasks that run, and what they wait for.
+        """
+        now = self._now()
+        tasks, known = details(instance, now), self._explanations
+        ahead = self._limits.ahead(instance, now)
+        limit = {ahead.part: [Explanation(ahead.text)]} if ahead else {}
+        found: tuple[Explanations, ...] = (tasks, limit, known)
+        return {
+            part: [one for each in found for one in each.get(part, ())]
+            for part in {*tasks, *limit, *known}
+        }

@@ -14,8 +14,12 @@ NEVER_RUN = "NEVER_RUN"
 PENDING = "PENDING"
 COMPLETE = "COMPLETE"
 FATAL_ERROR = "FATAL_ERROR"
+TIMED_OUT = "TimedOut"
+"""Reason of a run that a time limit ended."""
 RUNNING = frozenset({"IN_PROGRESS", PENDING, "ERROR"})
 TERMINAL = frozenset({COMPLETE, FATAL_ERROR})
+_UUID = 36
+_SHORT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +103,36 @@ def current_part(plan: str, entry: JsonObject) -> tuple[str, JsonObject]:
     """Return the deepest part that runs."""
     running = [one for one in parts(plan, entry) if status_of(one[1]) in RUNNING - {PENDING}]
     return max(running, key=lambda one: one[0].count("."), default=(plan, entry))
+
+
+def records(instance: JsonObject) -> list[JsonObject]:
+    """Return the runs of `status.history` that have ended, newest first."""
+    return (instance.get("status") or {}).get("history") or []
+
+
+def record_of(instance: JsonObject, uid: str) -> JsonObject:
+    """Return the record of the run with that uid; empty if there is none."""
+    found = (one for one in records(instance) if one.get("uid") == uid)
+    return next(found, {}) if uid else {}
+
+
+def timed_out(instance: JsonObject, entry: JsonObject) -> bool:
+    """Return whether a time limit ended the run of an entry."""
+    return record_of(instance, entry.get("uid") or "").get("reason") == TIMED_OUT
+
+
+def run_facts(instance: JsonObject, entry: JsonObject) -> list[str]:
+    """Return what else is to be said of a run: that it timed out, that it is a retry."""
+    retried = entry.get("retryOf")
+    return [
+        *(["timed out"] if timed_out(instance, entry) else []),
+        *([f"retry of {short_uid(retried)}"] if retried else []),
+    ]
+
+
+def short_uid(uid: str) -> str:
+    """Return the first part of a UUID, which tells the runs of an Instance apart.
+
+    A uid that somebody chose stays as it is, up to the length of a UUID.
+    """
+    return uid[: _SHORT if len(uid) == _UUID and uid.count("-") == 4 else _UUID]

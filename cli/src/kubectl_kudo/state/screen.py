@@ -12,6 +12,7 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.tree import Node
 from kubectl_kudo.core.wrapping import cut, printable, wrapped
 from kubectl_kudo.state.plan_view import (
+    capitalised,
     headline,
     is_pending,
     label,
@@ -20,10 +21,11 @@ from kubectl_kudo.state.plan_view import (
     shown_plan,
 )
 from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, PENDING, entries, status_of
+from kubectl_kudo.state.suspension import suspension
 
 _NARROWEST = 20
 _PHASE, _STEP, _EXPLANATION = 1, 2, 3
-"""Depths of rows."""
+"""Depths of rows; an explanation of a plan or phase stands as deep as what is in it."""
 _NEAR = 8
 """Steps that run whose distance counts."""
 _CONTINUED = "  "
@@ -48,7 +50,7 @@ class Explanation:
 
 
 Explanations = Mapping[str, Sequence[Explanation]]
-"""By the dotted name of the step."""
+"""By the dotted name of the step; a time limit also by that of the plan or phase."""
 _NOTHING: Explanations = {}
 
 
@@ -77,6 +79,8 @@ def rows_of(
     """Yield the rows of an Instance: its run in progress, or its last one, and its other plans."""
     yield Row(headline(instance), 0, Rank.HEADLINE)
     yield Row(label(instance), 0, Rank.HEADLINE)
+    if pause := suspension(instance):
+        yield Row(capitalised(pause), 0, Rank.RUNNING)
     if shown_plan(instance) is not None:
         yield from _run(instance, plans, explanations)
     for text in other_plans(instance, plans):
@@ -89,9 +93,11 @@ def _run(instance: JsonObject, plans: JsonObject, explanations: Explanations) ->
     phases = [] if is_pending(instance, name) else entry.get("phases") or []
     node = shown_node(instance, plans)
     yield Row(node.text, 0, Rank.RUNNING)
+    yield from _explained(explanations.get(name, ()), _PHASE)
     for index, phase in enumerate(node.children):
         state = phases[index] if index < len(phases) else {}
         yield Row(phase.text, _PHASE, Rank.HEADLINE if _is_running(state) else Rank.SETTLED)
+        yield from _explained(explanations.get(_path(name, state), ()), _STEP)
         steps = state.get("steps") or []
         for number, step in enumerate(phase.children):
             at = steps[number] if number < len(steps) else {}
@@ -105,8 +111,11 @@ def _path(*parts: object) -> str:
 def _step(node: Node, state: JsonObject, explained: Iterable[Explanation]) -> Iterator[Row]:
     running = _is_running(state)
     yield Row(node.text, _STEP, Rank.RUNNING if running else Rank.SETTLED)
-    for one in explained if running else ():
-        yield Row(str(one), _EXPLANATION, Rank.EXPLANATION)
+    yield from _explained(explained if running else (), _EXPLANATION)
+
+
+def _explained(explanations: Iterable[Explanation], depth: int) -> Iterator[Row]:
+    return (Row(str(one), depth, Rank.EXPLANATION) for one in explanations)
 
 
 def _is_running(state: JsonObject) -> bool:

@@ -10,6 +10,7 @@ from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.explanations import Waiting, explanations, waiting_steps
+from kubectl_kudo.state.limits_ahead import TimeLimits
 from kubectl_kudo.state.next_commands import after_waiting
 from kubectl_kudo.state.observe import observe
 from kubectl_kudo.state.outcome import (
@@ -24,6 +25,8 @@ from kubectl_kudo.state.outcome import (
 from kubectl_kudo.state.progress import Lines, Picture, Progress
 from kubectl_kudo.state.run_events import warnings_of
 from kubectl_kudo.state.runs import COMPLETE, active, entry_of, status_of
+from kubectl_kudo.state.suspension import is_suspended
+from kubeio.errors import KubeError
 
 _EXPLAIN_SECONDS = 5.0
 """Time between two looks at the objects that steps wait for."""
@@ -71,11 +74,6 @@ async def wait_for(
         TimedOut: it did not end in time; the text has these events.
     """
     wait = _Wait(target, outcome_of, progress)
-    more = after_waiting(
-        target.key,
-        deleting=outcome_of is outcome_of_removal,
-        cancelled=outcome_of is outcome_of_cancel,
-    )
     try:
         async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
             ticker = tasks.create_task(_tick(progress), name="ticker")
@@ -85,9 +83,11 @@ async def wait_for(
             explainer.cancel()
     except TimeoutError:
         text = f"timed out waiting for the condition after {limit}s: {wait.outcome.text}"
-        raise TimedOut(_joined(text, await wait.explanation(session), more)) from None
+        raise TimedOut(
+            _joined(text, await wait.explanation(session), wait.how_to_go_on())
+        ) from None
     except asyncio.CancelledError:
-        talk(f"\nStopped waiting for instance {target.key}. {more}")
+        talk(f"\nStopped waiting for instance {target.key}. {wait.how_to_go_on()}")
         raise
     if wait.outcome.state is State.FAILED:
         told = wait.outcome.text
@@ -118,6 +118,14 @@ class _Wait:
                 self.outcome = self.outcome_of(self.target, self.instance)
                 if self.outcome.state is not State.WAITING:
                     return
+
+    def how_to_go_on(self) -> str:
+        return after_waiting(
+            self.target.key,
+            deleting=self.outcome_of is outcome_of_removal,
+            cancelled=self.outcome_of is outcome_of_cancel,
+            suspended=self.instance is not None and is_suspended(self.instance),
+        )
 
     async def explain(self, session: Session) -> None:
         """Show what steps wait for, until cancelled; nothing is read for a run that goes on."""
@@ -155,11 +163,19 @@ async def _tick(progress: Progress) -> None:
 
 
 async def shown_on_stderr(session: Session, instance: JsonObject) -> Progress:
-    """Return the progress display for stderr: a picture on a terminal, else lines."""
+    """Return the progress display for stderr: a picture on a terminal, else lines.
+
+    It goes without time limits, and the picture without plans, if the OperatorVersion cannot be
+    read: they are an addition to the status.
+    """
+    try:
+        version = await session.version_of(instance) or {}
+    except KubeError:
+        version = {}
+    limits = TimeLimits(version)
     if not sys.stderr.isatty():
-        return Lines(sys.stderr)
-    version = await session.version_of(instance)
-    return Picture(sys.stderr, ((version or {}).get("spec") or {}).get("plans") or {})
+        return Lines(sys.stderr, limits=limits)
+    return Picture(sys.stderr, (version.get("spec") or {}).get("plans") or {}, limits=limits)
 
 
 async def wait_and_show(

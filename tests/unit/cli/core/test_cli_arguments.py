@@ -174,6 +174,7 @@ def test_a_group_alone_prints_its_help(run: Cli, argv: list[str]) -> None:
     [
         *("install", "update", "upgrade", "uninstall", "get", "version", "package verify"),
         *("plan status", "plan history", "plan trigger", "plan wait", "plan cancel"),
+        *("plan retry", "suspend", "resume"),
     ],
 )
 def test_every_command_has_a_sentence_flags_and_an_example(run: Cli, words: str) -> None:

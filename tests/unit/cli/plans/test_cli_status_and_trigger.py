@@ -98,7 +98,7 @@ def test_plan_status_of_a_plan_that_there_is_not(
     assert ran.err == text
 
 
-@pytest.mark.parametrize("other", ["--all", "--wait"])
+@pytest.mark.parametrize("other", ["--all", "--wait", "--watch"])
 def test_plan_status_of_one_plan_goes_with_nothing_that_is_about_others(
     kudo: Cli, brewed: FakeApi, other: str
 ) -> None:
@@ -125,13 +125,14 @@ def test_plan_status_needs_the_instance_and_its_version(kudo: Cli, installed: Fa
     assert kudo("plan", "status", "--instance", "tea", "-o", "yaml").code == 0
 
 
+@pytest.mark.parametrize("flag", ["--wait", "--watch"])
 def test_plan_status_waits_for_the_end_and_prints_the_last_tree(
-    kudo: Cli, installed: FakeApi
+    kudo: Cli, installed: FakeApi, flag: str
 ) -> None:
     tea = installed.objects["instances", "tea"]
     tea["spec"]["planExecution"] = {"planName": "deploy", "uid": "1"}
     complete(installed)
-    ran = kudo("plan", "status", "--instance", "tea", "--wait")
+    ran = kudo("plan", "status", "--instance", "tea", flag)
     assert ran.code == 0
     assert ran.out.count("Plan deploy (serial strategy) [COMPLETE]") == 1
     assert "IN_PROGRESS" not in ran.out

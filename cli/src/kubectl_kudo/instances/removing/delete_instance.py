@@ -11,6 +11,7 @@ from kubectl_kudo.instances.removing.left_behind import left_behind
 from kubectl_kudo.state.children import Names, names_below
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.outcome import Target, outcome_of_removal
+from kubectl_kudo.state.suspension import is_suspended
 from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import NotFound
 from kudo.names import API_VERSION, FINALIZER_CLEANUP, PLAN_CLEANUP
@@ -21,6 +22,8 @@ async def uninstall(session: Session, args: Args) -> None:
     instance = await session.existing_instance(args.instance)
     left = await left_behind(session, instance)
     children = [one for child in await names_below(session, instance) for one in child.all()]
+    if is_suspended(instance):
+        talk(_end_of_pause(instance))
     held = await _delete(session, instance)
     if held and not (args.wait or session.report.dry):
         _tell_held(session, instance)
@@ -35,6 +38,11 @@ async def uninstall(session: Session, args: Args) -> None:
         warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
     if args.wait and not session.report.dry:
         await _until_gone(session, instance, children, args.wait_time, told=not held)
+
+
+def _end_of_pause(instance: JsonObject) -> str:
+    text = f"instance {instance['metadata']['name']} is suspended: deleting it ends the pause"
+    return f"{text}, and plan {PLAN_CLEANUP} runs" if _has_cleanup(instance) else text
 
 
 async def _delete(session: Session, instance: JsonObject) -> bool:

@@ -1,4 +1,4 @@
-"""Texts of table cells: one line, no control characters, ages as kubectl shows them."""
+"""Texts of table cells: one line, no control characters, times and ages as kubectl shows them."""
 
 import re
 from collections.abc import Mapping
@@ -36,12 +36,29 @@ def age(metadata: Mapping[str, object], now: datetime) -> str:
 
 def since(timestamp: str, now: datetime) -> str:
     """Return the time since a timestamp of the API, in the units of `kubectl get`."""
+    seconds = seconds_since(timestamp, now)
+    return UNKNOWN if seconds is None else duration(seconds)
+
+
+def seconds_since(timestamp: str, now: datetime) -> float | None:
+    """Return the seconds since a timestamp of the API; None if it is unreadable."""
     try:
         then = datetime.fromisoformat(timestamp)
     except ValueError:
-        return UNKNOWN
+        return None
     # A timestamp without a zone is none of the API server's.
-    return duration((now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds())
+    return (now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds()
+
+
+def local_time(timestamp: str | None, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """Return a time of the API in the local zone, as KUDO 0.19 prints it."""
+    if not timestamp:
+        return ""
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return timestamp
+    return moment.astimezone().strftime(form)
 
 
 def duration(seconds: float) -> str:

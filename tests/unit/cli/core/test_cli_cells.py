@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kubectl_kudo.get.cells import duration, printable, since
+from kubectl_kudo.core.cells import duration, printable, since
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 31_536_000
 

@@ -1,0 +1,138 @@
+"""Sets or removes `spec.suspend` of an Instance, and of the Instances below it."""
+
+from collections.abc import Sequence
+
+from kubectl_kudo.control.wait_for_pause import wait_for_pauses
+from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.session import Session
+from kubectl_kudo.state.children import listed_below
+from kubectl_kudo.state.next_commands import flags_of
+from kubectl_kudo.state.outcome import outcome_of_present, present_run
+from kubectl_kudo.state.plan_view import is_pending
+from kubectl_kudo.state.runs import active
+from kubectl_kudo.state.suspension import MEANING, is_deleting
+from kubectl_kudo.state.waiting import wait_and_show
+from kubeio.errors import KubeError
+
+_IN_FLIGHT = (
+    "Writes that are in flight may still arrive; with --wait the command ends when nothing more "
+    "is sent."
+)
+
+
+async def suspend(session: Session, args: Args) -> None:
+    """Suspend an Instance; with `--children` those below it before it, the deepest first.
+
+    Raises:
+        CliError: it is being deleted, which no pause holds up; or the wait failed.
+        TimedOut: the reconciler did not see the pause in time.
+    """
+    instance = await session.existing_instance(args.instance)
+    if is_deleting(instance):
+        text = f"instance {_key(instance)} is being deleted, which no pause holds up"
+        raise CliError(f"{text}; see it: kubectl kudo plan status {flags_of(_key(instance))}")
+    found = [instance, *await _below(session, instance, args)]
+    await _write_all(session, found[::-1], suspended=True)
+    _show(session, args)
+    if session.report.dry:
+        return
+    if args.wait:
+        paused = [one for one in found[::-1] if not is_deleting(one)]
+        await wait_for_pauses(session, paused, limit=args.wait_time)
+    elif any(map(active, session.writes.objects)):
+        talk(_IN_FLIGHT)
+
+
+async def resume(session: Session, args: Args) -> None:
+    """Resume an Instance; with `--children` those below it after it, the deepest last."""
+    instance = await session.existing_instance(args.instance)
+    found = [instance, *await _below(session, instance, args)]
+    await _write_all(session, found, suspended=False)
+    _show(session, args)
+    if args.wait and not session.report.dry:
+        await _wait(session, args)
+
+
+async def _below(session: Session, instance: JsonObject, args: Args) -> list[JsonObject]:
+    """Return the Instances below this one, parents first; none without `--children`."""
+    names = await listed_below(session, instance) if args.children else ()
+    wanted = [one for child in names for one in child.all()]
+    found = [await session.instance(one.name) for one in wanted]
+    return [one for one in found if one is not None]
+
+
+async def _write_all(session: Session, found: Sequence[JsonObject], *, suspended: bool) -> None:
+    """Write to each Instance; an error names those that were written before it, and the rest."""
+    for number, instance in enumerate(found):
+        try:
+            await _write(session, instance, suspended=suspended)
+        except (KubeError, CliError) as error:
+            if len(found) > 1:
+                done, rest = _names(found[:number]), _names(found[number:])
+                error.add_note(f"\n  done before: {done or 'none'}\n  not done: {rest}")
+            raise
+
+
+async def _write(session: Session, instance: JsonObject, *, suspended: bool) -> None:
+    key = _key(instance)
+    if suspended and is_deleting(instance):
+        session.report.say(f"Instance {key} is being deleted, which no pause holds up")
+        return
+    if bool(instance["spec"].get("suspend")) == suspended:
+        state = "already" if suspended else "not"
+        session.report.say(f"Instance {key} is {state} suspended")
+        return
+    # The uid makes the API server refuse another Instance that has this name by now.
+    metadata = {"uid": instance["metadata"]["uid"]}
+    patch = {"metadata": metadata, "spec": {"suspend": True if suspended else None}}
+    name = instance["metadata"]["name"]
+    after = await session.writes.merge_patch(INSTANCES, session.namespace, name, patch)
+    session.report.done(f"{'Suspended' if suspended else 'Resumed'} {key} instance")
+    session.report.say(_held_up(after) if suspended else _going_on(after))
+
+
+def _held_up(instance: JsonObject) -> str:
+    run, command = active(instance), f"`kubectl kudo resume {flags_of(_key(instance))}`"
+    if run is None:
+        return f"no plan is running; one that is to run waits until {command}"
+    if is_pending(instance, run.plan):
+        return f"plan {run.plan} was not started yet, and waits until {command}"
+    return f"plan {run.plan} is held up: {MEANING} until {command}"
+
+
+def _going_on(instance: JsonObject) -> str:
+    run = active(instance)
+    if run is None:
+        return "no plan was held up"
+    return f"plan {run.plan} {'begins' if is_pending(instance, run.plan) else 'goes on'}"
+
+
+def _show(session: Session, args: Args) -> None:
+    written = session.writes.objects
+    if args.children:
+        session.report.show_all(written)
+    elif written:
+        session.report.show(written[-1])
+
+
+async def _wait(session: Session, args: Args) -> None:
+    instance = await session.existing_instance(args.instance)
+    target = present_run(instance)
+    if target is None or active(instance) is None:
+        talk("There is no run to wait for.")
+        return
+    await wait_and_show(
+        session, target, instance, limit=args.wait_time, outcome_of=outcome_of_present
+    )
+    session.report.say(f"instance {target.key} ready")
+
+
+def _names(instances: Sequence[JsonObject]) -> str:
+    return ", ".join(str(one["metadata"]["name"]) for one in instances)
+
+
+def _key(instance: JsonObject) -> str:
+    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"
