@@ -300,7 +300,12 @@ async def test_a_restart_takes_a_cancel_back_that_was_not_yet_seen(idle_world: W
     idle_world.installation.reconciler.start()
 
     second = instances.scheduled(stored)["uid"]
-    assert instances.scheduled(stored) == {"planName": "long", "uid": second, "status": "NEVER_RUN"}
+    assert instances.scheduled(stored) == {
+        "planName": "long",
+        "uid": second,
+        "status": "NEVER_RUN",
+        "requestedBy": "kudo-user",
+    }
     assert second != first
     await idle_world.until(
         "i",

@@ -17,6 +17,7 @@ from tests.support.cluster.world import World
 POLICIES = Path(__file__).parents[3] / "policies"
 INSTANCES_POLICY = "kudo-instances"
 IMMUTABLE_POLICY = "kudo-operatorversions-immutable"
+OWN_VERSIONS_POLICY = "kudo-own-operatorversions"
 _PROBE = "policy-probe"
 
 
@@ -69,6 +70,24 @@ async def immutable_versions(world: World) -> AsyncIterator[None]:
 
     binding = POLICIES / "immutable-operatorversions"
     async with _applied(world, refused, POLICIES / "operatorversions.yaml", binding):
+        yield
+
+
+@asynccontextmanager
+async def own_versions(world: World) -> AsyncIterator[None]:
+    """Bind the policy of references, and take it away whatever happens."""
+    aside = await _aside(world)
+    foreign = build.instance(_PROBE, _PROBE)
+    foreign["spec"]["operatorVersion"]["namespace"] = aside.namespace
+
+    async def refused() -> bool:
+        try:
+            await world.client.create(INSTANCES, foreign, namespace=world.namespace, dry_run=True)
+        except ApiError as error:
+            return bool(denied_by(error, OWN_VERSIONS_POLICY))
+        return False
+
+    async with _applied(world, refused, POLICIES / "own-operatorversions"):
         yield
 
 

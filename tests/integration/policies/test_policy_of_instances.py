@@ -144,6 +144,20 @@ async def test_nobody_is_recorded_as_the_one_who_cancelled_but_the_one_who_does(
     assert instances.entry(ended, "long")["message"] == "cancelled by kudo-user"
 
 
+async def test_nobody_is_recorded_as_the_one_who_asked_but_the_one_who_does(
+    guarded: World,
+) -> None:
+    uid = await running(guarded)
+    mine = {"planName": "long", "uid": "again", "requestedBy": "kudo-user"}
+
+    for run in ({"uid": uid}, {"planName": "long", "uid": "again"}):
+        error = await denied(guarded, {"planExecution": {**run, "requestedBy": "somebody else"}})
+        assert denied_by(error) == "MutatingWebhookMissing", run
+
+    after = await guarded.patch("i", {"planExecution": mine})
+    assert instances.scheduled(after)["requestedBy"] == "kudo-user"
+
+
 async def test_what_nobody_scheduled_still_runs(guarded: World) -> None:
     before = instances.entry(await guarded.instance("i"), "deploy")["uid"]
 

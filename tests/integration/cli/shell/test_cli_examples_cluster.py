@@ -68,6 +68,17 @@ kubectl kudo repo add own file://$PWD/dist
 kubectl kudo repo context own
 """
 MY_KAFKA = "kubectl kudo install ./web --instance my-kafka --wait"
+# The run has begun before it is cancelled: one that never began cannot be retried.
+FAILED = """\
+kubectl kudo install ./web --instance web --wait
+kubectl kudo plan trigger --instance web --name {plan} --wait --wait-time 5 || true
+kubectl kudo plan cancel --instance web --wait
+"""
+BACKUP = """\
+copy='{name: copy, tasks: [hang]}'
+upload='{name: upload, tasks: [app]}'
+sed -i "s/backup: .*/backup: {phases: [{name: main, steps: [$copy, $upload]}]}/" web/operator.yaml
+"""
 PREPARED = {
     "completion": "mkdir -p ~/.zfunc ~/.config/fish/completions ~/.local/bin",
     "describe": MY_KAFKA,
@@ -82,6 +93,8 @@ PREPARED = {
     ),
     "plan": INSTALL,
     "plan cancel": f"{INSTALL}\nkubectl kudo plan trigger --instance web --name hang",
+    "plan retry": FAILED.format(plan="hang"),
+    "plan retry --instance web --name backup --from": BACKUP + FAILED.format(plan="backup"),
     "plan status --instance web --plan backup": (
         f"{INSTALL}\nkubectl kudo plan trigger --instance web --name backup --wait"
     ),
@@ -91,7 +104,9 @@ PREPARED = {
     "repo index dist --url-repo": OWN,
     "repo remove": OWN,
     "repo serve": DIST,
+    "resume": INSTALL,
     "search": OWN,
+    "suspend": INSTALL,
     "test ./web": "kubectl kudo test --new ./web",
     "test --render-only": "kubectl kudo test --render-only --update ./web",
     "uninstall": INSTALL,
