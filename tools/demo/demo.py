@@ -242,6 +242,8 @@ def _second_story(shell: Shell) -> None:
     shell.succeed(f"{kudo} plan cancel {instance} --wait")
     shell.succeed(f"{kudo} update {instance} -p image=busybox --wait")
 
+    _repair(shell, kudo, instance)
+
     _say("Upgrade: the plan of the new version migrates the data")
     shell.succeed(f"{kudo} upgrade ./{_LIFECYCLE}/v2 {instance} -p maxLength=100 --wait")
     tree = shell.succeed(f"{kudo} plan status {instance}")
@@ -252,6 +254,20 @@ def _second_story(shell: Shell) -> None:
     _say("Uninstall: the cleanup plan makes a last backup, then everything is deleted")
     shell.succeed(f"{kudo} uninstall {instance} --wait")
     shell.succeed(f"{kudo} get instances")
+
+
+def _repair(shell: Shell, kudo: str, instance: str) -> None:
+    book = f"kubectl patch instances.kudo.dev {_BOOK} --type=merge -p"
+    _say("A time limit: a plan that waits for a person fails, and the history tells why")
+    shell.succeed(f"""{book} '{{"spec":{{"planTimeout":"1s"}}}}'""")
+    shell.succeed(f"{kudo} plan trigger {instance} --name repair")
+    shell.succeed(f"kubectl wait instances.kudo.dev/{_BOOK} --for=condition=Stalled --timeout=30s")
+    _expect("TimedOut", shell.succeed(f"{kudo} plan history {instance}"))
+
+    _say("A retry: it goes on from the step that is named, and finished steps stay finished")
+    shell.succeed(f"""{book} '{{"spec":{{"planTimeout":null}}}}'""")
+    shell.succeed(f"{kudo} plan retry {instance} --name repair --from repair.open --wait")
+    _expect("COMPLETE", shell.succeed(f"{kudo} plan history {instance}"))
 
 
 def _expect(word: str, text: str) -> None:
