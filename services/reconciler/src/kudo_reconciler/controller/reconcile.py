@@ -98,7 +98,7 @@ class InstanceReconciler:
         if instance.suspended == (instance.status.suspended_at is not None):
             return
         if instance.suspended:
-            how = f"kubectl kudo resume --instance {metadata.name} -n {metadata.namespace}"
+            how = "kubectl kudo resume, or spec.suspend: false"
             reason, text = SUSPENDED, f"Nothing is sent for its plans until it is resumed ({how})"
         else:
             reason, text = RESUMED, "The pause has ended, its plans go on"
