@@ -53,7 +53,10 @@ async def until_all_scraped(scraping: Prometheus, release: Release) -> None:
 
 
 async def eventful(world: World, inside: Kubectl) -> None:
-    """Have what panels and alerts speak of: a plan that fails, one that runs, a refused change."""
+    """Have what panels and alerts speak of.
+
+    A plan that fails, one that runs, a suspended Instance, and a refused change.
+    """
     failing = build.operator_version(
         "failing",
         templates={"job.yaml": build.template(job("failing", ["sh", "-c", "exit 3"]))},
@@ -61,6 +64,7 @@ async def eventful(world: World, inside: Kubectl) -> None:
     )
     await apply(world, failing, build.instance("failed", "failing"))
     await world.until_failed("failed")
+    await world.patch("failed", {"suspend": True})
     await hold(world, inside, gated())
     with pytest.raises(ApiError):
         await world.patch("failed", {"parameters": {"UNKNOWN": "1"}})

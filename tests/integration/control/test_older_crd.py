@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from goyaml import load
 from kubeio.client import Client
+from kubeio.errors import Gone, TooManyRequests
 from tests.integration.control.operators import failed, installed, trigger, unblock
 from tests.support import build, instances
 from tests.support.build import Json
@@ -62,7 +64,23 @@ async def serve(world: World, admin: Client, crd: Json, *, drops: bool) -> None:
     probe["spec"]["suspend"] = True
 
     async def noticed() -> bool:
-        created = await admin.create(INSTANCES, probe, namespace=world.namespace, dry_run=True)
+        try:
+            created = await admin.create(INSTANCES, probe, namespace=world.namespace, dry_run=True)
+            stored = await admin.get(INSTANCES, "i", namespace=world.namespace)
+            watch = admin.watch(
+                INSTANCES,
+                namespace=world.namespace,
+                resource_version=stored["metadata"]["resourceVersion"],
+                timeout_seconds=1,
+            )
+            # What was read is older than the cache.
+            with suppress(Gone):
+                async with aclosing(watch) as events:
+                    async for _ in events:
+                        break
+        except TooManyRequests:
+            # The API server starts its cache of Instances anew.
+            return False
         return ("suspend" not in created["spec"]) is drops
 
     await wait_until(noticed, lambda: "the API server to serve the other schema")

@@ -29,6 +29,7 @@ async def test_references_to_other_namespaces_are_denied_and_those_that_exist_st
     async with own_versions(world):
         denied = await other.apply(instance("foreign", world.namespace))
         own = await other.apply(instance("own"), instance("named", other.namespace))
+        await other.until_idle("own")
         kept = await other.kubectl(
             "patch",
             "instances.kudo.dev",
