@@ -12,7 +12,7 @@ from kubectl_kudo.state.children import listed_below
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.outcome import outcome_of_present, present_run
 from kubectl_kudo.state.plan_view import is_pending
-from kubectl_kudo.state.runs import active
+from kubectl_kudo.state.runs import active, key_of
 from kubectl_kudo.state.suspension import MEANING, is_deleting
 from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import KubeError
@@ -32,8 +32,8 @@ async def suspend(session: Session, args: Args) -> None:
     """
     instance = await session.existing_instance(args.instance)
     if is_deleting(instance):
-        text = f"instance {_key(instance)} is being deleted, which no pause holds up"
-        raise CliError(f"{text}; see it: kubectl kudo plan status {flags_of(_key(instance))}")
+        text = f"instance {key_of(instance)} is being deleted, which no pause holds up"
+        raise CliError(f"{text}; see it: kubectl kudo plan status {flags_of(key_of(instance))}")
     found = [instance, *await _below(session, instance, args)]
     await _write_all(session, found[::-1], suspended=True)
     _show(session, args)
@@ -77,7 +77,7 @@ async def _write_all(session: Session, found: Sequence[JsonObject], *, suspended
 
 
 async def _write(session: Session, instance: JsonObject, *, suspended: bool) -> None:
-    key = _key(instance)
+    key = key_of(instance)
     if suspended and is_deleting(instance):
         session.report.say(f"Instance {key} is being deleted, which no pause holds up")
         return
@@ -95,7 +95,7 @@ async def _write(session: Session, instance: JsonObject, *, suspended: bool) -> 
 
 
 def _held_up(instance: JsonObject) -> str:
-    run, command = active(instance), f"`kubectl kudo resume {flags_of(_key(instance))}`"
+    run, command = active(instance), f"`kubectl kudo resume {flags_of(key_of(instance))}`"
     if run is None:
         return f"no plan is running; one that is to run waits until {command}"
     if is_pending(instance, run.plan):
@@ -132,7 +132,3 @@ async def _wait(session: Session, args: Args) -> None:
 
 def _names(instances: Sequence[JsonObject]) -> str:
     return ", ".join(str(one["metadata"]["name"]) for one in instances)
-
-
-def _key(instance: JsonObject) -> str:
-    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

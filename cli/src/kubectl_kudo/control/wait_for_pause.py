@@ -10,6 +10,7 @@ from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.observe import observe
 from kubectl_kudo.state.outcome import Outcome, State
+from kubectl_kudo.state.runs import key_of
 from kubectl_kudo.state.suspension import is_deleting, is_suspended
 from kubectl_kudo.state.waiting import TimedOut
 
@@ -34,7 +35,7 @@ async def wait_for_pauses(session: Session, instances: Sequence[JsonObject], *, 
     try:
         async with asyncio.timeout(limit or None):
             for instance in instances:
-                key = _key(instance)
+                key = key_of(instance)
                 await _wait(session, key, instance["metadata"]["uid"])
                 session.report.say(f"instance {key} is suspended: nothing more is sent")
     except TimeoutError:
@@ -78,7 +79,3 @@ def outcome_of_pause(key: str, uid: str, instance: JsonObject | None) -> Outcome
 def _stays(key: str) -> str:
     see = f"kubectl kudo plan status {flags_of(key)}"
     return f"The instance stays suspended.\nSee whether the reconciler has seen it: {see}"
-
-
-def _key(instance: JsonObject) -> str:
-    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

@@ -13,6 +13,7 @@ from kubectl_kudo.state.runs import (
     active,
     entries,
     entry_of,
+    key_of,
     last_executed,
     status_of,
 )
@@ -26,10 +27,10 @@ async def cancel(session: Session, args: Args) -> None:
     running = active(instance)
     if running is None:
         raise CliError(
-            f"{_key(instance)} runs no plan: there is nothing to cancel{_last(instance)}"
+            f"{key_of(instance)} runs no plan: there is nothing to cancel{_last(instance)}"
         )
     await _request(session, instance, running)
-    session.report.done(f"Cancelled {running.plan} plan of {_key(instance)} instance")
+    session.report.done(f"Cancelled {running.plan} plan of {key_of(instance)} instance")
     session.report.show(session.writes.objects[-1])
     if args.wait and not session.report.dry:
         await _wait(session, instance, running, args.wait_time)
@@ -65,7 +66,7 @@ def _patch(running: RunId) -> list[JsonObject]:
 
 
 async def _wait(session: Session, instance: JsonObject, running: RunId, limit: int) -> None:
-    target = Target(instance["metadata"]["uid"], _key(instance), running.plan, running.uid)
+    target = Target(instance["metadata"]["uid"], key_of(instance), running.plan, running.uid)
     end = await wait_and_show(session, target, instance, limit=limit, outcome_of=outcome_of_cancel)
     found = entry_of(end, running.uid) if end else None
     if found is None:
@@ -80,7 +81,7 @@ async def _wait(session: Session, instance: JsonObject, running: RunId, limit: i
 
 def _too_late(now: JsonObject, seen: RunId) -> str:
     newer = active(now)
-    text = f"the run of plan {seen.plan} of instance {_key(now)} ended before it was cancelled"
+    text = f"the run of plan {seen.plan} of instance {key_of(now)} ended before it was cancelled"
     if newer is None:
         return f"{text}{_last(now)}"
     return f"{text}; a newer run, of plan {newer.plan}, is in progress and was left alone"
@@ -89,7 +90,3 @@ def _too_late(now: JsonObject, seen: RunId) -> str:
 def _last(instance: JsonObject) -> str:
     plan = last_executed(instance)
     return f"; plan {plan} is {status_of(entries(instance)[plan])}" if plan else ""
-
-
-def _key(instance: JsonObject) -> str:
-    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

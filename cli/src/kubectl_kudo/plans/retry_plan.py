@@ -16,6 +16,7 @@ from kubectl_kudo.state.runs import (
     FATAL_ERROR,
     active,
     entries,
+    key_of,
     last_executed,
     short_uid,
     status_of,
@@ -50,14 +51,14 @@ async def retry(session: Session, args: Args) -> None:
     plan, begin = args.name or last_executed(instance) or "", str(getattr(args, "from"))
     entry = await _failed_run(session, instance, plan)
     _foretell(plan, entry, retry_of(entry, begin) if begin else retry_of(entry), begin)
-    text = f"Triggered retry of {plan} plan for {_key(instance)} instance"
+    text = f"Triggered retry of {plan} plan for {key_of(instance)} instance"
     fields = {"retryOf": entry["uid"], "from": begin or None}
     await schedule(session, args, plan, text, fields)
 
 
 async def _failed_run(session: Session, instance: JsonObject, plan: str) -> JsonObject:
     """Return the entry of the last run of a plan, which failed."""
-    flags, run = flags_of(_key(instance)), active(instance)
+    flags, run = flags_of(key_of(instance)), active(instance)
     if run is not None:
         text = f"plan {run.plan} is running, and only a run that has failed can be retried"
         how = f"wait for it: kubectl kudo plan wait {flags}"
@@ -74,17 +75,17 @@ async def _failed_run(session: Session, instance: JsonObject, plan: str) -> Json
 
 async def _never_ran(session: Session, instance: JsonObject, plan: str) -> CliError:
     if not plan:
-        text = f"no plan of instance {_key(instance)} ever ran: there is nothing to retry"
+        text = f"no plan of instance {key_of(instance)} ever ran: there is nothing to retry"
         return CliError(text, code=ExitCode.NOT_FOUND)
     check_plan(instance, await session.version_of(instance), plan)
-    text = f"plan {plan} of instance {_key(instance)} never ran: there is nothing to retry"
-    how = f"run it: kubectl kudo plan trigger {flags_of(_key(instance))} --name {plan}"
+    text = f"plan {plan} of instance {key_of(instance)} never ran: there is nothing to retry"
+    how = f"run it: kubectl kudo plan trigger {flags_of(key_of(instance))} --name {plan}"
     return CliError(f"{text}; {how}", code=ExitCode.NOT_FOUND)
 
 
 def _refused(instance: JsonObject, reason: str, text: str) -> CliError:
     """Return the error of a retry that the webhook would deny, in the form of a dry run."""
-    shown_text = f"the request would be denied ({reason}): instance {_key(instance)}: {text}"
+    shown_text = f"the request would be denied ({reason}): instance {key_of(instance)}: {text}"
     return CliError(shown_text, code=ExitCode.DENIED)
 
 
@@ -137,7 +138,3 @@ def _foretell(plan: str, entry: JsonObject, found: Retry, begin: str) -> None:
     for text, names in told.items():
         if names:
             talk(f"{text}: {listed(names)}")
-
-
-def _key(instance: JsonObject) -> str:
-    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

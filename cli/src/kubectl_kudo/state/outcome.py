@@ -19,6 +19,7 @@ from kubectl_kudo.state.runs import (
     current_part,
     entries,
     entry_of,
+    key_of,
     last_executed,
     scheduled,
     status_of,
@@ -75,7 +76,7 @@ def triggered(before: JsonObject | None, after: JsonObject) -> Target | None:
         after: The Instance that the write returned.
     """
     known = used_uids(before) if before else frozenset()
-    target = Target(_uid(after), _key(after), before=known)
+    target = Target(_uid(after), key_of(after), before=known)
     run = scheduled(after)
     if run.uid and run.uid not in known:
         return replace(target, plan=run.plan, uid=run.uid)
@@ -102,7 +103,7 @@ def _desired(instance: JsonObject) -> tuple[object, object]:
 
 def present_run(instance: JsonObject) -> Target | None:
     """Return the run in progress, else the last one; None if no plan was ever run."""
-    target = Target(_uid(instance), _key(instance), follow=True)
+    target = Target(_uid(instance), key_of(instance), follow=True)
     run = active(instance)
     if run is not None:
         return replace(target, plan=run.plan, uid=run.uid)
@@ -256,7 +257,3 @@ def progress(plan: str, entry: JsonObject) -> str:
 
 def _uid(instance: JsonObject) -> str:
     return str(instance["metadata"].get("uid") or "")
-
-
-def _key(instance: JsonObject) -> str:
-    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

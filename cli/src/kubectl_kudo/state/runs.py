@@ -30,6 +30,11 @@ class RunId:
     uid: str = ""
 
 
+def key_of(instance: JsonObject) -> str:
+    """Return `namespace/name`, as messages name an Instance."""
+    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"
+
+
 def scheduled(instance: JsonObject) -> RunId:
     """Return what `spec.planExecution` names."""
     execution = (instance.get("spec") or {}).get("planExecution") or {}

@@ -296,10 +296,10 @@ def test_a_task_keeps_the_times_of_its_first_try_and_of_its_end() -> None:
     assert (a.started_at, a.finished_at) == (NOW, LATER)
     assert (b.started_at, b.finished_at) == (LATER, LATEST)
     ref = StepRef(0, 0, "ph0", "s1")
-    assert list(finished_tasks(plan, first)) == []
-    assert list(finished_tasks(plan, second)) == [(ref, "a")]
-    assert list(finished_tasks(plan, third)) == [(ref, "a"), (ref, "b")]
-    assert list(finished_tasks(plan, begin("deploy", plan, "v", NOW))) == []
+    assert list(finished_tasks(first)) == []
+    assert list(finished_tasks(second)) == [(ref, "a")]
+    assert list(finished_tasks(third)) == [(ref, "a"), (ref, "b")]
+    assert list(finished_tasks(begin("deploy", plan, "v", NOW))) == []
 
 
 def test_a_new_step_of_a_complete_phase_has_never_run() -> None:

@@ -10,7 +10,6 @@ from kudo.execution import (
     InvalidLimits,
     Limit,
     LimitKind,
-    limit_problems,
     limits_of,
 )
 
@@ -117,20 +116,23 @@ def test_limits_that_cannot_be_used_are_named_all_at_once() -> None:
         f'tasks[a].timeout: "0s" is not more than zero; {ADVICE}',
         f'tasks[b].progressDeadline: "-1m" is not more than zero; {ADVICE}',
     ]
-    assert limit_problems(of, "deploy", default=None) == caught.value.problems
 
 
 def test_a_default_that_cannot_be_used_is_named() -> None:
-    (problem,) = limit_problems(version(), "deploy", default="-5m")
+    with pytest.raises(InvalidLimits) as caught:
+        limits_of(version(), "deploy", default="-5m")
+    (problem,) = caught.value.problems
     assert str(problem) == f'spec.planTimeout: "-5m" is not more than zero; {ADVICE}'
-    assert limit_problems(version(), "deploy", default="5m") == ()
+    assert limits_of(version(), "deploy", default="5m")
 
 
 def test_of_many_wrong_limits_the_first_are_named_and_the_others_counted() -> None:
     steps = [{"name": "x" * 500, "tasks": [], "timeout": "é" * 500} for _ in range(100)]
     plans = {"deploy": {"phases": [{"name": "p" * 500, "steps": steps}]}}
     of = OperatorVersion.from_wire({"spec": {"plans": plans}})
-    found = limit_problems(of, "deploy", default=None)
+    with pytest.raises(InvalidLimits) as caught:
+        limits_of(of, "deploy", default=None)
+    found = caught.value.problems
     assert len(found) == 21
     assert found[-1].message == "and 80 more problems like these"
     assert sum(len(str(problem)) for problem in found) < 21 * 500

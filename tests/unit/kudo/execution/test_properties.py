@@ -113,7 +113,7 @@ class Process:
         return StepOutcome(status, None if status is S.COMPLETE else "because", tuple(tried))
 
     def die(self) -> None:
-        self.finished = set(finished_tasks(self.plan, self.stored))
+        self.finished = set(finished_tasks(self.stored))
 
 
 def _complete(plan: Plan, entry: PlanStatus) -> set[StepRef]:
@@ -171,7 +171,7 @@ def test_no_finished_step_is_forgotten_or_run_again(data: st.DataObject, plan: P
 def test_no_finished_task_is_forgotten(data: st.DataObject, plan: Plan) -> None:
     before: set[tuple[StepRef, str]] = set()
     for process in life(data, plan, _any_end):
-        after = set(finished_tasks(plan, process.stored))
+        after = set(finished_tasks(process.stored))
         assert before <= after
         assert after <= process.finished
         before = after
@@ -252,7 +252,7 @@ def test_a_run_ends_once_its_tasks_succeed_whatever_came_before(
         pass
     assert process.stored.status == "COMPLETE"
     assert _complete(plan, process.stored) == set(_refs(plan))
-    assert finished_tasks_of_all_steps(plan) == set(finished_tasks(plan, process.stored))
+    assert finished_tasks_of_all_steps(plan) == set(finished_tasks(process.stored))
 
 
 def finished_tasks_of_all_steps(plan: Plan) -> set[tuple[StepRef, str]]:

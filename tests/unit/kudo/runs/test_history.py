@@ -66,6 +66,12 @@ def test_a_run_that_begins_and_ends_in_one_write_is_recorded() -> None:
     assert [one["uid"] for one in after(stored(), entry("COMPLETE"))] == ["u"]
 
 
+def test_a_run_of_an_earlier_release_has_no_configuration() -> None:
+    old = {"plan": "deploy", "uid": "u"}
+    [record] = after(stored(entry("IN_PROGRESS")), entry("COMPLETE"), lastRun=old)
+    assert "configuration" not in record
+
+
 def test_what_had_ended_before_is_not_recorded_again() -> None:
     before = stored(entry("COMPLETE"), entry("FATAL_ERROR", "v", "backup"))
     assert after(before, entry("COMPLETE"), entry("FATAL_ERROR", "v", "backup", message="m")) == []

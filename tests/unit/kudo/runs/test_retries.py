@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kudo.api import Instance, JsonObject, LastRun, OperatorVersion, PlanExecution
 from kudo.runs.last_run import configuration_now, edited_since, record_of
-from kudo.runs.retries import configuration, is_honoured, retry_problems
+from kudo.runs.retries import is_honoured, retry_problems
 from tests.unit.kudo.builders import V1, failed, instance, version
 
 EDITED = version(plans=("deploy",))
@@ -142,7 +142,7 @@ def followed(**record: object) -> JsonObject:
     known = first["status"]["lastRun"]
     found = instance(ended={"custom": "C"}, last_run=known | {"plan": "custom", "uid": "C"})
     found["status"]["planStatus"] |= first["status"]["planStatus"]
-    digest = configuration(LastRun.from_wire(known))
+    digest = LastRun.from_wire(known).configuration
     fields = {"configuration": digest, "operatorVersion": "ns/first-1"} | record
     found["status"]["history"] = [recorded("C", "custom"), recorded("A") | fields]
     return found
@@ -251,10 +251,6 @@ def test_what_is_no_retry_is_never_an_honoured_one(retry_of: str | None) -> None
 # The configuration in the history
 
 
-def test_a_run_of_an_earlier_release_has_no_configuration() -> None:
-    assert configuration(LastRun()) == ""
-
-
 _values = st.dictionaries(
     st.sampled_from(["SIZE", "NOTE", "PORT", "ZZ"]), st.sampled_from(["1", "2", "", "-"])
 )
@@ -268,5 +264,5 @@ def test_configurations_differ_if_and_only_if_the_run_would_find_an_edit(
     record = record_of(Instance.from_wire(first), V1)
     current = EDITED if edited else V1
     later = Instance.from_wire(instance(now, runs=plan, uid="B", last_run=record.to_wire()))
-    same = configuration(record) == configuration_now(later, current)
+    same = record.configuration == configuration_now(later, current)
     assert same is (edited_since(later, current) is None)

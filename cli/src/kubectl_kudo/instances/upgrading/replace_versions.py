@@ -17,7 +17,7 @@ from kubectl_kudo.instances.all_instances import all_instances, version_key
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.state.children import names_below
 from kubectl_kudo.state.next_commands import flags_of
-from kubectl_kudo.state.runs import active
+from kubectl_kudo.state.runs import active, key_of
 from kudo.names import PLAN_DEPLOY
 
 
@@ -59,7 +59,7 @@ async def check_replaceable(
     for instance in users.own:
         run = active(instance)
         if run is not None:
-            key = _key(instance)
+            key = key_of(instance)
             raise CliError(
                 f"the version of instance {key} cannot be replaced while it runs plan {run.plan}; "
                 f"wait until it has ended (kubectl kudo plan wait {flags_of(key)}), or cancel it "
@@ -80,7 +80,7 @@ async def _users(session: Session, versions: Collection[str], own: JsonObject | 
     ]
     return Users(
         tuple(one for one in using if one["metadata"]["uid"] in mine),
-        tuple(_key(one) for one in using if one["metadata"]["uid"] not in mine),
+        tuple(key_of(one) for one in using if one["metadata"]["uid"] not in mine),
     )
 
 
@@ -115,7 +115,3 @@ async def run_again(session: Session, instance: JsonObject) -> JsonObject:
     session.report.done(f"{described(INSTANCES, after)} updated")
     session.report.foretell(PLAN_DEPLOY)
     return after
-
-
-def _key(instance: JsonObject) -> str:
-    return f"{instance['metadata']['namespace']}/{instance['metadata']['name']}"

@@ -7,7 +7,6 @@ with what to do. Codes like D14 are those of the recorded decisions (docs/design
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kudo import bounds
 from kudo.admission.change import Change
 from kudo.api import Instance
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
@@ -173,8 +172,6 @@ def time_limit_problems(new: Instance, old: Instance | None) -> Iterator[Problem
 
 
 def _is_limit(text: str) -> bool:
-    if len(text) > bounds.DURATION:
-        return False
     # Imported here: durations are those of the template engine, and few requests have one.
     from kudo.durations import DurationError, seconds_of
 

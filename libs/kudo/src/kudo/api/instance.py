@@ -12,13 +12,14 @@ from kudo.api.base import (
     Duration,
     Name,
     ObjectReference,
+    OwnerReference,
     ParameterValue,
     Text,
     validations,
 )
 from kudo.api.states import ExecutionStatus
 from kudo.api.wire import JsonObject
-from kudo.names import API_VERSION
+from kudo.names import API_VERSION, GROUP
 
 _STATUS_IS_KNOWN: dict[str, JsonValue] = {
     "rule": "!has(self.status) || self.status in ['', 'NEVER_RUN', 'PENDING', 'IN_PROGRESS', "
@@ -396,6 +397,15 @@ class Instance(ApiObject):
     def suspended(self) -> bool:
         """Whether nothing may be sent for its runs: it is suspended, and not being deleted."""
         return bool(self.spec.suspend) and not self.metadata.deleting
+
+    @property
+    def parents(self) -> tuple[OwnerReference, ...]:
+        """The owners of the Instance that are Instances."""
+        return tuple(
+            owner
+            for owner in self.metadata.owner_references or ()
+            if owner.kind == "Instance" and owner.api_version.partition("/")[0] == GROUP
+        )
 
     @property
     def plan_status(self) -> Mapping[str, PlanStatus]:

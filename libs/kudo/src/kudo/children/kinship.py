@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from enum import Enum
 
-from kudo.api import Instance, OwnerReference
+from kudo.api import Instance
 from kudo.children.desired import Child
-from kudo.names import GROUP
 from kudo.tasks import FatalTaskError
 
 
@@ -18,21 +17,12 @@ class Kin(Enum):
     FOREIGN = "foreign"
 
 
-def parents_of(instance: Instance) -> tuple[OwnerReference, ...]:
-    """Return the owners of an Instance that are Instances."""
-    return tuple(
-        owner
-        for owner in instance.metadata.owner_references or ()
-        if owner.kind == "Instance" and owner.api_version.partition("/")[0] == GROUP
-    )
-
-
 def kin_of(existing: Instance, parent: Instance) -> Kin:
     """Return what an existing Instance is to `parent`; only the uid of an owner counts."""
     owners = existing.metadata.owner_references or ()
     if any(owner.uid == parent.metadata.uid for owner in owners):
         return Kin.OURS
-    former = [owner for owner in parents_of(existing) if owner.name == parent.metadata.name]
+    former = [owner for owner in existing.parents if owner.name == parent.metadata.name]
     return Kin.ORPHAN if former and len(former) == len(owners) else Kin.FOREIGN
 
 
@@ -80,7 +70,7 @@ def _line_from(
     own = one.metadata
     if own.name == name:
         return (name,)
-    for owner in parents_of(one):
+    for owner in one.parents:
         found = None if owner.name in seen else find(own.namespace, owner.name)
         if found is not None and found.metadata.uid == owner.uid:
             line = _line_from(name, found, find, seen | {own.name})

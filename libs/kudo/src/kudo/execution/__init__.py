@@ -47,7 +47,6 @@ from kudo.execution.limits import (
     Limit,
     LimitKind,
     Limits,
-    limit_problems,
     limits_of,
 )
 from kudo.execution.messages import MAX_MESSAGES, bounded, only_messages_differ
@@ -82,7 +81,6 @@ __all__ = [
     "finished_tasks",
     "is_single_step",
     "known_outcomes",
-    "limit_problems",
     "limits_of",
     "never_run",
     "next_limit",

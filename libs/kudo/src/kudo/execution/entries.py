@@ -383,14 +383,12 @@ def fail(entry: PlanStatus, message: str, now: str) -> PlanStatus:
     return _stamped(ended, now)
 
 
-def finished_tasks(plan: Plan, entry: PlanStatus) -> Iterator[tuple[StepRef, str]]:
+def finished_tasks(entry: PlanStatus) -> Iterator[tuple[StepRef, str]]:
     """Yield the tasks that the entry records as done: they are not run again under its uid."""
-    for phase_index, phase in enumerate(phases_of(plan)):
-        for step_index, step in enumerate(_steps(entry, phase_index)):
-            ref = StepRef(phase_index, step_index, phase.name, step.name)
-            for task in step.tasks or ():
-                if task.status == S.COMPLETE:
-                    yield ref, task.name
+    for ref, step in steps_of_entry(entry):
+        for task in step.tasks or ():
+            if task.status == S.COMPLETE:
+                yield ref, task.name
 
 
 def status_of(entry: PlanStatus | None) -> ExecutionStatus:

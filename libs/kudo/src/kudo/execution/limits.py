@@ -108,17 +108,6 @@ def limits_of(version: OperatorVersion, plan_name: str, *, default: str | None) 
     return Limits(found) if found else NO_LIMITS
 
 
-def limit_problems(
-    version: OperatorVersion, plan_name: str, *, default: str | None
-) -> tuple[Problem, ...]:
-    """Return what `limits_of` raises as problems; empty if it raises nothing."""
-    try:
-        limits_of(version, plan_name, default=default)
-    except InvalidLimits as error:
-        return error.problems
-    return ()
-
-
 _Written = tuple[LimitKey, str, str]
 """Key, text and field of a limit that is set."""
 

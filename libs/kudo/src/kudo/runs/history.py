@@ -11,7 +11,6 @@ from kudo.api import ExecutionStatus, Instance, InstanceStatus, LastRun, PlanSta
 from kudo.bounds import HISTORY
 from kudo.execution import StepRef, fail, status_of, steps_of_entry
 from kudo.runs.recorded import STOPPED, is_end_unknown, is_superseded, superseded_by
-from kudo.runs.retries import configuration
 
 DEFAULT_LIMIT: Final = 10
 _MESSAGE: Final = 200
@@ -76,7 +75,7 @@ def _record(
         operator_version=last.version if last else None,
         cause=last.cause if last else None,
         failed_step=str(step) if step else None,
-        configuration=configuration(last) if last else None,
+        configuration=last.configuration if last else None,
     )
 
 

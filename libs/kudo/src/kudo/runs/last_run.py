@@ -22,7 +22,7 @@ from kudo.api import (
     PlanExecution,
 )
 from kudo.execution import status_of
-from kudo.names import GROUP, PLAN_DEPLOY
+from kudo.names import PLAN_DEPLOY
 from kudo.problems import Problem, listed, shown
 from kudo.runs.plan_choice import plan_for_parameters, plan_for_upgrade
 from kudo.values.fingerprints import fingerprint_of_object, fingerprints
@@ -81,7 +81,7 @@ def _cause(instance: Instance, version: OperatorVersion, pending: frozenset[str]
         requested_by=shown(run.requested_by or "", bounds.NAME) or None,
         parameters=tuple(names[:_MOST_PARAMETERS]) or None,
         parameters_left_out=left_out if left_out > 0 else None,
-        parent=_parent(instance),
+        parent=next((owner.name for owner in instance.parents), None) or None,
         retry_of=run.retry_of or None,
         from_step=run.from_step or None,
     )
@@ -95,17 +95,6 @@ def _brought_into_force(
     if in_force(instance) is None:
         return []
     return sorted((changed_parameters(instance) & version.declared.keys()) - pending)
-
-
-def _parent(instance: Instance) -> str | None:
-    """Return the name of the Instance that an Instance belongs to."""
-    owners = instance.metadata.owner_references or ()
-    ours = (owner.name for owner in owners if _is_instance(owner.api_version, owner.kind))
-    return next(ours, None) or None
-
-
-def _is_instance(api_version: str, kind: str) -> bool:
-    return kind == "Instance" and api_version.startswith(f"{GROUP}/")
 
 
 def _previous(last: LastRun | None, reference: ObjectReference | None) -> ObjectReference | None:

@@ -25,14 +25,6 @@ _STEP_NAMES = 200
 """Characters of a step as `phase.step`."""
 
 
-def configuration(last: LastRun) -> str:
-    """Return the digest of the configuration that a run began with, for its record in the history.
-
-    Empty if it was begun by a release that did not record it.
-    """
-    return last.configuration or ""
-
-
 def is_honoured(instance: Instance, run: PlanExecution) -> bool:
     """Return whether the retry that a run asks for has begun before, under whatever uid.
 

@@ -14,9 +14,14 @@ RESUMED: Final = "Resumed"
 """Reason of the event of the end of a pause; that of its beginning is `conditions.SUSPENDED`."""
 
 
+def is_recorded(instance: Instance, status: InstanceStatus) -> bool:
+    """Whether a status says of the pause what its Instance asks for."""
+    return instance.suspended == (status.suspended_at is not None)
+
+
 def with_suspension(instance: Instance, status: InstanceStatus, now: str) -> InstanceStatus:
     """Return the status with the pause that its Instance asks for, or with its end."""
-    if instance.suspended == (status.suspended_at is not None):
+    if is_recorded(instance, status):
         return status
     if instance.suspended:
         return status.model_copy(update={"suspended_at": now})

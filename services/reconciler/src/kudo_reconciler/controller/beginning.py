@@ -199,7 +199,7 @@ class Beginning:
         memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at, instance.spec)
         plan, entry = version.plans.get(name), instance.plan_status.get(name)
         if plan is not None and entry is not None and entry.uid == uid:
-            memory.finished.update(finished_tasks(plan, adapt(name, plan, entry)))
+            memory.finished.update(finished_tasks(adapt(name, plan, entry)))
         return memory
 
 

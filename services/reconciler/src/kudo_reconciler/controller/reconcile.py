@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from kudo.api import Instance
 from kudo.identity import identity
 from kudo.runs.conditions import SUSPENDED
-from kudo.runs.suspension import RESUMED
+from kudo.runs.suspension import RESUMED, is_recorded
 from kudo_reconciler.controller.context import (
     FIND_CHILDREN,
     OUR_FINALIZERS,
@@ -95,7 +95,7 @@ class InstanceReconciler:
     def _tell_pause(self, instance: Instance) -> None:
         """Queue the event of a pause, or of its end, that no status has recorded yet."""
         metadata = instance.metadata
-        if instance.suspended == (instance.status.suspended_at is not None):
+        if is_recorded(instance, instance.status):
             return
         if instance.suspended:
             how = "kubectl kudo resume, or spec.suspend: false"

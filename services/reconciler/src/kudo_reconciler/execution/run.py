@@ -163,7 +163,7 @@ class PlanRunner:
             if status_of(progress.entry).terminal:
                 return progress
             passing = self._next_limit(run, progress.entry)
-            if passing is not None and passing.seconds_left <= 0:
+            if passing is not None and passing.passed:
                 return await self._time_out(run, progress, passing)
             if decision.start:
                 await self._store_before(run, progress.entry, decision.start, unfinished)
