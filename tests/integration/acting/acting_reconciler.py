@@ -10,7 +10,7 @@ from kubeio.connection.identity import Identity
 from kubeio.errors import Forbidden
 from kudo.api import Instance
 from kudo_reconciler.__main__ import main
-from kudo_reconciler.execution import acting
+from kudo_reconciler.tenancy import acting
 
 ACCOUNT = "plans"
 FORBIDDEN = "a request is forbidden"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kubeio.leader_election.elector import LeaseTimes
+from kudo.tenancy import Tenancy
 from kudo_reconciler.settings import Settings
 from serving.worker_pool import WorkerSettings
 
@@ -23,6 +24,7 @@ def test_without_anything_the_defaults_stand() -> None:
         watch_silence=200.0,
         recheck=60.0,
         pipe_waiter_image="busybox",
+        tenancy=Tenancy.COMPAT,
         grace=20.0,
         log_level="info",
         log_style="json",
@@ -48,6 +50,7 @@ def test_every_option_has_a_variable() -> None:
             "KUDO_RECONCILER_WATCH_SILENCE": "60",
             "KUDO_RECONCILER_RECHECK": "5",
             "KUDO_RECONCILER_PIPE_WAITER_IMAGE": "img",
+            "KUDO_RECONCILER_TENANCY": "Strict",
             "KUDO_RECONCILER_GRACE": "1.5",
             "KUDO_RECONCILER_LOG_LEVEL": "DEBUG",
             "KUDO_RECONCILER_LOG_STYLE": "text",
@@ -56,7 +59,7 @@ def test_every_option_has_a_variable() -> None:
     lease = ("kudo-system", "blue", LeaseTimes(3.0, 2.0, 0.5))
     assert found == Settings(
         *(Path("/a/b"), 4, WorkerSettings(3, 256 << 20), "127.0.0.1", 0, *lease),
-        *(1.0, 60.0, 5.0, "img", 1.5, "debug", "text"),
+        *(1.0, 60.0, 5.0, "img", Tenancy.STRICT, 1.5, "debug", "text"),
     )
 
 

@@ -6,18 +6,24 @@ from pathlib import Path
 from typing import Any
 
 from kubeio.leader_election.elector import LeaseTimes
+from kudo.tenancy import Tenancy
 from serving.logs import Style
-from serving.settings import Option, log_level, log_style, parse, port, refuse, seconds
+from serving.settings import Option, log_level, log_style, one_of, parse, port, refuse, seconds
 from serving.worker_pool import WorkerSettings, worker_options
 
 _PROGRAM = "kudo-reconciler"
 _PREFIX = "KUDO_RECONCILER_"
+_MODE = one_of(*(mode.value for mode in Tenancy))
 
 
 def _workers(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
         raise ValueError(f"{text!r} is not a number of workers from 1 to 1000")
     return int(text)
+
+
+def _tenancy(text: str) -> Tenancy:
+    return Tenancy(_MODE(text))
 
 
 def _some_seconds(text: str) -> float:
@@ -114,6 +120,14 @@ _OPTIONS = (
         default="busybox",
     ),
     Option(
+        "--tenancy",
+        _PREFIX + "TENANCY",
+        "strict: plans act as a ServiceAccount of their Instance's namespace. compat: they act as "
+        "the reconciler unless their Instance names a ServiceAccount.",
+        default=Tenancy.COMPAT,
+        type=_tenancy,
+    ),
+    Option(
         "--grace",
         _PREFIX + "GRACE",
         "Seconds that reconciles in progress get to finish when the process stops.",
@@ -157,6 +171,7 @@ class Settings:
     watch_silence: float
     recheck: float
     pipe_waiter_image: str
+    tenancy: Tenancy
     grace: float
     log_level: str
     log_style: Style

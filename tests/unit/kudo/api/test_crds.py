@@ -179,10 +179,11 @@ def test_only_conditions_require_or_restrict_anything(
         assert not node.keys() & {"required", "enum", "minLength", "minItems"}
 
 
-def test_only_conditions_and_durations_have_a_pattern() -> None:
-    # The original had no durations, so nothing that is stored can break this one.
+def test_only_conditions_durations_and_accounts_have_a_pattern() -> None:
+    # The original had no durations and no accounts, so nothing that is stored can break these.
     patterns = {path.rpartition(".")[2] for _, path, node in _NODES if "pattern" in node}
-    assert patterns == {"type", "reason", "timeout", "progressDeadline", "planTimeout"}
+    durations = {"timeout", "progressDeadline", "planTimeout"}
+    assert patterns == {"type", "reason", "serviceAccountName"} | durations
 
 
 _BOUNDS = {"maxItems", "maxProperties", "maxLength"}

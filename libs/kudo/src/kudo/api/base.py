@@ -16,6 +16,15 @@ from kudo.api.wire import JsonObject
 # Only the schemas enforce bounds: an object that is already stored can always be read.
 Name = Annotated[str, Field(json_schema_extra={"maxLength": bounds.NAME})]
 Text = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEXT})]
+ServiceAccountName = Annotated[
+    str,
+    Field(
+        json_schema_extra={
+            "maxLength": bounds.NAME,
+            "pattern": r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        }
+    ),
+]
 ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VALUE})]
 TemplateText = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEMPLATE})]
 

@@ -14,6 +14,7 @@ from kudo.api.base import (
     ObjectReference,
     OwnerReference,
     ParameterValue,
+    ServiceAccountName,
     Text,
     validations,
 )
@@ -127,6 +128,11 @@ class InstanceSpec(ApiModel):
         None,
         description="Runs that status.history keeps; 10 if it is not set.",
         json_schema_extra={"format": "int32", "minimum": 0, "maximum": bounds.HISTORY},
+    )
+    service_account_name: ServiceAccountName | None = Field(
+        None,
+        description="ServiceAccount of the namespace that plans act as. It must exist, and its "
+        "rights bound what plans do.",
     )
 
 
@@ -335,6 +341,10 @@ class LastRun(ApiModel):
         None,
         description="The OperatorVersion that was in force before an upgrade, until a run of the "
         "new version is COMPLETE: the Instance may go back to it.",
+    )
+    service_account_name: str | None = Field(
+        None,
+        description="ServiceAccount that the run acts as; none if it acts as the reconciler.",
     )
 
 

@@ -43,7 +43,6 @@ from kudo.runs.status import with_entry
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import Clock, loop_seconds
 from kudo_reconciler.errors import Outdated, Superseded
-from kudo_reconciler.execution.acting import client_for
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner
@@ -52,6 +51,7 @@ from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.run_context import Tell
 from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.tenancy.acting import client_for
 
 _HELD_SECONDS = 1.0
 """How long a worker may be held for a run whose steps keep ending."""

@@ -1,0 +1,1 @@
+"""Whose rights the tasks of an Instance have: accounts, impersonation, access reviews."""
