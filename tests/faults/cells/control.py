@@ -18,8 +18,6 @@ from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, VERSIONS
 _TRIAL, _HELD = "trial", "held"
 _FINALIZER = "faults.kudo.dev/held"
 _TIMEOUT = "15s"
-_PAUSE_SECONDS = 3.0
-"""Enough to record what has become of what was sent."""
 _WAIT_SECONDS: Final = 150.0
 _POLL = 0.2
 
@@ -84,6 +82,11 @@ async def _deploy_with_a_pause(place: Place) -> None:
         found = await place.client.get(INSTANCES, _TRIAL, namespace=place.namespace)
         return "suspendedAt" in (found.get("status") or {})
 
+    async def gone_is_recorded() -> bool:
+        found = await place.client.get(INSTANCES, _TRIAL, namespace=place.namespace)
+        steps = instances.entry(found, "deploy")["phases"][0]["steps"]
+        return bool(steps[1]["status"] == "COMPLETE")
+
     await _hold(place)
     await place.client.create(VERSIONS, in_namespace(_version(), place.namespace))
     instance = build.instance(_TRIAL, f"{_TRIAL}-0.1.0")
@@ -92,7 +95,9 @@ async def _deploy_with_a_pause(place: Place) -> None:
     await _set(place, {"suspend": True})
     await _until(place, paused)
     await _let_go(place)
-    await asyncio.sleep(_PAUSE_SECONDS)
+    # What has become of what was sent is recorded during the pause: the next writes are the same in
+    # each life.
+    await _until(place, gone_is_recorded)
     await _set(place, {"suspend": None})
 
 
