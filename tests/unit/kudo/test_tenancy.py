@@ -3,7 +3,15 @@
 import pytest
 
 from kudo.api import Instance, JsonObject
-from kudo.tenancy import Tenancy, account_of, is_granted, is_reserved
+from kudo.names import ANNOTATION_ALLOW_FROM
+from kudo.tenancy import (
+    LONGEST_GRANT,
+    Tenancy,
+    account_of,
+    is_granted,
+    is_reserved,
+    kept_annotations,
+)
 
 STRICT, COMPAT = Tenancy.STRICT, Tenancy.COMPAT
 RUNNING = {"lastRun": {"uid": "u", "serviceAccountName": "begun"}}
@@ -86,3 +94,33 @@ def test_accounts_of_the_system_are_reserved(namespace: str, reserved: bool) -> 
 def test_a_grant_names_namespaces(annotation: str | None, namespace: str, granted: bool) -> None:
     annotations = None if annotation is None else {"kudo.dev/allow-from": annotation}
     assert is_granted(annotations, "platform", namespace) is granted
+
+
+def test_a_grant_of_any_length_counts_within_its_bound() -> None:
+    names = [f"team-{number}" for number in range(30_000)]
+    annotations = {ANNOTATION_ALLOW_FROM: ",".join(names)}
+    granted = [name for name in names[:6000] if is_granted(annotations, "own", name)]
+    assert granted == names[: len(granted)]
+    assert LONGEST_GRANT - 20 < len(",".join(granted)) <= LONGEST_GRANT
+    assert not is_granted(annotations, "own", names[-1])
+
+
+@pytest.mark.parametrize("cut", range(12))
+def test_a_name_that_the_bound_cuts_off_grants_nothing_to_another_one(cut: int) -> None:
+    text = "x" * (LONGEST_GRANT - cut) + ",team-abcde,other"
+    known = "x" * (LONGEST_GRANT - cut)
+    for name in ("t", "te", "team-", "team-a", "team-abcd", "other"):
+        assert not is_granted({ANNOTATION_ALLOW_FROM: text}, "own", name)
+    assert is_granted({ANNOTATION_ALLOW_FROM: text}, "own", known)
+    assert is_granted({ANNOTATION_ALLOW_FROM: text}, "own", "team-abcde") is (cut >= 11)
+
+
+def test_caches_keep_the_grant_alone_as_far_as_it_counts() -> None:
+    grant = {ANNOTATION_ALLOW_FROM: "a, b"}
+    assert kept_annotations({"annotations": {**grant, "other": "x"}}) == grant
+    long = {ANNOTATION_ALLOW_FROM: "team," * 50_000}
+    assert len(kept_annotations({"annotations": long})[ANNOTATION_ALLOW_FROM]) <= LONGEST_GRANT
+    odd: list[JsonObject] = [{}, {"annotations": None}, {"annotations": []}]
+    for metadata in (*odd, {"annotations": {"other": "x"}}):
+        assert kept_annotations(metadata) == {}
+    assert kept_annotations({"annotations": {ANNOTATION_ALLOW_FROM: 7}}) == {}

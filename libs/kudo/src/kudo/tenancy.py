@@ -8,13 +8,18 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from kudo.api import Instance
+from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.names import ANNOTATION_ALLOW_FROM
+from kudo.problems import Problem, shown
 
 DEFAULT_ACCOUNT: Final = "default"
 """The account that Kubernetes creates in every namespace."""
 _RESERVED_PREFIX: Final = "kube-"
 _ANY: Final = "*"
+LONGEST_GRANT: Final = 32 * 1024
+"""Characters of a grant that count: names of some hundred namespaces. Caches keep no more."""
+_KEY: Final = 320
+"""Characters of the namespace and the name of an OperatorVersion in a message."""
 
 
 class Tenancy(Enum):
@@ -64,6 +69,62 @@ def is_granted(annotations: Mapping[str, str] | None, owner: str, namespace: str
     """
     if namespace == owner:
         return True
-    text = (annotations or {}).get(ANNOTATION_ALLOW_FROM) or ""
-    granted = {name.strip() for name in text.split(",")} - {""}
+    granted = {name.strip() for name in _grant(annotations).split(",")} - {""}
     return _ANY in granted or namespace in granted
+
+
+def kept_annotations(metadata: JsonObject) -> dict[str, str]:
+    """Return the annotations of an OperatorVersion that caches keep: its grant, if it has one."""
+    text = _grant(metadata.get("annotations"))
+    return {ANNOTATION_ALLOW_FROM: text} if text else {}
+
+
+def _grant(annotations: object) -> str:
+    """Return the grant as far as it counts: whole names within `LONGEST_GRANT`."""
+    found = annotations.get(ANNOTATION_ALLOW_FROM) if isinstance(annotations, Mapping) else None
+    text = found if isinstance(found, str) else ""
+    if len(text) <= LONGEST_GRANT:
+        return text
+    # A name that the bound cuts off would be another one.
+    return text[: LONGEST_GRANT + 1].rpartition(",")[0]
+
+
+def may_use(instance: Instance, version: OperatorVersion | None) -> bool:
+    """Return whether an Instance may use the OperatorVersion that it names.
+
+    One that does not exist is granted to nobody but Instances of its own namespace, so that nobody
+    learns from an answer which OperatorVersions other namespaces have.
+
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion that it names; None if that does not exist.
+    """
+    owner, _ = instance.operator_version_key
+    annotations = None if version is None else version.metadata.annotations
+    return is_granted(annotations, owner, instance.metadata.namespace)
+
+
+def not_granted(instance: Instance) -> Problem:
+    """Return why an Instance may not use the OperatorVersion of another namespace that it names.
+
+    It says the same whether that exists or not.
+    """
+    owner, name = instance.operator_version_key
+    own = shown(instance.metadata.namespace, _KEY)
+    text = (
+        f"OperatorVersion {shown(f'{owner}/{name}', _KEY)} does not exist or is not granted to "
+        f"namespace {own}; whoever owns it grants it by its annotation {ANNOTATION_ALLOW_FROM}: "
+        f"{own}"
+    )
+    return Problem("OperatorVersionNotGranted", text, "spec.operatorVersion")
+
+
+def grant_missing(instance: Instance) -> str:
+    """Return the warning of compat mode about a reference that strict mode denies."""
+    owner, name = instance.operator_version_key
+    own = shown(instance.metadata.namespace, _KEY)
+    return (
+        f"OperatorVersion {shown(f'{owner}/{name}', _KEY)} is of another namespace and not granted "
+        f"to namespace {own}: with tenancy strict it cannot be used; grant it by its annotation "
+        f"{ANNOTATION_ALLOW_FROM}: {own}"
+    )

@@ -1,0 +1,159 @@
+"""What tasks send, and the rules that allow it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, NamedTuple
+
+from kudo.api import JsonObject
+
+_MOST_NEEDS: Final = 5000
+_MOST_NOTES: Final = 500
+
+
+class Kind(NamedTuple):
+    """A kind as a template names it."""
+
+    api_version: str
+    kind: str
+
+    @property
+    def group(self) -> str:
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.api_version}"
+
+
+class Action(Enum):
+    """What a task does with objects of a kind.
+
+    Attributes:
+        APPLY: Server-side apply, after a read if it exists.
+        DELETE: Read and delete; a cluster-scoped object that others share is patched instead.
+        TOGGLE: Either, by the value of a parameter.
+        OWN: Apply and, since the template asks for it, delete with the Instance.
+        READ: Read for a hash or a message.
+    """
+
+    APPLY = "apply"
+    DELETE = "delete"
+    TOGGLE = "toggle"
+    OWN = "own"
+    READ = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one task does with objects of a kind.
+
+    Attributes:
+        kind: Their kind.
+        action: What it does.
+        source: The task and the template, for people: one line without control characters.
+        names: The only objects; empty for all.
+    """
+
+    kind: Kind
+    action: Action
+    source: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of a Role or ClusterRole.
+
+    Attributes:
+        verbs, groups, resources, names, urls: As in `rules` of RBAC.
+        sources: What needs it, for people.
+    """
+
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    def to_wire(self) -> JsonObject:
+        fields = {
+            "apiGroups": self.groups,
+            "resources": self.resources,
+            "resourceNames": self.names,
+            "nonResourceURLs": self.urls,
+            "verbs": self.verbs,
+        }
+        return {name: list(values) for name, values in fields.items() if values}
+
+
+@dataclass(slots=True)
+class Needs:
+    """What the plans of an Instance send.
+
+    Attributes:
+        needs: By kind, each once.
+        namespaced: Rules that are known already, in the namespace of the Instance.
+        cluster: The same for the whole cluster.
+        defined: Kinds that CustomResourceDefinitions of the templates define.
+        notes: What is not known, or dangerous; one line each.
+    """
+
+    needs: dict[Need, None] = field(default_factory=dict)
+    namespaced: list[Rule] = field(default_factory=list)
+    cluster: list[Rule] = field(default_factory=list)
+    defined: dict[tuple[str, str], "Served"] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def kinds(self) -> list[Kind]:
+        """Return the kinds, each once, in the order of their first need."""
+        return list(dict.fromkeys(need.kind for need in self.needs))
+
+    def add(self, need: Need) -> None:
+        """Add a need, unless there are too many: a template may name a kind for each object."""
+        if len(self.needs) < _MOST_NEEDS:
+            self.needs[need] = None
+        else:
+            self.note(f"more than {_MOST_NEEDS} needs: not all are in this list")
+
+    def note(self, text: str) -> None:
+        if len(self.notes) < _MOST_NOTES:
+            self.notes[text] = None
+        else:
+            self.notes["there are more notes than these"] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """How the API server serves a kind.
+
+    Attributes:
+        group: Its API group.
+        plural: Its resource.
+        namespaced: Its scope.
+        guess: Whether it was not looked up.
+    """
+
+    group: str
+    plural: str
+    namespaced: bool
+    guess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The rights that an account needs.
+
+    Attributes:
+        namespaced: Rules in the namespace of the Instance.
+        cluster: Rules in the whole cluster.
+        notes: What is not known, or dangerous; one line each.
+    """
+
+    namespaced: tuple[Rule, ...]
+    cluster: tuple[Rule, ...]
+    notes: tuple[str, ...]
+
+
+Lookup = Mapping[Kind, Served]

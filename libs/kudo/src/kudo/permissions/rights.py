@@ -1,0 +1,114 @@
+"""The rules that allow what the tasks of an Instance send.
+
+| Action | Namespaced | Cluster-scoped |
+|---|---|---|
+| Apply | create, get, patch | and list: the Instance is removed from the sharers at its end |
+| Delete | delete, get | and patch, for an object that another Instance shares |
+| Toggle | create, delete, get, patch | and list |
+| deleted with the Instance | create, get, patch | create, delete, get, list, patch |
+| Read | get | get |
+
+Server-side apply is a patch, and a create where the object does not exist.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from kudo.permissions.kinds import built_in, guessed
+from kudo.permissions.model import Action, Kind, Lookup, Needs, Rights, Rule, Served
+from kudo.removed_apis.catalogue import REMOVED, Moved
+
+_VERBS: Final[dict[Action, tuple[frozenset[str], frozenset[str]]]] = {
+    Action.APPLY: (
+        frozenset({"create", "get", "patch"}),
+        frozenset({"create", "get", "list", "patch"}),
+    ),
+    Action.DELETE: (frozenset({"delete", "get"}), frozenset({"delete", "get", "patch"})),
+    Action.TOGGLE: (
+        frozenset({"create", "delete", "get", "patch"}),
+        frozenset({"create", "delete", "get", "list", "patch"}),
+    ),
+    Action.OWN: (
+        frozenset({"create", "get", "patch"}),
+        frozenset({"create", "delete", "get", "list", "patch"}),
+    ),
+    Action.READ: (frozenset({"get"}), frozenset({"get"})),
+}
+"""Verbs on namespaced and on cluster-scoped kinds."""
+
+_Key = tuple[bool, str, str, tuple[str, ...]]
+"""Whether it is namespaced, group, plural and names."""
+
+
+def successor(kind: Kind) -> Kind | None:
+    """Return the kind that an object is applied as where its version was removed."""
+    fate = REMOVED.get(kind)
+    return Kind(fate.api_version, kind.kind) if isinstance(fate, Moved) else None
+
+
+def rights_of(needs: Needs, served: Lookup) -> Rights:
+    """Return the rights for what an Instance needs.
+
+    Args:
+        needs: What its tasks send.
+        served: Kinds that were looked up. Others come from the templates' own CRDs, from the table
+            of built-in kinds, or are guessed, with a note.
+    """
+    notes = dict(needs.notes)
+    verbs: dict[_Key, dict[str, None]] = {}
+    sources: dict[_Key, dict[str, None]] = {}
+    for need in needs.needs:
+        found = _found(need.kind, needs, served)
+        if found.guess:
+            _note_guess(need.kind, found, notes)
+        key = (found.namespaced, found.group, found.plural, need.names)
+        chosen = _VERBS[need.action][0 if found.namespaced else 1]
+        verbs.setdefault(key, {}).update(dict.fromkeys(chosen))
+        sources.setdefault(key, {})[need.source] = None
+    rules = {
+        key: Rule(tuple(sorted(chosen)), (key[1],), (key[2],), key[3], sources=tuple(sources[key]))
+        for key, chosen in verbs.items()
+    }
+    return Rights(
+        tuple(_merged([*_necessary(rules, namespaced=True), *needs.namespaced])),
+        tuple(_merged([*_necessary(rules, namespaced=False), *needs.cluster])),
+        tuple(notes),
+    )
+
+
+def _found(kind: Kind, needs: Needs, served: Lookup) -> Served:
+    modern = successor(kind)
+    for one in filter(None, (kind, modern)):
+        if one in served:
+            return served[one]
+    known = needs.defined.get((kind.group, kind.kind)) or built_in(modern or kind)
+    return known or guessed(kind)
+
+
+def _note_guess(kind: Kind, found: Served, notes: dict[str, None]) -> None:
+    notes[
+        f"{kind} was not found: that its resource is {found.plural} and namespaced is a guess; "
+        "check it with kubectl api-resources"
+    ] = None
+
+
+def _necessary(rules: dict[_Key, Rule], *, namespaced: bool) -> Iterator[Rule]:
+    """Yield the rules of a scope; of those with names, what no rule without names allows."""
+    for key in sorted(rules):
+        rule = rules[key]
+        if key[0] is not namespaced:
+            continue
+        whole = rules.get((*key[:3], ())) if key[3] else None
+        left = tuple(verb for verb in rule.verbs if whole is None or verb not in whole.verbs)
+        if left:
+            yield replace(rule, verbs=left)
+
+
+def _merged(rules: Iterable[Rule]) -> Iterator[Rule]:
+    """Yield each rule once, with all of its sources."""
+    found: dict[Rule, dict[str, None]] = {}
+    for rule in rules:
+        found.setdefault(replace(rule, sources=()), {}).update(dict.fromkeys(rule.sources))
+    for rule, sources in found.items():
+        yield replace(rule, sources=tuple(sources))
