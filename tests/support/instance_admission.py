@@ -19,6 +19,7 @@ from kudo.api import OperatorVersion
 from kudo.jobs.review import decide
 from kudo.names import GROUP
 from kudo.problems import InvalidInput
+from kudo.tenancy import Tenancy
 from kudo.values.checks import read_fully
 from tests.support.apiserver.status import Cause, Names, StatusError, internal_error
 from tests.support.apiserver.storage import Storage
@@ -40,6 +41,7 @@ class InstanceAdmission:
         mutating: Whether the mutating configuration is installed.
         validating: Whether the validating configuration is installed.
         reachable: Whether the webhook answers; what it should judge is refused otherwise.
+        tenancy: Its mode.
     """
 
     fresh_uid: Callable[[], str]
@@ -47,6 +49,7 @@ class InstanceAdmission:
     mutating: bool = True
     validating: bool = True
     reachable: bool = True
+    tenancy: Tenancy = Tenancy.COMPAT
     _parsed: dict[str, OperatorVersion] = field(default_factory=dict)
 
     def mutate(self, review: Review) -> JsonObject:
@@ -94,7 +97,14 @@ class InstanceAdmission:
         except InvalidInput as error:
             return unreadable(error)
         versions = {key: self._version(key) for key in subject.references()}
-        decision = decide(route, subject, versions, fresh_uid=self.fresh_uid, check=read_fully)
+        decision = decide(
+            route,
+            subject,
+            versions,
+            fresh_uid=self.fresh_uid,
+            check=read_fully,
+            tenancy=self.tenancy,
+        )
         return decided(decision)
 
     def _version(self, key: VersionKey) -> OperatorVersion | None:

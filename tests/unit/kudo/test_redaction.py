@@ -198,6 +198,41 @@ CASES: dict[str, tuple[Json, ErrorText | str, str]] = {
             'the namespace "ns"'
         ),
     ),
+    "a missing right to impersonate": (
+        secret(),
+        (
+            'serviceaccounts.authentication.k8s.io "bob" is forbidden: User "u" cannot '
+            'impersonate:serviceaccount resource "serviceaccounts" in API group '
+            '"authentication.k8s.io" in the namespace "ns": hunter2'
+        ),
+        (
+            'serviceaccounts.authentication.k8s.io "bob" is forbidden: User "u" cannot '
+            'impersonate:serviceaccount resource "serviceaccounts" in API group '
+            '"authentication.k8s.io" in the namespace "ns"'
+        ),
+    ),
+    "a missing right to do something as somebody": (
+        secret(),
+        (
+            'secrets is forbidden: User "u" cannot impersonate-on:serviceaccount:list resource '
+            '"secrets" in API group "" in the namespace "ns": hunter2'
+        ),
+        (
+            'secrets is forbidden: User "u" cannot impersonate-on:serviceaccount:list resource '
+            '"secrets" in API group "" in the namespace "ns"'
+        ),
+    ),
+    "a missing right to impersonate, of old": (
+        secret(),
+        (
+            'User "u" cannot impersonate resource "serviceaccounts" in API group "" in the '
+            'namespace "ns": hunter2'
+        ),
+        (
+            'User "u" cannot impersonate resource "serviceaccounts" in API group "" in the '
+            'namespace "ns"'
+        ),
+    ),
     "a quota": (
         secret(),
         'secrets "x" is forbidden: exceeded quota: q, requested: hunter2',

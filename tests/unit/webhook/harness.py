@@ -22,7 +22,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from kubeio.client import Client
 from kudo.api import JsonObject, OperatorVersion
+from kudo.tenancy import is_granted
 from kudo_webhook.app import Listening, serve_admission
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import VersionSource, VersionUnreadable, slim
@@ -42,16 +44,23 @@ class DictVersions:
     gate: asyncio.Event | None = None
     asked: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def get(self, namespace: str, name: str) -> OperatorVersion | None:
+    async def get(
+        self, namespace: str, name: str, grantee: str | None = None
+    ) -> OperatorVersion | None:
         self.asked.set()
         if self.gate is not None:
             await self.gate.wait()
         if self.broken:
             raise VersionUnreadable(namespace, name, self.broken)
-        return self.versions.get((namespace, name))
+        found = self.versions.get((namespace, name))
+        if found is None or grantee is None:
+            return found
+        return found if is_granted(found.metadata.annotations, namespace, grantee) else None
 
-    async def wire(self, namespace: str, name: str, *, whole: bool = False) -> bytes | None:
-        found = await self.get(namespace, name)
+    async def wire(
+        self, namespace: str, name: str, grantee: str | None = None, *, whole: bool = False
+    ) -> bytes | None:
+        found = await self.get(namespace, name, grantee)
         if found is None:
             return None
         wire = found.to_wire()
@@ -219,6 +228,7 @@ class Webhook:
 async def running(
     directory: Path,
     versions: VersionSource | None = None,
+    client: Client | None = None,
     **changed: Any,
 ) -> AsyncIterator[Webhook]:
     """Run the webhook on free ports, with `first_operator` unless told otherwise."""
@@ -236,6 +246,7 @@ async def running(
                 settings,
                 versions or first_operator(),
                 stop,
+                client,
                 on_started=started.set_result,
             )
         )

@@ -13,6 +13,8 @@ from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo.api import JsonObject
 from kudo.bounds import TOO_LARGE
+from kudo.names import ANNOTATION_ALLOW_FROM
+from kudo.tenancy import LONGEST_GRANT
 from kudo_webhook.versions import InformedVersions, VersionTooLarge, VersionUnreadable, slim
 from tests.unit.webhook.harness import until
 
@@ -48,6 +50,7 @@ class OperatorVersionsApi:
     live: dict[str, JsonObject] = field(default_factory=dict)
     events: asyncio.Queue[JsonObject] = field(default_factory=asyncio.Queue)
     reads: list[str] = field(default_factory=list)
+    metadata_reads: int = 0
     failure: int = 0
     hang: asyncio.Event | None = None
 
@@ -66,6 +69,7 @@ class OperatorVersionsApi:
     async def one(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
         self.reads.append(name)
+        self.metadata_reads += "as=PartialObjectMetadata;" in request.headers["accept"]
         if self.hang is not None:
             await self.hang.wait()
         if self.failure:
@@ -259,3 +263,69 @@ async def test_a_version_that_is_too_large_is_not_parsed_and_does_not_harm_other
         with pytest.raises(VersionTooLarge):
             await source.wire("ns", "large-2", whole=True)
         assert await source.get("ns", "first-1") is not None
+
+
+def granted(found: JsonObject, grant: str) -> JsonObject:
+    annotations = {ANNOTATION_ALLOW_FROM: grant, "other": "x" * 1000}
+    return {**found, "metadata": {**found["metadata"], "annotations": annotations}}
+
+
+def test_of_the_annotations_the_grant_is_kept_within_its_bound() -> None:
+    assert "annotations" not in slim(version("first-1", 5))["metadata"]
+    kept = slim(granted(version("first-1", 5), "a,b"))["metadata"]["annotations"]
+    assert kept == {ANNOTATION_ALLOW_FROM: "a,b"}
+    long = slim(granted(version("first-1", 5), "team," * 50_000))["metadata"]["annotations"]
+    assert 0 < len(long[ANNOTATION_ALLOW_FROM]) <= LONGEST_GRANT
+    odd = version("first-1", 5)
+    odd["metadata"]["annotations"] = {ANNOTATION_ALLOW_FROM: 7}
+    assert "annotations" not in slim(odd)["metadata"]
+
+
+async def test_a_cached_grant_costs_no_read() -> None:
+    api = OperatorVersionsApi([granted(version("first-1", 5), "team")])
+    async with following(api) as source:
+        assert await source.get("ns", "first-1", "team") is not None
+        assert await source.get("ns", "first-1", "ns") is not None
+        assert await source.wire("ns", "first-1", "team") is not None
+    assert api.reads == []
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_a_missing_version_and_one_without_a_grant_cost_the_same_read_of_metadata(
+    whole: bool,
+) -> None:
+    found = version("first-1", 5)
+    api = OperatorVersionsApi([found], {"first-1": found})
+    async with following(api) as source:
+        for name in ("first-1", "nowhere-1"):
+            assert await source.get("ns", name, "team") is None
+            assert await source.wire("ns", name, "team", whole=whole) is None
+    assert api.reads == ["first-1", "first-1", "nowhere-1", "nowhere-1"]
+    assert api.metadata_reads == 4
+
+
+async def test_a_grant_that_the_cache_does_not_have_yet_counts() -> None:
+    api = OperatorVersionsApi(
+        [version("first-1", 5)], {"first-1": granted(version("first-1", 6), "team")}
+    )
+    async with following(api) as source:
+        found = await source.get("ns", "first-1", "team")
+    assert found is not None
+    assert found.metadata.resource_version == "6"
+    assert api.metadata_reads == 1
+
+
+async def test_one_that_is_too_large_tells_nothing_without_a_grant() -> None:
+    api = OperatorVersionsApi([absurd("large-1")], live={"large-1": absurd("large-1")})
+    async with following(api) as source:
+        assert await source.get("ns", "large-1", "team") is None
+        assert await source.wire("ns", "large-1", "team", whole=True) is None
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "A?x=1", "", "x" * 300])
+async def test_names_that_escape_paths_are_never_asked_for(name: str) -> None:
+    api = OperatorVersionsApi()
+    async with following(api) as source:
+        assert await source.get("ns", name, "team") is None
+        assert await source.get(name, "first-1", "team") is None
+    assert api.reads == []

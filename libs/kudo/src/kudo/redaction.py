@@ -39,7 +39,7 @@ _FAULT: Final = re.compile(
 )
 _NAMED: Final = r'[\w.]+ "[^"]*"'
 _FORBIDDEN: Final = (
-    r'User "[^"]*" cannot \w+ resource "\w+" in API group ""'
+    r'User "[^"]*" cannot (?:\w+|impersonate(?:-on)?:[\w:]+) resource "\w+" in API group "[\w.]*"'
     r'(?: in the namespace "[^"]*"| at the cluster scope)?'
     r"|unable to create new content in namespace \S+ because it is being terminated"
     r"|ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request"
@@ -49,12 +49,17 @@ _OUTDATED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
     r"|the UID in the precondition \([-\w]*\) does not match the UID in record"
 )
+_NOT_IMPERSONATED: Final = (
+    r'User "[^"]*" cannot impersonate resource "serviceaccounts" in API group ""'
+    r'(?: in the namespace "[^"]*")?'
+)
 _PHRASES: Final = re.compile(
     "|".join(
         (
             r'admission webhook "[^"]*" denied the request',
             r'Internal error occurred: failed calling webhook "[^"]*"',
             rf"(?:{_NAMED}|secrets) is forbidden: (?:{_FORBIDDEN})",
+            _NOT_IMPERSONATED,
             rf"Operation cannot be fulfilled on {_NAMED}: (?:{_OUTDATED})",
             r"Apply failed with \d+ conflicts?\b",
             rf"{_NAMED} not found",

@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kudo.admission.envelope import MalformedReview
+from kudo.tenancy import Tenancy
 from kudo_webhook.answers import NoDecision, respond
 from kudo_webhook.body import whole_body
 from kudo_webhook.exchange import Exchange
-from kudo_webhook.metrics import Metrics
+from kudo_webhook.metrics import OPERATOR_VERSION, Metrics
 from kudo_webhook.reviewing import Reviewer
 from kudo_webhook.versions import VersionSource, VersionUnreadable
 from workers import Pool
@@ -38,6 +39,7 @@ class Admission:
         metrics: Where requests are counted.
         deadline: Seconds from the first byte of a request to its answer.
         fresh_uid: Makes the uid of a new run.
+        tenancy: The mode of the installation.
     """
 
     def __init__(
@@ -48,8 +50,9 @@ class Admission:
         *,
         deadline: float,
         fresh_uid: Callable[[], str],
+        tenancy: Tenancy = Tenancy.COMPAT,
     ) -> None:
-        self._reviewer = Reviewer(source, pool, deadline * _JOB_SHARE, fresh_uid)
+        self._reviewer = Reviewer(source, pool, deadline * _JOB_SHARE, fresh_uid, tenancy)
         self.metrics = metrics
         self.deadline = deadline
         self.draining = False
@@ -69,7 +72,10 @@ class Admission:
         body = await whole_body(request)
         exchange.seen.arrived = True
         try:
-            answer = await self._reviewer.review(route, body, exchange.seen)
+            if route == OPERATOR_VERSION:
+                answer = await self._reviewer.review_version(body, exchange.seen)
+            else:
+                answer = await self._reviewer.review(route, body, exchange.seen)
         except (MalformedReview, VersionUnreadable):
             raise
         except Exception as error:

@@ -13,27 +13,33 @@ from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.connection.config import load_config
+from kubeio.token_review import METRICS, TokenReviewer
+from kudo.tenancy import Tenancy
 from kudo_webhook.admission import Admission
 from kudo_webhook.certificates.built_in.authority import pem
 from kudo_webhook.certificates.built_in.keeper import Keeper
 from kudo_webhook.certificates.client_authority import ClientAuthority
 from kudo_webhook.certificates.files import Files
 from kudo_webhook.certificates.served import Served
-from kudo_webhook.metrics import MUTATE, VALIDATE, Metrics
+from kudo_webhook.metrics import MUTATE, OPERATOR_VERSION, VALIDATE, Metrics
 from kudo_webhook.registration import Place, Registration, Webhooks
 from kudo_webhook.routes import build_app
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import InformedVersions, VersionSource
 from serving.connections import Connections
+from serving.namespaces import serve_debug
 from serving.probes import Probes
 from serving.server import serve, serve_probes
+from serving.token_gate import TokenGate
 from serving.turns import follow_turns
-from serving.worker_pool import build_pool
+from serving.worker_pool import WorkerUsage, build_pool
 
 log = logging.getLogger(__name__)
 
 HANDLERS = "kudo.jobs.review"
 """Module with the handlers of the worker processes."""
+STRICT_HANDLERS = "kudo.jobs.version"
+"""Those of strict mode, which need the template engine, too."""
 
 _LOOKUP_SHARE = 0.75
 """Part of the deadline that a read of the API server may take, so that the answer can name it."""
@@ -76,7 +82,7 @@ async def serve_admission(
         settings: The options.
         source: Where OperatorVersions are found.
         stop: Ends it.
-        client: Access to the API server; built-in certificates need it.
+        client: Access to the API server; built-in certificates and tokens for metrics need it.
         on_started: Called once both listeners accept connections.
 
     Raises:
@@ -86,18 +92,21 @@ async def serve_admission(
     webhooks = Webhooks.read(settings.register) if settings.register else None
     certificate = Served(verify_clients=settings.client_ca is not None)
     clients = ClientAuthority(certificate, settings.client_ca) if settings.client_ca else None
-    metrics = Metrics((MUTATE, VALIDATE), lambda: certificate.expiry)
+    metrics = Metrics((MUTATE, VALIDATE, OPERATOR_VERSION), lambda: certificate.expiry)
     follow_turns(metrics.registry)
     connections = Connections(settings.limits, metrics.connection_closed)
     metrics.follow(connections)
     probes = _probes(source, certificate, clients)
-    pool = build_pool(HANDLERS, settings.worker_processes, metrics.registry, probes)
+    handlers = STRICT_HANDLERS if settings.tenancy is Tenancy.STRICT else HANDLERS
+    usage = WorkerUsage()
+    pool = build_pool(handlers, settings.worker_processes, metrics.registry, probes, usage)
     admission = Admission(
         source,
         pool,
         metrics,
         deadline=settings.request_deadline,
         fresh_uid=lambda: str(uuid.uuid4()),
+        tenancy=settings.tenancy,
     )
     closing, closed = asyncio.Event(), asyncio.Event()
     started = _Started(on_started)
@@ -116,8 +125,13 @@ async def serve_admission(
                 port=settings.probe_port,
                 stop=closed,
                 on_started=started.probes,
+                gate=_gate(settings, client),
             ),
             name="probe listener",
+        )
+        group.create_task(
+            serve_debug(lambda: usage.measures(pool), port=settings.debug_port, stop=closed),
+            name="debug listener",
         )
         listener = group.create_task(
             serve(
@@ -145,6 +159,14 @@ async def serve_admission(
         closed.set()
         renewal.cancel()
         trusting.cancel()
+
+
+def _gate(settings: Settings, client: Client | None) -> TokenGate | None:
+    """Return what asks for a token for metrics, if it is set."""
+    if settings.metrics_auth == "none":
+        return None
+    assert client is not None
+    return TokenGate(TokenReviewer(client, METRICS))
 
 
 async def _renewing(

@@ -18,7 +18,7 @@ from kudo_webhook.certificates.built_in.rotation import Write
 from serving.connections import Connections
 from serving.limits import Reason
 
-MUTATE, VALIDATE = "mutate", "validate"
+MUTATE, VALIDATE, OPERATOR_VERSION = "mutate", "validate", "operatorversion"
 """The admission routes, as they are counted and logged."""
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

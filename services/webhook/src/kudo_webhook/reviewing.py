@@ -13,11 +13,18 @@ from dataclasses import dataclass, field
 
 from kudo.admission import Decision, Review, VersionKey, Versions
 from kudo.admission.answers import ALLOWED, Answer, decided, failed, unreadable
-from kudo.admission.envelope import AdmissionReview, MalformedReview, read_head, read_review
+from kudo.admission.envelope import (
+    OPERATOR_VERSION,
+    AdmissionReview,
+    MalformedReview,
+    read_head,
+    read_review,
+)
 from kudo.api import Json
 from kudo.jobs import check as check_job
 from kudo.jobs import review as review_job
 from kudo.problems import InvalidInput
+from kudo.tenancy import Tenancy
 from kudo.values.checks import Check, Checker, CheckResults
 from kudo_webhook.versions import VersionSource, VersionTooLarge
 from workers import LimitExceeded, Pool, PoolBusy
@@ -54,6 +61,7 @@ class Reviewer:
         pool: The worker processes, which have the handlers of `kudo.jobs.review`.
         seconds: CPU time and wall clock of one job.
         fresh_uid: Makes the uid of a new run.
+        tenancy: The mode of the installation.
         results: Values of parameters that have been parsed before.
     """
 
@@ -61,6 +69,7 @@ class Reviewer:
     pool: Pool
     seconds: float
     fresh_uid: Callable[[], str]
+    tenancy: Tenancy = Tenancy.COMPAT
     results: CheckResults = field(default_factory=CheckResults)
 
     async def review(self, route: str, body: bytes, seen: Seen) -> Answer:
@@ -83,7 +92,8 @@ class Reviewer:
             subject = Review.of(review.request)
             if subject.needs_whole_versions:
                 return await self._in_worker(route, body, seen)
-            versions = {key: await self.source.get(*key) for key in subject.references()}
+            tenant = self._grantee(review.namespace)
+            versions = {key: await self.source.get(*key, tenant) for key in subject.references()}
             return await self._inline(route, subject, versions, seen)
         except InvalidInput as error:
             return unreadable(error)
@@ -95,7 +105,12 @@ class Reviewer:
     async def _inline(self, route: str, subject: Review, versions: Versions, seen: Seen) -> Answer:
         def decide(check: Check) -> Decision:
             return review_job.decide(
-                route, subject, versions, fresh_uid=self.fresh_uid, check=check
+                route,
+                subject,
+                versions,
+                fresh_uid=self.fresh_uid,
+                check=check,
+                tenancy=self.tenancy,
             )
 
         checker = Checker(self.results)
@@ -119,32 +134,61 @@ class Reviewer:
 
     async def _in_worker(self, route: str, body: bytes, seen: Seen) -> Answer:
         tenant = seen.review.namespace if seen.review is not None else ""
-        uid = self.fresh_uid()
-        blobs: dict[VersionKey, bytes | None] = {}
+        asked = review_job.Route(route, self.fresh_uid(), self.tenancy)
         try:
-            request = review_job.encode_request(route, uid, body, blobs)
+            request = review_job.encode_request(asked, body, {})
             found = review_job.decode_answer(
                 await self._call(seen, review_job.NAME, request, tenant)
             )
             if isinstance(found, review_job.Needed):
-                blobs = {key: await self.source.wire(*key, whole=found.whole) for key in found.keys}
-                request = review_job.encode_request(route, uid, body, blobs)
+                blobs = await self._wires(found)
+                request = review_job.encode_request(asked, body, blobs)
                 found = review_job.decode_answer(
                     await self._call(seen, review_job.NAME, request, tenant)
                 )
         except LimitExceeded as error:
             return _too_large(error)
-        if isinstance(found, review_job.Malformed):
-            raise MalformedReview(found.text)
-        assert isinstance(found, review_job.Reviewed)
-        seen.review = found.review
-        return found.answer
+        return _answered(found, seen)
 
-    async def _call(self, seen: Seen, handler: str, request: bytes, tenant: str) -> bytes:
+    async def review_version(self, body: bytes, seen: Seen) -> Answer:
+        """Return the answer to a review of an OperatorVersion; like `review`.
+
+        Raises:
+            MalformedReview: the body is no AdmissionReview.
+            workers.JobFailed: an error in a worker.
+        """
+        small = len(body) <= INLINE_BODY
+        known = read_review(body, kind=OPERATOR_VERSION) if small else None
+        seen.review = known or read_head(body, OPERATOR_VERSION)
+        if known is not None and (self.tenancy is Tenancy.COMPAT or not known.needs_review):
+            return ALLOWED
+        tenant = seen.review.namespace if seen.review is not None else ""
+        try:
+            answer = await self._call(seen, review_job.VERSION, body, tenant, jobs=2)
+        except LimitExceeded as error:
+            return _too_large(error, "the OperatorVersion")
+        except PoolBusy:
+            return busy()
+        return _answered(review_job.decode_answer(answer), seen)
+
+    async def _wires(self, needed: review_job.Needed) -> dict[VersionKey, bytes | None]:
+        """Return the OperatorVersions that a worker asks for."""
+        grantee = self._grantee(needed.namespace)
+        return {
+            key: await self.source.wire(*key, grantee, whole=needed.whole) for key in needed.keys
+        }
+
+    def _grantee(self, namespace: str) -> str | None:
+        """Return the namespace that OperatorVersions must be granted to; None in compat mode."""
+        return namespace if self.tenancy is Tenancy.STRICT else None
+
+    async def _call(
+        self, seen: Seen, handler: str, request: bytes, tenant: str, *, jobs: int = 1
+    ) -> bytes:
+        """Have a worker do a job, which may take the time of several."""
         seen.in_worker = True
-        answer = await self.pool.call(
-            handler, request, tenant=tenant, cpu=self.seconds, wall=self.seconds
-        )
+        seconds = self.seconds * jobs
+        answer = await self.pool.call(handler, request, tenant=tenant, cpu=seconds, wall=seconds)
         seen.in_worker = False
         return answer
 
@@ -155,8 +199,23 @@ def busy() -> Answer:
     return failed(429, "TooManyRequests", text, limit="queue")
 
 
-def _too_large(error: LimitExceeded) -> Answer:
-    at, what = (f" at {error.at}", "it") if error.at else ("", "the Instance")
+def _answered(
+    found: review_job.Malformed | review_job.Needed | review_job.Reviewed, seen: Seen
+) -> Answer:
+    """Return the answer of a worker; sets `seen.review`.
+
+    Raises:
+        MalformedReview: the body is no AdmissionReview.
+    """
+    if isinstance(found, review_job.Malformed):
+        raise MalformedReview(found.text)
+    assert isinstance(found, review_job.Reviewed)
+    seen.review = found.review
+    return found.answer
+
+
+def _too_large(error: LimitExceeded, whole: str = "the Instance") -> Answer:
+    at, what = (f" at {error.at}", "it") if error.at else ("", whole)
     text = f"the request is too large to be judged: {error}{at}; make {what} smaller"
     return failed(413, "RequestTooLarge", text, limit=error.limit)
 

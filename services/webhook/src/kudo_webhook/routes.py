@@ -18,10 +18,11 @@ from kudo_webhook.answers import EXCEPTION_HANDLERS, late
 from kudo_webhook.body import BodyLimit
 from kudo_webhook.deadline import Deadline
 from kudo_webhook.exchange import Exchanges
-from kudo_webhook.metrics import MUTATE, VALIDATE
+from kudo_webhook.metrics import MUTATE, OPERATOR_VERSION, VALIDATE
 
 MUTATE_PATH = "/mutate-kudo-dev-v1beta1-instance"
 VALIDATE_PATH = "/validate-kudo-dev-v1beta1-instance"
+OPERATOR_VERSION_PATH = "/validate-kudo-dev-v1beta1-operatorversion"
 ORIGINAL_PATH = "/admit-kudo-dev-v1beta1-instance"
 """The only path of KUDO 0.19, which validated and patched a request at once. It is an alias of the
 mutating route, which does both: a configuration that still names it gets every rule on what users
@@ -57,6 +58,11 @@ def build_app(admission: Admission) -> FastAPI:
     async def validate(request: Request) -> Response:
         """Validate the state that would be stored."""
         return await admission.answer(VALIDATE, request)
+
+    @router.route(OPERATOR_VERSION_PATH, methods=["POST"])
+    async def validate_operator_version(request: Request) -> Response:
+        """Validate an OperatorVersion that would be stored."""
+        return await admission.answer(OPERATOR_VERSION, request)
 
     return FastAPI(
         routes=router.routes,

@@ -6,28 +6,38 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from kudo.tenancy import Tenancy
 from kudo_webhook.body import LIMIT as BODY_LIMIT
 from kudo_webhook.certificates.built_in.keeper import BuiltIn
 from kudo_webhook.certificates.built_in.lifetimes import Lifetimes, duration
 from serving.limits import PortLimits
 from serving.logs import Style
+from serving.namespaces import debug_option
 from serving.settings import (
     Option,
     at_least,
     boolean,
     log_level,
     log_style,
+    one_of,
     parse,
     port,
     refuse,
     seconds,
     some_seconds,
 )
+from serving.token_gate import MetricsAuth, metrics_auth_option
 from serving.worker_pool import WorkerSettings, worker_options
 
 _PROGRAM = "kudo-webhook"
 _ENV = "KUDO_WEBHOOK_"
 _LIMITS = PortLimits(request_bytes=2 * BODY_LIMIT)
+_MODE = one_of(*(mode.value for mode in Tenancy))
+
+
+def _tenancy(text: str) -> Tenancy:
+    return Tenancy(_MODE(text))
+
 
 OPTIONS = (
     Option("--host", _ENV + "HOST", "address of the admission listener", "0.0.0.0"),  # noqa: S104
@@ -122,6 +132,14 @@ OPTIONS = (
         8.0,
         seconds,
     ),
+    Option(
+        "--tenancy",
+        _ENV + "TENANCY",
+        "strict: an OperatorVersion of another namespace has to be granted, and OperatorVersions "
+        "are reviewed. compat: neither; a missing grant is a warning",
+        Tenancy.COMPAT,
+        _tenancy,
+    ),
     *worker_options(_ENV),
     Option(
         "--head-seconds",
@@ -159,6 +177,8 @@ OPTIONS = (
         5.0,
         seconds,
     ),
+    metrics_auth_option(_ENV),
+    debug_option(_ENV),
     Option("--log-level", _ENV + "LOG_LEVEL", "debug, info, warning, error", "info", log_level),
     Option("--log-style", _ENV + "LOG_STYLE", "json or text", "json", log_style),
 )
@@ -177,6 +197,8 @@ class Settings:
         register: The file with the webhooks to register; None if somebody else registers them.
         worker_processes: Number and memory of the worker processes.
         limits: What a client of the admission listener may take.
+        metrics_auth: Whether /metrics asks for a token.
+        debug_port: 0 for no listener.
     """
 
     host: str
@@ -194,11 +216,14 @@ class Settings:
     probe_port: int
     kubeconfig: Path | None
     request_deadline: float
+    tenancy: Tenancy
     worker_processes: WorkerSettings
     limits: PortLimits
     drain_seconds: float
     log_level: str
     log_style: Style
+    metrics_auth: MetricsAuth = "none"
+    debug_port: int = 0
 
     @classmethod
     def read(cls, argv: Sequence[str], environ: Mapping[str, str]) -> "Settings":
@@ -216,8 +241,8 @@ class Settings:
                 environ=environ,
             )
         )
-        worker_processes = WorkerSettings.take(values)
         try:
+            worker_processes = WorkerSettings.take(values)
             files, built_in = _tls_files(values), _built_in(values)
         except ValueError as error:
             refuse(_PROGRAM, str(error))

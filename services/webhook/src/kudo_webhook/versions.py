@@ -25,6 +25,7 @@ from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
 from kudo.dns1123 import is_subdomain
+from kudo.tenancy import is_granted, kept_annotations
 
 log = logging.getLogger(__name__)
 
@@ -55,18 +56,27 @@ class VersionSource(Protocol):
     def synced(self) -> bool:
         """Whether the first list of OperatorVersions has been read."""
 
-    async def get(self, namespace: str, name: str) -> OperatorVersion | None:
-        """Return the OperatorVersion; None if it does not exist.
+    async def get(
+        self, namespace: str, name: str, grantee: str | None = None
+    ) -> OperatorVersion | None:
+        """Return the OperatorVersion; None if it does not exist or is not granted.
+
+        Args:
+            namespace: Its namespace.
+            name: Its name.
+            grantee: The namespace that it must be granted to; None where grants do not count.
 
         Raises:
             VersionUnreadable: it cannot be read now.
             VersionTooLarge: it exists and is too large to be parsed.
         """
 
-    async def wire(self, namespace: str, name: str, *, whole: bool = False) -> bytes | None:
+    async def wire(
+        self, namespace: str, name: str, grantee: str | None = None, *, whole: bool = False
+    ) -> bytes | None:
         """Return the OperatorVersion as JSON with the fields that rules look at, or all of it.
 
-        None if it does not exist.
+        None if it does not exist or is not granted; arguments as for `get`.
 
         Raises:
             VersionUnreadable: it cannot be read now.
@@ -97,24 +107,42 @@ class InformedVersions:
         """Keep the cache up to date until cancelled."""
         await self._informer.run()
 
-    async def get(self, namespace: str, name: str) -> OperatorVersion | None:
+    async def get(
+        self, namespace: str, name: str, grantee: str | None = None
+    ) -> OperatorVersion | None:
         cached = self._informer.get(namespace, name)
-        if cached is not None:
+        if cached is not None and _is_granted(cached, namespace, grantee):
             return self._from_cache(namespace, name, cached)
-        if not is_subdomain(namespace) or not is_subdomain(name):
-            return None
-        found = await self._read_live(namespace, name)
+        found = await self._read(namespace, name, grantee)
         return None if found is None else _parse(namespace, name, slim(found))
 
-    async def wire(self, namespace: str, name: str, *, whole: bool = False) -> bytes | None:
-        raw = None if whole else self._informer.get(namespace, name)
-        if raw is None and is_subdomain(namespace) and is_subdomain(name):
-            found = await self._read_live(namespace, name)
+    async def wire(
+        self, namespace: str, name: str, grantee: str | None = None, *, whole: bool = False
+    ) -> bytes | None:
+        raw = self._informer.get(namespace, name)
+        if whole or raw is None or not _is_granted(raw, namespace, grantee):
+            found = await self._read(namespace, name, grantee)
             raw = None if found is None else _within_bounds(found) if whole else slim(found)
         if raw is None:
             return None
         _check_size(namespace, name, raw)
         return orjson.dumps(raw)
+
+    async def _read(self, namespace: str, name: str, grantee: str | None) -> JsonObject | None:
+        """Read an OperatorVersion that the cache does not have, or has without the grant.
+
+        Of one of another namespace the grant is read first, whether the cache knows it or not: the
+        same requests are sent for one that does not exist as for one that is not granted, and the
+        whole object, which may be large, is read for nobody else.
+        """
+        if not is_subdomain(namespace) or not is_subdomain(name):
+            return None
+        if grantee not in {None, namespace}:
+            metadata = await self._read_live(namespace, name, metadata_only=True)
+            if metadata is None or not _is_granted(metadata, namespace, grantee):
+                return None
+        found = await self._read_live(namespace, name)
+        return found if found is not None and _is_granted(found, namespace, grantee) else None
 
     def _from_cache(self, namespace: str, name: str, raw: JsonObject) -> OperatorVersion:
         known = self._parsed.get((namespace, name))
@@ -127,10 +155,14 @@ class InformedVersions:
         metadata = delta.object["metadata"]
         self._parsed.pop((metadata["namespace"], metadata["name"]), None)
 
-    async def _read_live(self, namespace: str, name: str) -> JsonObject | None:
+    async def _read_live(
+        self, namespace: str, name: str, *, metadata_only: bool = False
+    ) -> JsonObject | None:
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._client.get(OPERATOR_VERSIONS, name, namespace=namespace)
+                return await self._client.get(
+                    OPERATOR_VERSIONS, name, namespace=namespace, metadata_only=metadata_only
+                )
         except NotFound:
             return None
         except TimeoutError as error:
@@ -160,8 +192,20 @@ def slim(raw: JsonObject) -> JsonObject:
             field: metadata[field]
             for field in ("name", "namespace", "uid", "resourceVersion")
             if field in metadata
-        },
+        }
+        | _kept(metadata),
     } | ({TOO_LARGE: why} if why else {"spec": _slim_spec(spec)})
+
+
+def _kept(metadata: JsonObject) -> JsonObject:
+    annotations = kept_annotations(metadata)
+    return {"annotations": annotations} if annotations else {}
+
+
+def _is_granted(raw: JsonObject, namespace: str, grantee: str | None) -> bool:
+    if grantee is None:
+        return True
+    return is_granted((raw.get("metadata") or {}).get("annotations"), namespace, grantee)
 
 
 def _within_bounds(raw: JsonObject) -> JsonObject:

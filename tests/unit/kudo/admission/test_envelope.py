@@ -119,7 +119,7 @@ def test_the_head_of_a_review_is_what_an_answer_needs() -> None:
     body = as_api_server()
     found, whole = read_head(body), read_review(body)
     assert found is not None
-    for field in ("api_version", "uid", "operation", "namespace", "instance"):
+    for field in ("api_version", "uid", "operation", "namespace", "kind"):
         assert getattr(found, field) == getattr(whole, field)
     old = read_head(body.replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"))
     assert old is not None

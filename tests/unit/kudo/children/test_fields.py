@@ -1,7 +1,7 @@
 """Whose fields of a child are whose: what the original set in our name becomes ours."""
 
 from kudo.api import JsonObject
-from kudo.children import handed_over, owned_parameters
+from kudo.children import handed_over, owned_parameters, owns_account
 
 LEAF: JsonObject = {}
 
@@ -100,3 +100,11 @@ def test_what_is_ours_already_is_left_alone() -> None:
     for entries in ([], [USER], [STATUS], [applied("A")]):
         assert handed_over({"managedFields": entries}, ()) is None
     assert handed_over({}, ()) is None
+
+
+def test_the_account_of_a_child_is_ours_if_we_applied_it() -> None:
+    fields: JsonObject = {"f:spec": {"f:serviceAccountName": LEAF}}
+    assert owns_account({"managedFields": [entry("kudo", "Apply", fields)]})
+    assert not owns_account({"managedFields": [entry("kubectl", "Apply", fields)]})
+    assert not owns_account({"managedFields": [entry("kudo", "Apply", {"f:spec": {}})]})
+    assert not owns_account({})

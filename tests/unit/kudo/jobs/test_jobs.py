@@ -18,7 +18,7 @@ KEY = ("ns", "first-1")
 def asked(
     body: bytes, versions: review.Blobs | None = None, *, route: str = "mutate"
 ) -> review.Malformed | review.Needed | review.Reviewed:
-    request = review.encode_request(route, "fresh", body, versions or {})
+    request = review.encode_request(review.Route(route, "fresh"), body, versions or {})
     return review.decode_answer(review.handle(request))
 
 
@@ -49,7 +49,7 @@ def test_a_fault_of_all_values_together_comes_back_as_such() -> None:
 def test_a_review_names_the_versions_that_it_needs() -> None:
     new = instance(operatorVersion={"name": "second-1", "namespace": "other"})
     found = asked(orjson.dumps(review_of(new, instance())))
-    assert found == review.Needed((("other", "second-1"), KEY))
+    assert found == review.Needed((("other", "second-1"), KEY), namespace="ns")
 
 
 def test_a_review_that_needs_no_version_is_answered_at_once() -> None:
@@ -132,4 +132,4 @@ def test_what_is_no_review_is_malformed(body: bytes) -> None:
 
 def test_preparing_leaves_nothing_to_import() -> None:
     review.prepare()
-    assert set(review.HANDLERS) == {"check", "review"}
+    assert set(review.HANDLERS) == {"check", "review", "version"}

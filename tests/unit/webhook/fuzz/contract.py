@@ -27,10 +27,11 @@ CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
 
 
 def routes() -> list[str]:
-    """Return the paths that the app serves."""
+    """Return the paths that the app serves for Instances."""
     metrics = Metrics((), lambda: 0.0)
     app = build_app(Admission(DictVersions(), Pool(HANDLERS), metrics, deadline=1.0, fresh_uid=str))
-    return sorted(str(vars(route)["path"]) for route in app.routes)
+    paths = (str(vars(route)["path"]) for route in app.routes)
+    return sorted(path for path in paths if path.endswith("-instance"))
 
 
 @contextmanager

@@ -21,6 +21,8 @@ from kudo.problems import Problem, shown
 
 _GROUP = "admission.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+INSTANCE, OPERATOR_VERSION = "Instance", "OperatorVersion"
+_RESOURCES = {INSTANCE: "instances", OPERATOR_VERSION: "operatorversions"}
 _NAME = 253
 _OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 
@@ -37,8 +39,9 @@ class AdmissionReview:
         api_version: Version to answer in.
         uid: Identity of the request, repeated in the answer.
         operation: CREATE, UPDATE, DELETE or CONNECT.
-        instance: Whether it is about an Instance itself, not a subresource or another resource.
-        object: The submitted object; empty unless an Instance is created or updated.
+        kind: The kind that the route reviews; empty if the request is about a subresource or
+            another resource.
+        object: The submitted object; empty unless one of that kind is created or updated.
         old_object: The stored object of an UPDATE.
         dry_run: Whether nothing will be stored.
         username: The user of the request; recorded when they cancel a run, decides nothing.
@@ -49,7 +52,7 @@ class AdmissionReview:
     operation: str
     namespace: str
     name: str
-    instance: bool
+    kind: str
     object: JsonObject
     old_object: JsonObject | None
     dry_run: bool
@@ -70,15 +73,18 @@ class AdmissionReview:
     @property
     def needs_review(self) -> bool:
         """Whether the rules apply; any other request is allowed."""
-        return self.instance and self.operation in {"CREATE", "UPDATE"}
+        return bool(self.kind) and self.operation in {"CREATE", "UPDATE"}
 
 
-def read_review(body: bytes, parse: Callable[[bytes], Json] = orjson.loads) -> AdmissionReview:
+def read_review(
+    body: bytes, parse: Callable[[bytes], Json] = orjson.loads, *, kind: str = INSTANCE
+) -> AdmissionReview:
     """Read the body of a request.
 
     Args:
         body: The bytes.
         parse: Parses JSON; raises ValueError.
+        kind: The kind that the route reviews.
 
     Raises:
         MalformedReview: it is not an AdmissionReview, or not one that API servers send.
@@ -91,15 +97,15 @@ def read_review(body: bytes, parse: Callable[[bytes], Json] = orjson.loads) -> A
     operation = _text(request, "operation")
     if operation not in _OPERATIONS:
         raise MalformedReview("request.operation is not one of " + ", ".join(sorted(_OPERATIONS)))
-    instance = _is_instance(request)
-    reviewed = instance and operation in {"CREATE", "UPDATE"}
+    about = _is_about(request, kind)
+    reviewed = about and operation in {"CREATE", "UPDATE"}
     return AdmissionReview(
         api_version=api_version,
         uid=_text(request, "uid"),
         operation=operation,
         namespace=_text(request, "namespace") if reviewed else "",
         name=_text(request, "name", empty=True),
-        instance=instance,
+        kind=kind if about else "",
         object=_object(request.get("object"), "request.object") if reviewed else {},
         old_object=(
             _object(request.get("oldObject"), "request.oldObject")
@@ -118,7 +124,7 @@ _FIRST_NAMESPACE = re.compile(rb'"namespace":"([^"\\]{1,63})"')
 _FIRST_OPERATION = re.compile(rb'"operation":"([A-Z]{1,8})"')
 
 
-def read_head(body: bytes) -> AdmissionReview | None:
+def read_head(body: bytes, kind: str = INSTANCE) -> AdmissionReview | None:
     """Return as much of a large review as answering it needs, without its objects and its name.
 
     None if it does not begin as API servers write it. What tenants choose comes behind the uid and
@@ -135,7 +141,7 @@ def read_head(body: bytes) -> AdmissionReview | None:
         operation=operation[1].decode() if operation else "",
         namespace=namespace[1].decode(errors="replace") if namespace else "",
         name="",
-        instance=True,
+        kind=kind,
         object={},
         old_object=None,
         dry_run=False,
@@ -172,10 +178,10 @@ def _username(request: JsonObject) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _is_instance(request: JsonObject) -> bool:
+def _is_about(request: JsonObject, kind: str) -> bool:
     resource = _object(request.get("resource"), "request.resource")
-    kind = resource.get("group"), resource.get("resource")
-    return kind == (GROUP, "instances") and not request.get("subResource")
+    found = resource.get("group"), resource.get("resource")
+    return found == (GROUP, _RESOURCES[kind]) and not request.get("subResource")
 
 
 def allow(review: AdmissionReview, *, warnings: Sequence[str] = (), patch: bytes = b"") -> bytes:
@@ -205,7 +211,7 @@ def deny(review: AdmissionReview, problems: Sequence[Problem], code: int) -> byt
         "details": {
             "name": shown(review.name, _NAME),
             "group": GROUP,
-            "kind": "Instance",
+            "kind": review.kind or INSTANCE,
             "causes": [_cause(problem) for problem in problems],
         },
     }

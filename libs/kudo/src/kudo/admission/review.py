@@ -17,9 +17,10 @@ from typing import Literal
 from kudo.admission import plan_execution
 from kudo.admission.change import Change
 from kudo.admission.final_state import change_problems, creation_problems
+from kudo.admission.grants import needs_grant, untold
 from kudo.admission.patch import InstancePatch
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
-from kudo.admission.rules import evaluate, time_limit_problems
+from kudo.admission.rules import account_problems, evaluate, time_limit_problems
 from kudo.api import (
     Instance,
     JsonObject,
@@ -38,6 +39,7 @@ from kudo.problems import (
 from kudo.runs.plan_choice import used_uids
 from kudo.runs.retries import is_honoured
 from kudo.runs.upgrades import goes_up
+from kudo.tenancy import Tenancy, grant_missing, may_use, not_granted
 from kudo.values.checks import Check, read_fully
 
 VersionKey = tuple[str, str]
@@ -157,6 +159,7 @@ def mutate(
     *,
     fresh_uid: Callable[[], str],
     check: Check = read_fully,
+    tenancy: Tenancy = Tenancy.COMPAT,
 ) -> Decision:
     """Check what was submitted and schedule the plan that it needs.
 
@@ -165,48 +168,95 @@ def mutate(
         versions: The OperatorVersions that it refers to.
         fresh_uid: Returns the uid for a new run.
         check: Checks values of parameters.
+        tenancy: The mode: whether an OperatorVersion of another namespace must be granted.
     """
     if review.unchanged:
         return _unchanged(review)
-    version = versions.get(review.new.operator_version_key)
-    if version is None:
-        return Decision(problems=(_missing_version(review),))
+    version = _usable_version(review, versions, tenancy)
+    if isinstance(version, Decision):
+        return version
     if review.old is None:
-        return _mutate_create(review, version, fresh_uid, check)
-    change = _change(review, review.old, version, versions, check)
+        return _with_grant_told(review, version, _mutate_create(review, version, fresh_uid, check))
+    change = _change(review, review.old, version, _usable(review.old, versions, tenancy), check)
     problems = evaluate(change, submitted=True)
     if problems:
         return _denied(review, problems)
-    return _mutate_update(review, change, fresh_uid)
+    return _with_grant_told(review, version, _mutate_update(review, change, fresh_uid))
 
 
-def validate(review: Review, versions: Versions, *, check: Check = read_fully) -> Decision:
+def validate(
+    review: Review,
+    versions: Versions,
+    *,
+    check: Check = read_fully,
+    tenancy: Tenancy = Tenancy.COMPAT,
+) -> Decision:
     """Check the state that would be stored; arguments as for `mutate`."""
     if review.unchanged:
         return _unchanged(review)
-    version = versions.get(review.new.operator_version_key)
-    if version is None:
-        return Decision(problems=(_missing_version(review),))
+    version = _usable_version(review, versions, tenancy)
+    if isinstance(version, Decision):
+        return version
     username = review.request.username
     if review.old is None:
         problems = _evaluate_create(review, version, check) or creation_problems(
             review.new.scheduled, username
         )
     else:
-        change = _change(review, review.old, version, versions, check)
+        before = _usable(review.old, versions, tenancy)
+        change = _change(review, review.old, version, before, check)
         problems = evaluate(change, submitted=False) or change_problems(change, username)
     return _denied(review, problems) if problems else Decision()
 
 
 def _unchanged(review: Review) -> Decision:
     problems = tuple(time_limit_problems(review.new, review.old))
+    if review.old is not None:
+        problems = (*problems, *account_problems(review.new, review.old))
     return _denied(review, problems) if problems else _ADMITTED
 
 
+def _usable_version(
+    review: Review, versions: Versions, tenancy: Tenancy
+) -> OperatorVersion | Decision:
+    """Return the OperatorVersion that decides, or the denial.
+
+    An OperatorVersion that is not granted decides nothing. No rule looks at it, so that no answer
+    tells what it contains, nor whether it exists.
+    """
+    version = versions.get(review.new.operator_version_key)
+    if tenancy is Tenancy.STRICT and not may_use(review.new, version):
+        if needs_grant(review.old, review.new):
+            return _denied(review, (not_granted(review.new),))
+        return untold(review.new)
+    if version is None:
+        return Decision(problems=(_missing_version(review),))
+    return version
+
+
+def _usable(old: Instance, versions: Versions, tenancy: Tenancy) -> OperatorVersion | None:
+    """Return the OperatorVersion of the stored Instance; None if it is missing or not granted."""
+    version = versions.get(old.operator_version_key)
+    return None if tenancy is Tenancy.STRICT and not may_use(old, version) else version
+
+
+def _with_grant_told(review: Review, version: OperatorVersion, decision: Decision) -> Decision:
+    """Add the warning about an OperatorVersion that strict mode would not let the Instance use."""
+    if not decision.allowed or may_use(review.new, version):
+        return decision
+    if not needs_grant(review.old, review.new):
+        return decision
+    return replace(decision, warnings=(*decision.warnings, grant_missing(review.new)))
+
+
 def _change(
-    review: Review, old: Instance, version: OperatorVersion, versions: Versions, check: Check
+    review: Review,
+    old: Instance,
+    version: OperatorVersion,
+    before: OperatorVersion | None,
+    check: Check,
 ) -> Change:
-    return Change(old, review.new, versions.get(old.operator_version_key), version, check)
+    return Change(old, review.new, before, version, check)
 
 
 def _missing_version(review: Review) -> Problem:

@@ -12,6 +12,7 @@ from kudo.api import Instance
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem, first_problems, listed, shown, shown_name
+from kudo.runs.plan_choice import active_run
 from kudo.runs.retries import retry_problems
 from kudo.runs.upgrades import operator_problems, stays, unknown_hint
 
@@ -232,7 +233,7 @@ def one_plan_at_a_time(change: Change) -> Iterator[Problem]:
         )
     else:
         return
-    yield Problem("PlanRunning", f"{text}; {_wait_hint(change)}", "spec.planExecution")
+    yield Problem("PlanRunning", f"{text}; {_wait_hint(change.old)}", "spec.planExecution")
 
 
 def a_running_plan_stays_scheduled(change: Change) -> Iterator[Problem]:
@@ -242,8 +243,36 @@ def a_running_plan_stays_scheduled(change: Change) -> Iterator[Problem]:
     yield Problem(
         "PlanRunning",
         f"cancelling currently scheduled (or running) plan '{change.active.plan_name}' by removing "
-        f"planExecution is not supported; {_wait_hint(change)}",
+        f"planExecution is not supported; {_wait_hint(change.old)}",
         "spec.planExecution",
+    )
+
+
+def the_account_stays_while_a_plan_runs(change: Change) -> Iterator[Problem]:
+    yield from account_problems(change.new, change.old)
+
+
+def account_problems(new: Instance, old: Instance) -> Iterator[Problem]:
+    """Yield why the account of an Instance may not change.
+
+    While an Instance is being deleted it may: the cleanup that runs keeps its own account, and one
+    that waits for an account that is gone is started again with the new one.
+
+    Args:
+        new: The submitted Instance.
+        old: The stored Instance, with the states of its runs.
+    """
+    before, after = old.spec.service_account_name or "", new.spec.service_account_name or ""
+    running = active_run(old)
+    if before == after or running is None:
+        return
+    if new.metadata.deleting or old.metadata.deleting:
+        return
+    yield Problem(
+        "PlanRunning",
+        f"changing serviceAccountName from '{shown_name(before)}' to '{shown_name(after)}' while a "
+        f"plan '{running.plan_name}' is scheduled (or running) is not allowed; {_wait_hint(old)}",
+        "spec.serviceAccountName",
     )
 
 
@@ -341,6 +370,7 @@ FIELD_RULES: tuple[Rule, ...] = (
 PLAN_RULES: tuple[Rule, ...] = (
     nothing_changes_while_deleting,
     one_plan_at_a_time,
+    the_account_stays_while_a_plan_runs,
     an_upgrade_comes_alone,
     a_running_plan_stays_scheduled,
     an_update_comes_alone,
@@ -370,9 +400,8 @@ def evaluate(change: Change, *, submitted: bool) -> tuple[Problem, ...]:
     return ()
 
 
-def _wait_hint(change: Change) -> str:
-    old = change.old.metadata
-    flags = f"--instance {old.name} -n {old.namespace}"
+def _wait_hint(stored: Instance) -> str:
+    flags = f"--instance {stored.metadata.name} -n {stored.metadata.namespace}"
     return (
         f"wait until it has ended (kubectl kudo plan status --wait {flags}), or cancel it (kubectl "
         f"kudo plan cancel {flags})"

@@ -29,6 +29,18 @@ _TOO_LARGE: Final = re.compile(
 _RIGHT: Final = re.compile(
     r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
 )
+_ACCOUNT: Final = re.compile(
+    r'\b[Uu]ser "(?P<user>system:serviceaccount:(?P<namespace>[-a-z0-9]+):'
+    r'(?P<account>[-.a-z0-9]+))"'
+)
+_IMPERSONATE: Final = re.compile(
+    r'cannot (?:impersonate resource "serviceaccounts" in API group ""'
+    r"|impersonate:\S+ resource "
+    r"|impersonate-on:\S+ resource )"
+    r'.*?(?: in the namespace "(?P<namespace>[^"]*)"| at the cluster scope|$)'
+)
+_BLOCKS_OWNER: Final = "cannot set blockOwnerDeletion"
+_ESCALATION: Final = "grant RBAC permissions not currently held"
 _NAME: Final = re.compile(r"RFC 1123|RFC 1035|must be no more than \d+ characters")
 _MISSING_NAMESPACE: Final = re.compile(r'namespaces "(?P<name>[^"]*)" not found')
 _QUOTA: Final = re.compile(r"(?:exceeded|failed) quota: (?P<name>[^,: ]+)")
@@ -49,6 +61,7 @@ class _Rejection:
     status: int
     message: str
     causes: Sequence[tuple[str, str]]
+    account: str = ""
 
     def fields(self, pattern: re.Pattern[str]) -> str:
         """Return the fields whose cause matches a pattern, as one text; empty if none does."""
@@ -56,7 +69,14 @@ class _Rejection:
         return _listed(field for field in found if field and field != "<nil>")
 
 
-def advice(kind: str, status: int, message: str, causes: Sequence[tuple[str, str]]) -> str:
+def advice(
+    kind: str,
+    status: int,
+    message: str,
+    causes: Sequence[tuple[str, str]],
+    *,
+    account: str = "",
+) -> str:
     """Return what to do about a rejected write: empty, or one clause without a final period.
 
     Args:
@@ -64,8 +84,9 @@ def advice(kind: str, status: int, message: str, causes: Sequence[tuple[str, str
         status: HTTP status of the answer.
         message: `message` of the answer.
         causes: `field` and `message` of each of `details.causes`.
+        account: The user name of the account that sent it; empty for the reconciler itself.
     """
-    rejection = _Rejection(kind, status, message, causes)
+    rejection = _Rejection(kind, status, message, causes, account)
     return next(filter(None, (rule(rejection) for rule in _RULES)), "")
 
 
@@ -157,20 +178,70 @@ def _unserved(rejection: _Rejection) -> str:
     return ""
 
 
+def _no_impersonation(rejection: _Rejection) -> str:
+    match = _IMPERSONATE.search(rejection.message) if rejection.status == 403 else None
+    if match is None:
+        return ""
+    if not match["namespace"]:
+        return (
+            "what acts on cluster-scoped objects needs tenancy.clusterScopedKinds of the chart; "
+            "the plan then continues"
+        )
+    return (
+        f"let KUDO's reconciler act as the accounts of namespace {match['namespace']}: apply what "
+        f"`kubectl kudo rbac --namespace {match['namespace']}` prints, or add the namespace to "
+        "tenancy.namespaces of the chart; the plan then continues"
+    )
+
+
+def _no_right_of_account(rejection: _Rejection) -> str:
+    """Advise an account whose own rights are missing: its namespace gives them, not the chart."""
+    user = _ACCOUNT.search(rejection.message) if rejection.status == 403 else None
+    if user is None or user["user"] != rejection.account:
+        return ""
+    match = _RIGHT.search(rejection.message)
+    if match is None and _ESCALATION not in rejection.message:
+        return ""
+    what = "the permissions that it is to grant"
+    if match is not None:
+        what = f"permission to {match['verb']} {_resource(match)}"
+    return (
+        f"give ServiceAccount {user['account']} {what}: `kubectl kudo rbac --instance NAME "
+        f"-n {user['namespace']}` prints all that the plans need; the plan then continues"
+    )
+
+
+def _blocks_its_owner(rejection: _Rejection) -> str:
+    """Advise an account that may not set the owner reference of what it applies."""
+    if rejection.status != 403 or _BLOCKS_OWNER not in rejection.message:
+        return ""
+    if not rejection.account:
+        return ""
+    _, _, namespace, name = rejection.account.split(":", 3)
+    return (
+        f"give ServiceAccount {name} permission to update instances.kudo.dev/finalizers: "
+        f"`kubectl kudo rbac --instance NAME -n {namespace}` prints all that the plans need; the "
+        "plan then continues"
+    )
+
+
 def _no_right(rejection: _Rejection) -> str:
     match = _RIGHT.search(rejection.message) if rejection.status == 403 else None
     if match is None:
         return ""
-    resource = f"{match['resource']}.{match['group']}" if match["group"] else match["resource"]
     return (
-        f"grant KUDO's reconciler permission to {match['verb']} {resource}, or all that a plan "
-        "needs (get, list, watch, create, patch, delete), with a ClusterRole that has the label "
-        'rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then continues'
+        f"grant KUDO's reconciler permission to {match['verb']} {_resource(match)}, or all that a "
+        "plan needs (get, list, watch, create, patch, delete), with a ClusterRole that has the "
+        'label rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then continues'
     )
 
 
+def _resource(right: re.Match[str]) -> str:
+    return f"{right['resource']}.{right['group']}" if right["group"] else right["resource"]
+
+
 def _escalation(rejection: _Rejection) -> str:
-    if rejection.status == 403 and "grant RBAC permissions not currently held" in rejection.message:
+    if rejection.status == 403 and _ESCALATION in rejection.message:
         return "KUDO's reconciler can grant only permissions that it has: grant it these first"
     return ""
 
@@ -230,6 +301,9 @@ _RULES: Final[tuple[Callable[[_Rejection], str], ...]] = (
     _bad_name,
     _no_namespace,
     _unserved,
+    _no_impersonation,
+    _no_right_of_account,
+    _blocks_its_owner,
     _no_right,
     _escalation,
     _quota,

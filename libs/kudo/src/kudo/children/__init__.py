@@ -11,9 +11,9 @@ admission rules apply to what its parent sends.
 
 from kudo.children.dependencies import check_dependencies, dependencies_of
 from kudo.children.desired import Child, VersionKey, child_of, execution_of, manifest
-from kudo.children.fields import handed_over, owned_parameters
+from kudo.children.fields import handed_over, owned_parameters, owns_account
 from kudo.children.kinship import Kin, check_ancestors, kin_of, refusal
-from kudo.children.updates import ChildUpdate, differs, next_update, restart
+from kudo.children.updates import ChildUpdate, differs, differs_in_account, next_update, restart
 
 __all__ = [
     "Child",
@@ -25,12 +25,14 @@ __all__ = [
     "child_of",
     "dependencies_of",
     "differs",
+    "differs_in_account",
     "execution_of",
     "handed_over",
     "kin_of",
     "manifest",
     "next_update",
     "owned_parameters",
+    "owns_account",
     "refusal",
     "restart",
 ]

@@ -22,6 +22,7 @@ class Child:
         operator: Name of its operator.
         version: Its OperatorVersion.
         parameters: What the parameter file sets, as Instances store it.
+        account: `spec.serviceAccountName` of the parent; None if it has none.
     """
 
     task: str
@@ -30,6 +31,7 @@ class Child:
     operator: str
     version: VersionKey
     parameters: Mapping[str, str]
+    account: str | None = None
 
     def __str__(self) -> str:
         return f"Instance {self.namespace}/{self.name}"
@@ -64,6 +66,7 @@ def child_of(
         operator=operator,
         version=version_of(task, version),
         parameters=parameters,
+        account=parent.spec.service_account_name or None,
     )
 
 
@@ -96,6 +99,8 @@ def manifest(
     spec: JsonObject = {"operatorVersion": reference}
     if parameters:
         spec["parameters"] = dict(parameters)
+    if child.account:
+        spec["serviceAccountName"] = child.account
     return {
         "apiVersion": names.API_VERSION,
         "kind": "Instance",

@@ -15,6 +15,7 @@ from kudo.api import JsonObject
 _ORIGINAL = ("manager", "Update", "")
 _OURS = (names.FIELD_MANAGER, "Apply", "")
 _VERSION, _PARAMETERS = "f:operatorVersion", "f:parameters"
+_ACCOUNT = "f:serviceAccountName"
 
 
 def owned_parameters(metadata: JsonObject) -> frozenset[str]:
@@ -24,6 +25,13 @@ def owned_parameters(metadata: JsonObject) -> frozenset[str]:
         for entry in _entries(metadata, _OURS)
         for key in _mapping(_mapping(_fields(entry), "f:spec"), _PARAMETERS)
         if key.startswith("f:")
+    )
+
+
+def owns_account(metadata: JsonObject) -> bool:
+    """Return whether we have applied `spec.serviceAccountName`."""
+    return any(
+        _ACCOUNT in _mapping(_fields(entry), "f:spec") for entry in _entries(metadata, _OURS)
     )
 
 

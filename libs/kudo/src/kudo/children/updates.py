@@ -117,6 +117,19 @@ def differs(existing: Instance, update: ChildUpdate, owned: Collection[str]) -> 
     )
 
 
+def differs_in_account(child: Child, existing: Instance, owned: bool) -> bool:
+    """Return whether an apply changes the account that a child names.
+
+    Args:
+        child: What the task wants.
+        existing: The child as it is.
+        owned: Whether we have applied the name of the account.
+    """
+    if child.account is None:
+        return owned
+    return existing.spec.service_account_name != child.account
+
+
 def restart(existing: JsonObject, plan: str, execution: str) -> JsonObject:
     """Return a run that retries a failed plan of a child, once for each run of the parent.
 

@@ -18,16 +18,25 @@ import orjson
 
 from kudo.admission import Decision, Review, VersionKey, mutate, validate
 from kudo.admission.answers import ALLOWED, Answer, decided, failed, unreadable
-from kudo.admission.envelope import AdmissionReview, MalformedReview, read_review
+from kudo.admission.envelope import (
+    OPERATOR_VERSION,
+    AdmissionReview,
+    MalformedReview,
+    read_review,
+)
 from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import Json, OperatorVersion
 from kudo.jobs import check
 from kudo.jobs.position import position
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 from kudo.problems import InvalidInput, Problem, shown_name
+from kudo.tenancy import Tenancy
 from kudo.values.checks import Check, Fault, FullReader
 
 NAME: Final = "review"
+VERSION: Final = "version"
+"""The job of OperatorVersions. In strict mode it is `kudo.jobs.version`, which services do not
+import, since it needs the template engine; in compat mode all of them are allowed."""
 MUTATE: Final = "mutate"
 Blobs = Mapping[VersionKey, bytes | None]
 """OperatorVersions as JSON; None for one that does not exist."""
@@ -48,10 +57,12 @@ class Needed:
     Attributes:
         keys: Their namespaces and names.
         whole: Whether it needs their templates, tasks and steps, too.
+        namespace: That of the request.
     """
 
     keys: tuple[VersionKey, ...]
     whole: bool = False
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +73,33 @@ class Reviewed:
     answer: Answer
 
 
-def encode_request(route: str, uid: str, body: bytes, versions: Blobs) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What is asked of a review.
+
+    Attributes:
+        name: `mutate` or `validate`.
+        uid: Of the run that the review may schedule.
+        tenancy: The mode of the installation.
+    """
+
+    name: str
+    uid: str
+    tenancy: Tenancy = Tenancy.COMPAT
+
+
+def encode_request(route: Route, body: bytes, versions: Blobs) -> bytes:
     """Return the request of a call.
 
     Args:
-        route: `mutate` or `validate`.
-        uid: Of the run that the review may schedule.
+        route: What is asked.
         body: The AdmissionReview.
         versions: The OperatorVersions that the call before asked for.
     """
     parts = [body, *(blob for blob in versions.values() if blob is not None)]
     lengths = [None if blob is None else len(blob) for blob in versions.values()]
-    head = orjson.dumps([route, uid, len(body), list(versions), lengths])
+    asked = [route.name, route.uid, route.tenancy.value]
+    head = orjson.dumps([asked, len(body), list(versions), lengths])
     return b"".join((head, b"\n", *parts))
 
 
@@ -84,7 +110,7 @@ def decode_answer(answer: bytes) -> Malformed | Needed | Reviewed:
         return Malformed(fields["malformed"])
     if "needed" in fields:
         keys = tuple((namespace, name) for namespace, name in fields["needed"])
-        return Needed(keys, fields["whole"])
+        return Needed(keys, fields["whole"], fields["namespace"])
     problems = tuple(Problem(*problem) for problem in fields["problems"])
     found = Answer(problems, tuple(fields["warnings"]), patch, fields["code"])
     return Reviewed(AdmissionReview(**fields["review"]), found)
@@ -103,42 +129,61 @@ def handle(request: bytes) -> bytes:
 
 def _answer(request: bytes) -> bytes:
     head, _, rest = request.partition(b"\n")
-    route, uid, size, keys, lengths = orjson.loads(head)
-    review = read_review(rest[:size], _parse)
+    (name, uid, tenancy), size, keys, lengths = orjson.loads(head)
+    review = read_review(rest[:size], parse)
     if not review.needs_review:
-        return _reviewed(review, ALLOWED)
+        return encode_answer(review, ALLOWED)
     try:
         subject = Review.of(review.request)
     except InvalidInput as error:
-        return _reviewed(review, unreadable(error))
+        return encode_answer(review, unreadable(error))
     blobs = _blobs(rest, size, keys, lengths)
     missing = [key for key in subject.references() if key not in blobs]
     if missing:
-        return orjson.dumps({"needed": missing, "whole": subject.needs_whole_versions})
-    return _reviewed(review, _decided(subject, blobs, route, uid))
+        needed = {
+            "needed": missing,
+            "whole": subject.needs_whole_versions,
+            "namespace": review.namespace,
+        }
+        return orjson.dumps(needed)
+    return encode_answer(review, _decided(subject, blobs, Route(name, uid, Tenancy(tenancy))))
 
 
 def decide(
-    route: str, subject: Review, versions: Versions, *, fresh_uid: Callable[[], str], check: Check
+    route: str,
+    subject: Review,
+    versions: Versions,
+    *,
+    fresh_uid: Callable[[], str],
+    check: Check,
+    tenancy: Tenancy = Tenancy.COMPAT,
 ) -> Decision:
     """Make the decision of a route."""
     if route == MUTATE:
-        return mutate(subject, versions, fresh_uid=fresh_uid, check=check)
-    return validate(subject, versions, check=check)
+        return mutate(subject, versions, fresh_uid=fresh_uid, check=check, tenancy=tenancy)
+    return validate(subject, versions, check=check, tenancy=tenancy)
 
 
-def _decided(subject: Review, blobs: Blobs, route: str, uid: str) -> Answer:
+def _decided(subject: Review, blobs: Blobs, route: Route) -> Answer:
     versions: dict[VersionKey, OperatorVersion | None] = {}
     for key, blob in blobs.items():
         position.tell(f'OperatorVersion "{"/".join(key)}"')
         try:
-            versions[key] = None if blob is None else parse_version(_parse(blob))
+            versions[key] = None if blob is None else parse_version(parse(blob))
         except VersionMalformed as error:
             text = f"OperatorVersion {'/'.join(key)} cannot be read: {error}; try again"
             return failed(500, "OperatorVersionUnreadable", text)
     position.tell("")
     check = _told(FullReader(), _names(subject, versions))
-    return decided(decide(route, subject, versions, fresh_uid=lambda: uid, check=check))
+    decision = decide(
+        route.name,
+        subject,
+        versions,
+        fresh_uid=lambda: route.uid,
+        check=check,
+        tenancy=route.tenancy,
+    )
+    return decided(decision)
 
 
 def _names(subject: Review, versions: Versions) -> Mapping[str, str]:
@@ -166,7 +211,7 @@ def _told(check: Check, names: Mapping[str, str]) -> Check:
     return told
 
 
-def _parse(text: bytes) -> Json:
+def parse(text: bytes) -> Json:
     """Parse JSON; orjson crashes where memory is limited, and this is told as a MemoryError."""
     return json.loads(text, parse_constant=_no_constant)
 
@@ -185,7 +230,8 @@ def _blobs(
     return found
 
 
-def _reviewed(review: AdmissionReview, answer: Answer) -> bytes:
+def encode_answer(review: AdmissionReview, answer: Answer) -> bytes:
+    """Return the answer to a review as `decode_answer` reads it."""
     fields: dict[str, Any] = {
         "review": asdict(replace(review, object={}, old_object=None)),
         "problems": [(p.reason, p.message, p.field, p.limit) for p in answer.problems],
@@ -206,7 +252,24 @@ def prepare() -> None:
     version = b'{"spec":{"plans":{"deploy":{}},"parameters":[{"name":"A","value-type":"array"}]}}'
     for value in (b"7", b'"[1]"', b'"["'):
         blobs: Blobs = {("ns", "v"): version, ("ns", ""): None}
-        handle(encode_request(MUTATE, "u", _SAMPLE % value, blobs))
+        handle(encode_request(Route(MUTATE, "u"), _SAMPLE % value, blobs))
 
 
-HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {check.NAME: check.handle, NAME: handle}
+def _allow_version(request: bytes) -> bytes:
+    """Return the answer of compat mode to a review of an OperatorVersion.
+
+    Only a process of strict mode, which this one replaces, can have registered for them.
+    """
+    try:
+        return encode_answer(read_review(request, parse, kind=OPERATOR_VERSION), ALLOWED)
+    except MalformedReview as error:
+        return orjson.dumps({"malformed": str(error)})
+    except orjson.JSONEncodeError:
+        return orjson.dumps({"malformed": "the body is not JSON: half a surrogate pair"})
+
+
+HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
+    check.NAME: check.handle,
+    NAME: handle,
+    VERSION: _allow_version,
+}

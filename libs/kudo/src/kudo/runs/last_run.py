@@ -46,8 +46,14 @@ class Differences:
     parameters: tuple[str, ...] = ()
 
 
-def record_of(instance: Instance, version: OperatorVersion) -> LastRun:
-    """Return the record of the scheduled run of an Instance, which begins with a version."""
+def record_of(instance: Instance, version: OperatorVersion, account: str | None = None) -> LastRun:
+    """Return the record of the scheduled run of an Instance, which begins with a version.
+
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion.
+        account: The account that the run acts as; None for the reconciler.
+    """
     last, now = instance.status.last_run, fingerprints(instance.parameters)
     before = _parameters(last)
     if _takes_all(instance, version):
@@ -71,6 +77,7 @@ def record_of(instance: Instance, version: OperatorVersion) -> LastRun:
         configuration=configuration_now(instance, version),
         version="/".join(instance.operator_version_key),
         previous_operator_version=_previous(last, reference),
+        service_account_name=account,
     )
 
 

@@ -16,6 +16,7 @@ from kudo.problems import Problem, first_problems, shown_name
 from kudo.runs.last_run import changed_parameters, has_run, in_force, version_in_force
 from kudo.runs.plan_choice import PlanChoice, plan_for_parameters, plan_for_upgrade
 from kudo.runs.upgrades import Before, of_record, operator_problems, stays, unknown_hint
+from kudo.tenancy import Tenancy, may_use, not_granted
 from kudo.values.checks import Check, read_fully
 
 
@@ -41,6 +42,7 @@ def revalidate_idle(
     check: Check = read_fully,
     *,
     before: OperatorVersion | None = None,
+    tenancy: Tenancy = Tenancy.COMPAT,
 ) -> Revalidation:
     """Validate an Instance that has no run scheduled and is not being deleted.
 
@@ -49,10 +51,14 @@ def revalidate_idle(
         version: The OperatorVersion that its spec names.
         check: Reads values of parameters.
         before: The OperatorVersion in force, where that is another one; None if it does not exist.
+        tenancy: The mode: whether an OperatorVersion of another namespace must be granted.
     """
     if instance.status.last_run is None and has_run(instance):
         # Runs that the original recorded: what it left is taken as it stands.
         return NOTHING
+    if lacks_grant(instance, version, tenancy):
+        # What it ran with stays in force; no other rule looks at what is not granted.
+        return Revalidation(problems=() if is_in_force(instance) else (not_granted(instance),))
     problems = first_problems(violations(instance, version, check, before=before))
     if problems:
         return Revalidation(problems=problems)
@@ -66,6 +72,7 @@ def revalidate_scheduled(
     check: Check = read_fully,
     *,
     before: OperatorVersion | None = None,
+    tenancy: Tenancy = Tenancy.COMPAT,
 ) -> Revalidation:
     """Validate an Instance whose scheduled run is about to begin; see `revalidate_idle`."""
     name = instance.scheduled.plan_name
@@ -81,9 +88,40 @@ def revalidate_scheduled(
         return Revalidation(problems=(Problem("PlanRunning", text, "spec.planExecution"),))
     if instance.metadata.deleting:
         return NOTHING
+    if lacks_grant(instance, version, tenancy) and not _has_begun(instance):
+        return Revalidation(problems=(not_granted(instance),))
     return Revalidation(
         problems=first_problems(violations(instance, version, check, before=before))
     )
+
+
+def lacks_grant(instance: Instance, version: OperatorVersion | None, tenancy: Tenancy) -> bool:
+    """Return whether an Instance may not use its OperatorVersion; see `kudo.tenancy.may_use`."""
+    return tenancy is Tenancy.STRICT and not may_use(instance, version)
+
+
+def is_in_force(instance: Instance) -> bool:
+    """Return whether all that the spec names is in force, so that no plan has to run."""
+    last = in_force(instance)
+    if last is None or version_in_force(last) != instance.operator_version_key:
+        return False
+    return not changed_parameters(instance)
+
+
+def has_run_with(instance: Instance) -> bool:
+    """Return whether the OperatorVersion that an Instance names was in force in a run of it."""
+    last = instance.status.last_run
+    if last is None:
+        # Runs that the original recorded, without the version.
+        return has_run(instance)
+    used = {"/".join(version_in_force(last)), last.version or ""}
+    return "/".join(instance.operator_version_key) in used
+
+
+def _has_begun(instance: Instance) -> bool:
+    """Return whether the scheduled run has a first status, so that it ends as it began."""
+    entry = instance.plan_status.get(instance.scheduled.plan_name or "")
+    return entry is not None and bool(entry.uid) and entry.uid == instance.scheduled.uid
 
 
 def run_in_progress(instance: Instance) -> str | None:

@@ -29,10 +29,18 @@ _UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP
 """The plans during which the Instance is not known to be ready."""
 
 
-def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceStatus:
+def begun(
+    instance: Instance, version: OperatorVersion, now: str, account: str | None = None
+) -> InstanceStatus:
     """Return the status with the scheduled run in progress.
 
     A run that was begun before goes on where it was; any other run in progress is superseded.
+
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion that the run begins with.
+        now: RFC 3339.
+        account: The account that the run acts as; None for the reconciler.
     """
     name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
     status = with_suspension(instance, instance.status, now)
@@ -44,7 +52,11 @@ def begun(instance: Instance, version: OperatorVersion, now: str) -> InstanceSta
         entries[name] = _first_entry(instance.scheduled, version.plans.get(name), known, now)
     if status.last_run is None or status.last_run.uid != uid:
         # Also of a run that the original began.
-        status = status.model_copy(update={"last_run": record_of(instance, version)})
+        status = status.model_copy(update={"last_run": record_of(instance, version, account)})
+    elif account and not status.last_run.service_account_name:
+        # It began as the reconciler, and the mode has changed since.
+        last = status.last_run.model_copy(update={"service_account_name": account})
+        status = status.model_copy(update={"last_run": last})
     status = with_entries(status, entries)
     unready = name in _UNREADY_PLANS
     ready = (conditions.PLAN_IN_PROGRESS, f"plan {name} is running") if unready else None
