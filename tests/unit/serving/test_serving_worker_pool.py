@@ -9,9 +9,15 @@ from prometheus_client import CollectorRegistry, generate_latest
 from kudo.jobs import check
 from serving.probes import Probes
 from serving.settings import parse
-from serving.worker_pool import WorkerMetrics, WorkerSettings, build_pool, worker_options
+from serving.worker_pool import (
+    WorkerMetrics,
+    WorkerSettings,
+    WorkerUsage,
+    build_pool,
+    worker_options,
+)
 from tests.support.pools import until
-from workers import Observation
+from workers import Bounds, Observation, Pool, PoolBusy
 
 
 def read(*argv: str, **environ: str) -> WorkerSettings:
@@ -86,3 +92,65 @@ def test_a_job_that_no_process_took_has_waited_and_has_no_duration() -> None:
     assert sample(registry, "kudo_worker_job_duration_seconds_sum", job="render") == 0.5
     assert sample(registry, "kudo_worker_job_duration_seconds_count", job="render") == 1
     assert b"tenant" not in generate_latest(registry)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--namespace-worker-processes=2"], r"processes \(2\) must be below .* \(2\)"),
+        (["--namespace-worker-jobs=512"], r"jobs \(512\) must be below --worker-jobs \(512\)"),
+        (["--worker-job-memory=16Mi"], r"memory \(16777216\) must be below .* \(16777216\)"),
+    ],
+)
+def test_one_namespace_may_not_take_everything(options: list[str], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        read(*options)
+
+
+@pytest.mark.parametrize("text", ["7Mi", "2Gi", "8MB"])
+def test_waiting_jobs_have_room_for_the_largest(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        read(f"--namespace-worker-job-memory={text}")
+    assert "is no amount of memory" in capsys.readouterr().err
+
+
+def test_limits_of_jobs_are_options() -> None:
+    found = read(
+        "--worker-processes=4",
+        *("--namespace-worker-processes=2", "--worker-jobs=10", "--namespace-worker-jobs=9"),
+        *("--worker-job-memory=9Mi", "--namespace-worker-job-memory=8Mi"),
+    )
+    assert found == WorkerSettings(4, 192 << 20, 2, Bounds(10, 9, 9 << 20, 8 << 20))
+
+
+async def test_the_options_reach_the_pool() -> None:
+    settings = WorkerSettings(3, share=1, bounds=Bounds(tenant_jobs=1))
+    usage = WorkerUsage()
+    pool = build_pool("kudo.jobs", settings, CollectorRegistry(), Probes(), usage)
+    # No process is started, so jobs wait.
+    waiting = asyncio.create_task(pool.call(check.NAME, b"", tenant="a"))
+    await until(lambda: pool.waiting == 1)
+    with pytest.raises(PoolBusy):
+        await pool.call(check.NAME, b"", tenant="a")
+    found = {one.name: dict(one.read()) for one in usage.measures(pool)}
+    assert found == {
+        "worker_jobs_running": {},
+        "worker_jobs_waiting": {"a": 1},
+        "worker_cpu_seconds": {},
+        "worker_jobs_refused": {"a": 1},
+    }
+    waiting.cancel()
+
+
+def test_cpu_and_refusals_are_summed_by_namespace() -> None:
+    usage, pool = WorkerUsage(), Pool("kudo.jobs")
+    usage.observe(Observation("render", "ok", 0.0, 1.0, "a", 0.75))
+    usage.observe(Observation("render", "ok", 0.0, 1.0, "a", 0.5))
+    usage.observe(Observation("render", "cpu", 0.0, 10.0, "b", 10.0))
+    usage.observe(Observation("render", "cancelled", 0.0, 0.0, "c", 0.0))
+    usage.observe(Observation("render", "failed", 0.0, 0.0, "c", 0.0))
+    found = {one.name: dict(one.read()) for one in usage.measures(pool)}
+    assert found["worker_cpu_seconds"] == {"a": 1.25, "b": 10.0}
+    assert found["worker_jobs_refused"] == {"b": 1}

@@ -315,3 +315,41 @@ async def cancel(*tasks: "asyncio.Task[object]") -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_tenant_has_its_share_of_the_processes_and_no_more() -> None:
+    async with running(size=3, share=1) as pool:
+        sleeping = [asyncio.create_task(pool.call("sleep", b"", tenant="a")) for _ in range(2)]
+        await until(lambda: pool.waiting == 1)
+        assert pool.running_by_tenant() == {"a": 1}
+        assert pool.waiting_by_tenant() == {"a": 1}
+        # Two more would be free.
+        for tenant in "bc":
+            assert await pool.call("echo", b"x", tenant=tenant) == b"x"
+        assert pool.waiting_by_tenant() == {"a": 1}
+        await cancel(*sleeping)
+        assert pool.waiting_by_tenant() == {}
+
+
+@pytest.mark.parametrize("share", [0, 2, 3])
+def test_a_share_leaves_one_process_to_others(share: int) -> None:
+    with pytest.raises(ValueError, match=f"a share of {share} of 2 workers; use 1 to 1"):
+        Pool("trials", size=2, share=share)
+
+
+async def test_a_job_is_observed_with_its_tenant_and_its_cpu_time() -> None:
+    seen: list[Observation] = []
+    async with running(observe=seen.append) as pool:
+        await pool.call("burn_for", b"0.3", tenant="busy")
+        await pool.call("echo", b"", tenant="idle")
+        with pytest.raises(LimitExceeded):
+            await pool.call("sleep", b"", tenant="hostile", wall=0.2)
+        with pytest.raises(LimitExceeded):
+            await pool.call("echo", b"x" * (pool.limits.payload + 1), tenant="large")
+    busy, idle, hostile, large = seen
+    assert (busy.tenant, idle.tenant, hostile.tenant) == ("busy", "idle", "hostile")
+    assert 0.3 <= busy.cpu <= busy.seconds
+    assert 0 < idle.cpu < 0.2
+    # Nobody can ask a process that was killed.
+    assert hostile.cpu == pytest.approx(hostile.seconds)
+    assert large.cpu == 0

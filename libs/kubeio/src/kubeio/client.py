@@ -147,9 +147,14 @@ class Client:
         *,
         namespace: str | None = None,
         subresource: str | None = None,
+        metadata_only: bool = False,
     ) -> JsonObject:
-        """Return one object, by a consistent read (no resourceVersion)."""
-        return await self._object("GET", resource.path(namespace, name, subresource))
+        """Return one object, by a consistent read (no resourceVersion).
+
+        With ``metadata_only``, a PartialObjectMetadata of it, if the server has that.
+        """
+        accept = _AS_METADATA.format("") if metadata_only else "application/json"
+        return await self._object("GET", resource.path(namespace, name, subresource), accept=accept)
 
     async def list(
         self,

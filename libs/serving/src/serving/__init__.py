@@ -6,7 +6,8 @@ Both services are built on them:
 * `serving.settings` declares each option as flag and environment variable;
 * `serving.logs` writes one JSON object a line;
 * `serving.server` runs an ASGI app on uvicorn, within the limits of `serving.limits`;
-* `serving.probes` answers /healthz, /readyz and /metrics;
+* `serving.probes` answers /healthz, /readyz and /metrics, the last one with a token if
+  `serving.token_gate` asks for it;
 * `serving.turns` measures the event loop, `serving.garbage` shortens garbage collections;
 * `serving.worker_pool` starts worker processes.
 """

@@ -21,6 +21,7 @@ from serving.connections import Connections
 from serving.limits import PROBES, PortLimits
 from serving.probes import AsgiApp, Probes, asgi_app
 from serving.protocol import BoundedProtocol, TlsProtocol
+from serving.token_gate import TokenGate
 
 _PROBE_GRACE: Final = 1.0
 """Seconds that a probe in flight gets when the process stops."""
@@ -91,14 +92,17 @@ async def serve_probes(
     port: int,
     stop: asyncio.Event,
     on_started: Callable[[int], None] | None = None,
+    gate: TokenGate | None = None,
 ) -> None:
     """Serve /healthz, /readyz and /metrics until `stop` is set; arguments as for `serve`.
+
+    With a gate, /metrics asks for a token.
 
     Raises:
         ListenError: the address cannot be listened on.
     """
     await serve(
-        asgi_app(probes, registry),
+        asgi_app(probes, registry, gate),
         host=host,
         port=port,
         stop=stop,

@@ -161,6 +161,17 @@ def at_least(minimum: int) -> Convert:
     return convert
 
 
+def within(minimum: int, maximum: int) -> Convert:
+    """Return a converter of whole numbers of a range."""
+
+    def convert(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not minimum <= int(text) <= maximum:
+            raise ValueError(f"{text!r} is no whole number from {minimum} to {maximum}")
+        return int(text)
+
+    return convert
+
+
 def boolean(text: str) -> bool:
     """Convert `true` or `false`, in any case.
 

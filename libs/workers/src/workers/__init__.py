@@ -7,8 +7,10 @@ descriptors of the service, and can open nothing. It knows nothing of Kubernetes
 from workers.errors import JobFailed, LimitExceeded, LimitName, PoolBusy, WorkerError
 from workers.limits import Limits
 from workers.pool import Observation, Pool
+from workers.queue import Bounds
 
 __all__ = [
+    "Bounds",
     "JobFailed",
     "LimitExceeded",
     "LimitName",

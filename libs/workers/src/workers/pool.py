@@ -5,8 +5,9 @@ follow when jobs have all there are: a service that never needs them is spared t
 
 Invariants: there are never more than `size + 1` processes, since a new one is started only after
 the one that it replaces has been reaped; never more than `size` jobs run; and one tenant never has
-more than `size - 1` of them. A tenant whose job ended its process counts as running it until the
-new one is ready: whoever kills workers waits for their starts, and nobody else does.
+more than its share of them, which is below `size`. A tenant whose job ended its process counts as
+running it until the new one is ready: whoever kills workers waits for their starts, and nobody else
+does.
 """
 
 import asyncio
@@ -47,12 +48,16 @@ class Observation:
         outcome: `ok`, the name of the limit that was exceeded, `failed`, `busy` or `cancelled`.
         waited: Seconds until a worker took it, or until it ended without one.
         seconds: Seconds in a worker; 0 without one.
+        tenant: Whose job it was.
+        cpu: Seconds of CPU of the worker; if the job ended its process, `seconds` instead.
     """
 
     handler: str
     outcome: Outcome
     waited: float
     seconds: float
+    tenant: str = ""
+    cpu: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -70,11 +75,28 @@ class _Times:
 
     came: float = field(default_factory=time.monotonic)
     taken: float | None = None
+    cpu_before: float | None = None
+    cpu_after: float | None = None
 
-    def observe(self, handler: str, outcome: Outcome) -> Observation:
+    def begin(self, worker: Worker) -> None:
+        self.taken = time.monotonic()
+        self.cpu_before = worker.cpu_seconds()
+
+    def end(self, worker: Worker) -> None:
+        self.cpu_after = worker.cpu_seconds()
+
+    def observe(self, handler: str, outcome: Outcome, tenant: str) -> Observation:
         now = time.monotonic()
         taken = now if self.taken is None else self.taken
-        return Observation(handler, outcome, taken - self.came, now - taken)
+        return Observation(
+            handler, outcome, taken - self.came, now - taken, tenant, self._cpu(now - taken)
+        )
+
+    def _cpu(self, most: float) -> float:
+        if self.cpu_before is None or self.cpu_after is None:
+            return most
+        # A pid may have become another's between the end of the process and our notice of it.
+        return min(max(self.cpu_after - self.cpu_before, 0.0), most)
 
 
 class Pool:
@@ -87,6 +109,7 @@ class Pool:
             called with a function that takes the part of a job before it is worked on; the error
             of a limit has the last one.
         size: Jobs that run at the same time, at least 2; one more process is kept as a spare.
+        share: Jobs of one tenant that run at the same time, below the size; by default one less.
         limits: What a job may use.
         bounds: Limits of the queue of jobs.
         at_rest: Processes that are started without a job. A job that takes the last idle one
@@ -96,7 +119,8 @@ class Pool:
         path: Directories to import from, besides those of the interpreter.
 
     Raises:
-        ValueError: the size is below 2; with one worker, one tenant could occupy the pool.
+        ValueError: the size is below 2, or the share is not below the size: one tenant could
+            occupy the pool.
     """
 
     def __init__(
@@ -104,6 +128,7 @@ class Pool:
         handlers: str,
         *,
         size: int = 2,
+        share: int | None = None,
         limits: Limits | None = None,
         bounds: Bounds | None = None,
         at_rest: int = _AT_REST,
@@ -113,8 +138,10 @@ class Pool:
     ) -> None:
         if size < 2:
             raise ValueError(f"a pool of {size}: one tenant could occupy it; use at least 2")
+        if share is not None and not 1 <= share < size:
+            raise ValueError(f"a share of {share} of {size} workers; use 1 to {size - 1}")
         self.limits = limits or Limits()
-        self._size = size
+        self._size, self._share = size, share or size - 1
         self._start = partial(Worker.start, handlers, self.limits, path)
         self._observe = observe or (lambda _: None)
         self._queue: FairQueue[_Job] = FairQueue(bounds or Bounds())
@@ -143,6 +170,14 @@ class Pool:
     def waiting(self) -> int:
         """Number of jobs that wait for a worker."""
         return len(self._queue)
+
+    def running_by_tenant(self) -> dict[str, int]:
+        """Return how many workers each tenant occupies."""
+        return {tenant: number for tenant, number in self._tenants.items() if number}
+
+    def waiting_by_tenant(self) -> dict[str, int]:
+        """Return how many jobs of each tenant wait for a worker."""
+        return self._queue.waiting()
 
     def resident_memory(self) -> int:
         """Return the resident memory of all worker processes in bytes."""
@@ -220,7 +255,7 @@ class Pool:
             outcome = error.outcome
             raise
         finally:
-            self._observe(times.observe(handler, outcome))
+            self._observe(times.observe(handler, outcome, tenant))
 
     async def _try(
         self,
@@ -234,10 +269,11 @@ class Pool:
         for _ in range(_TRIES):
             with contextlib.suppress(Killed):
                 worker = await self._take(tenant, size)
-                times.taken = time.monotonic()
+                times.begin(worker)
                 try:
                     return await run(worker)
                 finally:
+                    times.end(worker)
                     self._give_back(worker)
         raise JobFailed("its process was killed twice, perhaps for lack of memory in the container")
 
@@ -273,7 +309,7 @@ class Pool:
                     self._all_taken.set()
 
     def _may_run(self, tenant: str) -> bool:
-        return self._tenants[tenant] < self._size - 1
+        return self._tenants[tenant] < self._share
 
     def _give_back(self, worker: Worker) -> None:
         self._running -= 1

@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,6 +78,16 @@ class Worker:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    def cpu_seconds(self) -> float | None:
+        """Return the CPU time of the process since its start; None once it has ended."""
+        if self._ended or self._process.returncode is not None:
+            return None
+        try:
+            # What clock_getcpuclockid returns, which Python does not have.
+            return time.clock_gettime(~self.pid << 3 | 2)
+        except OSError:
+            return None
 
     @property
     def usable(self) -> bool:

@@ -57,6 +57,10 @@ class FairQueue(Generic[T]):
     def __len__(self) -> int:
         return self._jobs
 
+    def waiting(self) -> dict[str, int]:
+        """Return how many jobs of each tenant wait."""
+        return {tenant: len(jobs) for tenant, jobs in self._tenants.items()}
+
     def put(self, job: T) -> None:
         """Add a job at the end of those of its tenant.
 
