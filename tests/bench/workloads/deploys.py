@@ -15,6 +15,7 @@ from tests.bench.workloads.reports import (
     rate_figure,
     recorded_figure,
 )
+from tests.bench.workloads.strict import strict_figure
 from tests.bench.workloads.versions import CONFIG_MAP, config_map_version
 from tests.bench.workloads.workload import Workload, compare, creating
 from tests.support.build import Json
@@ -51,4 +52,5 @@ async def bench(installed: Installed) -> list[Figure]:
         cpu_figure(workload, found, _MAX_CPU),
         latency_figure(workload, found),
         others_figure(workload, found),
+        await strict_figure(installed, workload),
     ]

@@ -91,20 +91,28 @@ class Installed:
         await asyncio.to_thread(self.installation.reconciler.stop)
 
     @asynccontextmanager
-    async def reconciler(self, profile: str = "") -> AsyncIterator[None]:
+    async def reconciler(
+        self, profile: str = "", options: Sequence[str] = ()
+    ) -> AsyncIterator[None]:
         """Run the reconciler for the block only.
 
         Args:
             profile: Name of the profile, if profiles are wanted; empty for none.
+            options: Of the reconciler, besides those that it always has.
         """
         profiles = self.options.profiles
         service = self.installation.reconciler
-        with profiles.of_service(service, profile) if profile else contextlib.nullcontext():
-            await self.start_reconciler()
-            try:
-                yield
-            finally:
-                await self.stop_reconciler()
+        usual = service.command
+        service.command = [*usual, *options]
+        try:
+            with profiles.of_service(service, profile) if profile else contextlib.nullcontext():
+                await self.start_reconciler()
+                try:
+                    yield
+                finally:
+                    await self.stop_reconciler()
+        finally:
+            service.command = usual
 
 
 def keys(namespaces: Sequence[str], number: int, prefix: str = "instance") -> list[Key]:

@@ -6,7 +6,7 @@ reconciler's own transport (the protocol floor), one through aiohttp as it comes
 themselves are sent by the same process in the same way for all.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -129,7 +129,10 @@ async def _measured(
 
 
 async def measure_reconciler(
-    installed: Installed, workload: Workload, beside: Beside = _nothing
+    installed: Installed,
+    workload: Workload,
+    beside: Beside = _nothing,
+    options: Sequence[str] = (),
 ) -> Batch:
     """Return what a reconciler that was started for it takes, once it is warm.
 
@@ -138,10 +141,11 @@ async def measure_reconciler(
         workload: What is asked of it.
         beside: Entered with the namespace of the first Instance once the reconciler is warm, and
             left when the batch is over.
+        options: Of the reconciler, besides those that it always has.
     """
     async with (
         _instances(installed, workload) as (warm, measured),
-        installed.reconciler(profile=f"{workload.name}-reconciler"),
+        installed.reconciler(f"{workload.name}-reconciler", options),
     ):
         settled = partial(events_written, installed.installation.reconciler)
         warmed = requests_of(installed, workload.send, warm)

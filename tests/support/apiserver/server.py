@@ -29,6 +29,7 @@ from tests.support.apiserver.writes.deleting import Deleter
 from tests.support.apiserver.writes.writing import Options, Target, Writer, Written
 
 _BUILT_IN = frozenset(kind.group for kind in BUILT_IN)
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _MOST_BYTES = 3 * 2**20
 
 
@@ -101,6 +102,7 @@ class ApiServer:
     Attributes:
         execute: Runs commands in containers.
         authorize: Called with every request; the StatusError that it raises is the answer.
+        may: Answers access reviews: whether a user may do what their attributes say.
         serving: The request that is being carried out; None while controllers write.
         version: What /version says.
         now: Its clock.
@@ -118,6 +120,7 @@ class ApiServer:
         self.reader = Reader(self.storage)
         self.execute: Callable[[Command], Ran] = _nothing_runs
         self.authorize: Callable[[Request], None] = _everything_is_allowed
+        self.may: Callable[[str, JsonObject], bool] = _everybody_may
         self.serving: Request | None = None
         self.version = documents.VERSION
 
@@ -146,10 +149,17 @@ class ApiServer:
         document = self._document(request)
         if document is not None:
             return _json(200, document)
+        if (request.method, request.path) == ("POST", _REVIEWS):
+            return _json(201, self._reviewed(request))
         target = self._target(request.path)
         if target.name:
             return self._one(request, target)
         return self._many(request, target)
+
+    def _reviewed(self, request: Request) -> JsonObject:
+        review: JsonObject = _decoded(request.body)
+        allowed = self.may(request.user, review["spec"]["resourceAttributes"])
+        return {**review, "status": {"allowed": allowed}}
 
     def _document(self, request: Request) -> JsonObject | None:
         parts = request.path.strip("/").split("/")
@@ -255,6 +265,11 @@ def refusal(error: StatusError) -> Response:
 
 def _everything_is_allowed(request: Request) -> None:
     del request
+
+
+def _everybody_may(user: str, attributes: JsonObject) -> bool:
+    del user, attributes
+    return True
 
 
 def _absent(group: str) -> JsonObject:

@@ -17,8 +17,11 @@ from kudo.identity import identity
 from kudo.moments import rfc3339
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.events import EventRecorder, EventTimes
+from kudo_reconciler.fairness import Fairness
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
+from serving.namespaces import Tally
+from serving.shares import Share
 from tests.unit.kubeio.fake_api import FakeApi, Fault, fake_api, refuse, status_body, until
 
 DONE = ExecutionStatus.COMPLETE
@@ -282,6 +285,7 @@ async def test_a_namespace_fills_its_share_and_no_more(
     assert (bench.waiting, bench.lost) == (1000, 100)
     recorder.started(instance(namespace="other"), "deploy", "u")
     assert (bench.waiting, bench.lost) == (1001, 100)
+    assert recorder.waiting() == {"noisy": 1000, "other": 1}
     [line] = [one for one in caplog.records if one.message == "event not written"]
     assert "too many" in getattr(line, "error")  # noqa: B009 - a field of the log line
 
@@ -293,6 +297,20 @@ async def test_warnings_do_not_take_the_room_of_start_and_end(bench: Bench) -> N
     assert (bench.waiting, bench.lost) == (250, 50)
     recorder.finished(instance(), "deploy", "u", DONE)
     assert (bench.waiting, bench.lost) == (251, 50)
+
+
+async def test_the_limits_are_those_of_the_options(bench: Bench) -> None:
+    fairness = Fairness(run_events=Share(3, 2), other_events=Share(3, 1))
+    refused = Tally()
+    recorder = EventRecorder(
+        bench.client, SystemClock(), bench.metrics, fairness=fairness, refused=refused
+    )
+    for namespace in ("noisy", "other"):
+        for number in range(3):
+            recorder.started(instance(namespace=namespace), "deploy", f"u{number}")
+            recorder.warning(instance(namespace=namespace), f"u{number}", "TaskFailed", "no")
+    assert recorder.waiting() == {"noisy": 3, "other": 2}
+    assert refused.sums() == {"noisy": 3, "other": 4}
 
 
 async def test_all_namespaces_together_have_a_limit(bench: Bench) -> None:

@@ -6,8 +6,12 @@ import pytest
 
 from kubeio.leader_election.elector import LeaseTimes
 from kudo.tenancy import Tenancy
+from kudo.watched import WatchedKinds
+from kudo_reconciler.fairness import Fairness, fairness_options
 from kudo_reconciler.settings import Settings
+from serving.shares import Share
 from serving.worker_pool import WorkerSettings
+from workers import Bounds
 
 
 def test_without_anything_the_defaults_stand() -> None:
@@ -25,6 +29,7 @@ def test_without_anything_the_defaults_stand() -> None:
         recheck=60.0,
         pipe_waiter_image="busybox",
         tenancy=Tenancy.COMPAT,
+        watch=WatchedKinds(),
         grace=20.0,
         log_level="info",
         log_style="json",
@@ -51,16 +56,55 @@ def test_every_option_has_a_variable() -> None:
             "KUDO_RECONCILER_RECHECK": "5",
             "KUDO_RECONCILER_PIPE_WAITER_IMAGE": "img",
             "KUDO_RECONCILER_TENANCY": "Strict",
+            "KUDO_RECONCILER_WATCH": "pods, jobs.batch,",
             "KUDO_RECONCILER_GRACE": "1.5",
             "KUDO_RECONCILER_LOG_LEVEL": "DEBUG",
             "KUDO_RECONCILER_LOG_STYLE": "text",
         },
     )
     lease = ("kudo-system", "blue", LeaseTimes(3.0, 2.0, 0.5))
+    watch = WatchedKinds(frozenset({"pods", "jobs.batch"}))
     assert found == Settings(
         *(Path("/a/b"), 4, WorkerSettings(3, 256 << 20), "127.0.0.1", 0, *lease),
-        *(1.0, 60.0, 5.0, "img", Tenancy.STRICT, 1.5, "debug", "text"),
+        *(1.0, 60.0, 5.0, "img", Tenancy.STRICT),
+        *(watch, 1.5, "debug", "text"),
     )
+
+
+def test_the_limits_of_namespaces_are_what_they_were() -> None:
+    found = Settings.read([], {})
+    assert found.fairness == Fairness(
+        workers=None,
+        operations=Share(64, 16),
+        long_operations=Share(256, 64),
+        run_events=Share(4000, 1000),
+        other_events=Share(1000, 250),
+        event_writers=Share(4, 3),
+    )
+    assert found.worker_processes.bounds == Bounds(512, 64, 64 << 20, 16 << 20)
+    assert found.worker_processes.share is None
+
+
+def test_each_limit_has_an_option_and_a_variable() -> None:
+    names = [one.flag for one in fairness_options("X_")]
+    assert len(names) == 11
+    totals = {"--workers": "100", **{name: "50" for name in names if "namespace" not in name}}
+    argv = [f"{name}={value}" for name, value in totals.items()]
+    environ = {
+        one.env: str(number)
+        for number, one in enumerate(fairness_options("KUDO_RECONCILER_"), 2)
+        if "namespace" in one.flag
+    }
+    shares = [Share(50, number) for number in (4, 6, 8, 10, 12)]
+    assert Settings.read(argv, environ).fairness == Fairness(2, *shares)
+
+
+def test_metrics_are_open_and_there_is_no_debug_port_unless_asked_for() -> None:
+    found = Settings.read([], {})
+    assert (found.metrics_auth, found.debug_port) == ("none", 0)
+    argv = ["--metrics-auth=Token", "--debug-port=6060"]
+    found = Settings.read(argv, {})
+    assert (found.metrics_auth, found.debug_port) == ("token", 6060)
 
 
 def test_a_flag_wins_over_its_variable() -> None:
@@ -95,7 +139,21 @@ def test_a_number_of_workers_within_bounds_is_taken(workers: str) -> None:
         (["--grace", "inf"], "'inf' is no number of seconds"),
         (["--log-level", "loud"], "'loud' is none of debug, info, warning, error"),
         (["--log-style", "xml"], "'xml' is none of json, text"),
+        (["--watch", "pods,secrets"], "secrets are never watched: leave them out"),
+        (["--watch", " , "], "names no kind"),
+        (["--watch", "pods,*"], "'*' is no kind; a kind is plural.group"),
+        (["--watch", "secrets."], "'secrets.' is no kind"),
+        (["--watch", "apps/v1"], "'apps/v1' is no kind"),
+        (["--watch", "Secrets"], "'Secrets' is no kind"),
         (["--work", "1"], "--work"),
+        (["--namespace-workers", "16"], "--namespace-workers (16) must be below --workers (16)"),
+        (["--workers=1", "--namespace-workers=1"], "must be below --workers (1)"),
+        (["--operations", "16"], "--namespace-operations (16) must be below --operations (16)"),
+        (["--event-writers", "65"], "'65' is no whole number from 2 to 64"),
+        (["--namespace-run-events", "0"], "'0' is no whole number from 1 to 100000"),
+        (["--namespace-worker-jobs", "512"], "must be below --worker-jobs (512)"),
+        (["--metrics-auth", "password"], "'password' is none of none, token"),
+        (["--debug-port", "-1"], "'-1' is no port"),
     ],
 )
 def test_what_is_wrong_is_named_in_one_line(

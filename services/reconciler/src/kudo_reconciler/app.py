@@ -10,7 +10,7 @@ import contextlib
 import logging
 import socket
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from kubeio.cache.informer import Informer
@@ -19,16 +19,20 @@ from kubeio.cache.store import Delta, Indexer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
 from kubeio.discovery import Discovery
+from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.leader_election.elector import LeaderElector
 from kubeio.resource import Resource
+from kubeio.token_review import METRICS, TokenReviewer
 from kubeio.types import Transform
 from kudo.api import Json, JsonObject
 from kudo.runs.recorded import has_begun
+from kudo.tenancy import Tenancy
 from kudo_reconciler.clock import ApiServerClock, loop_seconds
 from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller
 from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.readiness import Readiness
 from kudo_reconciler.controller.reconcile import InstanceReconciler
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.workqueue import WorkQueue, namespace_limit
@@ -62,14 +66,21 @@ from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, kept_version
+from kudo_reconciler.tenancy.access import AccessReviews
+from kudo_reconciler.tenancy.accounts import Accounts
+from kudo_reconciler.tenancy.directory import Directory, kept
+from serving.namespaces import Measure, Tally, serve_debug
 from serving.probes import Probes
 from serving.server import serve_probes
+from serving.token_gate import TokenGate
 from serving.turns import follow_turns
-from serving.worker_pool import build_pool
+from serving.worker_pool import WorkerUsage, build_pool
 
 log = logging.getLogger(__name__)
 
 _BY_VERSION = "operatorversion"
+_REVIEWS = 6
+"""Connections for reviews of tokens, as many as there are reviews at a time."""
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -86,10 +97,13 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     async with (
         # Responses to the writes of one run are known before the next run sends anything.
         Client(config, timeout=settings.call_timeout, finish_writes=True) as client,
+        # A standby reviews tokens, too, so this one does not ask for the Lease.
+        Client(config, timeout=settings.call_timeout, max_connections=_REVIEWS) as reviews,
         asyncio.TaskGroup() as group,
     ):
         metrics, probes = Metrics(), Probes()
-        pool = build_pool("kudo.jobs", settings.worker_processes, metrics.registry, probes)
+        usage = WorkerUsage()
+        pool = build_pool("kudo.jobs", settings.worker_processes, metrics.registry, probes, usage)
         leadership = _leadership(settings, lease_config, client.config.namespace, metrics)
         app = App(settings, Environment(client, leadership, pool, metrics))
         follow_turns(metrics.registry, leadership.beat)
@@ -101,8 +115,17 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 host=settings.probe_host,
                 port=settings.probe_port,
                 stop=closed,
+                gate=_gate(settings, reviews, metrics),
             ),
             name="probe listener",
+        )
+        group.create_task(
+            serve_debug(
+                lambda: [*app.measures(), *usage.measures(pool)],
+                port=settings.debug_port,
+                stop=closed,
+            ),
+            name="debug listener",
         )
         working = group.create_task(pool.run(), name="worker processes")
         work = group.create_task(app.work(), name="reconciler")
@@ -117,6 +140,14 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         # Reconciles in progress may have needed it until now.
         working.cancel()
         closed.set()
+
+
+def _gate(settings: Settings, client: Client, metrics: Metrics) -> TokenGate | None:
+    """Return what asks for a token for metrics, if it is set."""
+    if settings.metrics_auth == "none":
+        return None
+    client.on_request = metrics.request_seen
+    return TokenGate(TokenReviewer(client, METRICS))
 
 
 def _leadership(
@@ -168,12 +199,15 @@ class App:
             metrics.queue,
             clock=seconds,
             begun=self._begun,
-            namespace_limit=namespace_limit(settings.workers),
+            namespace_limit=settings.fairness.workers or namespace_limit(settings.workers),
         )
         metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._renderer = Renderer(environment.jobs, metrics.render_seconds.observe)
         self._events: EventRecorder | None = None
+        self._operations = Operations.within(settings.fairness, self.queue.add)
+        self._events_refused = Tally()
         self._timing = Timing(idle=settings.watch_silence)
+        self._reviews = AccessReviews(seconds)
         client.before_write = environment.leadership.check
         client.on_request = metrics.request_seen
         instances = self._informer(INSTANCES, {_BY_VERSION: _versions_of})
@@ -181,22 +215,40 @@ class App:
         metrics.add_instances(instances.list, self._clock.now)
         informer = self._informer(OPERATOR_VERSIONS, transform=kept_version)
         self._versions = VersionStore(client, informer)
+        self._accounts = self._new_accounts()
 
     @property
     def synced(self) -> bool:
-        return self._instances.informer.has_synced and self._versions.informer.has_synced
+        stores = self._instances.informer.has_synced and self._versions.informer.has_synced
+        return stores and self._accounts.directory.synced
+
+    def _new_accounts(self) -> Accounts:
+        client, mode = self._client, self._settings.tenancy
+        pod = client.config.namespace
+        own = frozenset((pod, self._settings.lease_namespace or pod))
+        directory = Directory(client)
+        if mode is Tenancy.STRICT:
+            directory = Directory(
+                client,
+                self._informer(SERVICE_ACCOUNTS, transform=kept, metadata_only=True),
+                self._informer(NAMESPACES, transform=kept, metadata_only=True),
+            )
+        return Accounts(client, mode, own, directory)
 
     def _informer(
         self,
         resource: Resource,
         indexers: Mapping[str, Indexer] | None = None,
         transform: Transform | None = None,
+        *,
+        metadata_only: bool = False,
     ) -> Informer:
         return Informer(
             self._client,
             resource,
             indexers=indexers,
             transform=transform,
+            metadata_only=metadata_only,
             on_status=partial(self._metrics.watches.seen, resource),
             timing=self._timing,
             clock=loop_seconds,
@@ -206,25 +258,33 @@ class App:
     async def work(self) -> None:
         """Fill the caches, then process the queue while leading, until it is closed."""
         instances, versions = self._instances.informer, self._versions.informer
+        directory = self._accounts.directory.informers
         async with asyncio.TaskGroup() as watches:
             observer = Observer(
                 self._client,
                 watches,
                 self.queue.nudge,
                 self._timing,
+                self._reviews,
+                _may_watch(self._settings),
                 on_status=self._metrics.watches.seen,
                 on_watched=self._kind_watched,
                 rng=self._environment.rng,
             )
-            self._metrics.add_watches(lambda: [instances, versions, *observer.informers()])
+            always = [instances, versions, *directory]
+            self._metrics.add_watches(lambda: [*always, *observer.informers()])
             instances.add_handler(self._instance_changed)
             versions.add_handler(self._version_changed)
             informers = [
                 watches.create_task(versions.run(), name="informer of OperatorVersions"),
                 watches.create_task(instances.run(), name="informer of Instances"),
+                *(
+                    watches.create_task(one.run(), name=f"informer of {one.resource.kind}s")
+                    for one in directory
+                ),
             ]
-            await versions.wait_synced()
-            await instances.wait_synced()
+            for one in always:
+                await one.wait_synced()
             await observer.watch_all(READINESS_KINDS)
             asking = observer.keep_watching(READINESS_KINDS)
             informers.append(watches.create_task(asking, name="refused kinds"))
@@ -247,6 +307,8 @@ class App:
             self._metrics,
             self.queue.nudge,
             rng=self._environment.rng,
+            fairness=self._settings.fairness,
+            refused=self._events_refused,
         )
         self._events = events
         freshness, rng = self._instances.freshness, self._environment.rng
@@ -264,6 +326,16 @@ class App:
                 events.close()
         finally:
             self._events = None
+
+    def measures(self) -> list[Measure]:
+        """Return what namespaces use, for /debug/namespaces; nothing on a standby."""
+        return [
+            Measure("instances_reconciling", self.queue.working),
+            Measure("instances_queued", self.queue.queued),
+            *self._operations.measures(),
+            Measure("events_waiting", self._events.waiting if self._events else dict),
+            Measure.of("events_refused", self._events_refused),
+        ]
 
     def _begun(self, key: Key) -> bool:
         raw = self._instances.informer.get(key.namespace, key.name)
@@ -309,23 +381,24 @@ class App:
         environment, clock = self._environment, self._clock
         discovery = Discovery(self._client, clock=loop_seconds)
         ownership, shares = Ownership(self._instances), Shares(observer)
-        pipe_pods = PipePods(self._client, observer)
-        operations = Operations(self.queue.add)
+        pipe_pods = PipePods(self._accounts, observer)
+        operations = self._operations = Operations.within(self._settings.fairness, self.queue.add)
         context = ReconcileContext(
             instances=self._instances,
             versions=self._versions,
-            observer=observer,
+            readiness=Readiness(observer, self._client, self._accounts.identity_of),
             events=events,
             metrics=self._metrics,
             clock=clock,
             cluster_objects=ClusterObjects(
-                self._client, discovery, observer, ownership, shares, events
+                self._accounts, discovery, observer, ownership, shares, events
             ),
             pipe_pods=pipe_pods,
             values=ValueChecks(environment.jobs),
             operations=operations,
             fresh_uid=environment.fresh_uid,
             stopping=lambda: self.queue.closed,
+            tenancy=self._settings.tenancy,
         )
         resolver, hasher = Resolver(discovery), DependencyHasher(observer)
         applier = Applier(discovery, observer, ownership, self._metrics)
@@ -343,6 +416,7 @@ class App:
                 ChildStore(self._instances),
                 ChildVersions(self._versions),
                 self._metrics,
+                self._reviews,
             ),
         )
         idle = Idle(context)
@@ -350,7 +424,7 @@ class App:
             StepRunner(tasks),
             operations,
             self._renderer,
-            self._client,
+            self._accounts,
             clock,
             self._metrics,
             environment.rng,
@@ -358,6 +432,13 @@ class App:
         scheduled = Scheduled.create(context, runner, idle, self._settings.recheck)
         reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
         return Controller(self.queue, reconciler, self._metrics, self._settings.workers)
+
+
+def _may_watch(settings: Settings) -> Callable[[Resource], bool]:
+    """Return whether a kind may be watched; in compat mode every kind that the server allows."""
+    if settings.tenancy is Tenancy.COMPAT:
+        return lambda _: True
+    return lambda kind: kind.name in settings.watch
 
 
 def _key(obj: JsonObject) -> Key:

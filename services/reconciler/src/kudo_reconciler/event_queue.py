@@ -14,12 +14,11 @@ from typing import Literal
 from kubeio.backoff import Backoff
 from kudo.identity import InstanceIdentity
 from kudo_reconciler.fair_queue import FairQueue
+from kudo_reconciler.fairness import USUAL, Fairness
 from kudo_reconciler.keys import Key
+from serving.namespaces import Tally
+from serving.shares import Share
 
-_RUNS, _RUNS_OF_NAMESPACE = 4000, 1000
-"""Limits on waiting start and end events: of all namespaces, and of one."""
-_OTHERS, _OTHERS_OF_NAMESPACE = 1000, 250
-"""Limits on other waiting events; each may be a few KiB long."""
 _LAST_DELAY = 0.2
 """In seconds, once the queue is closed."""
 
@@ -72,13 +71,12 @@ class Waiting:
 class _Room:
     """Counts the waiting events of one sort, against their limits."""
 
-    limit: int
-    limit_of_namespace: int
+    share: Share
     total: int = 0
     of_namespace: Counter[str] = field(default_factory=Counter)
 
     def take(self, namespace: str) -> bool:
-        if self.total >= self.limit or self.of_namespace[namespace] >= self.limit_of_namespace:
+        if self.total >= self.share.total or self.of_namespace[namespace] >= self.share.namespace:
             return False
         self.total += 1
         self.of_namespace[namespace] += 1
@@ -95,17 +93,20 @@ class EventQueue:
     """Holds events until they are written or dropped.
 
     Args:
-        limit: How many Instances of one namespace may be with writers at the same time.
+        fairness: How many events may wait, and how many Instances of one namespace may be with
+            writers at the same time.
+        refused: Counts the events for which there was no room.
     """
 
-    def __init__(self, *, limit: int) -> None:
+    def __init__(self, fairness: Fairness = USUAL, refused: Tally | None = None) -> None:
+        self._refused = refused or Tally()
         self._events: dict[Key, deque[Waiting]] = {}
         self._names: set[tuple[str, str]] = set()
         self._rooms = {
-            True: _Room(_RUNS, _RUNS_OF_NAMESPACE),
-            False: _Room(_OTHERS, _OTHERS_OF_NAMESPACE),
+            True: _Room(fairness.run_events),
+            False: _Room(fairness.other_events),
         }
-        self._ready = FairQueue(limit=limit)
+        self._ready = FairQueue(limit=fairness.event_writers.namespace)
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._changed = asyncio.Event()
         self._left = asyncio.Event()
@@ -115,12 +116,19 @@ class EventQueue:
         """Return how many events wait or are being written."""
         return len(self._names)
 
+    def waiting(self) -> Counter[str]:
+        """Return how many events of each namespace wait or are being written."""
+        return self._rooms[True].of_namespace + self._rooms[False].of_namespace
+
     def put(self, event: Event, backoff: Backoff) -> bool:
         """Add an event unless it waits already; return False if there is no room for it."""
         namespace = event.subject.namespace
         if (namespace, event.name) in self._names:
             return True
-        if self._closed or not self._rooms[event.of_run].take(namespace):
+        if self._closed:
+            return False
+        if not self._rooms[event.of_run].take(namespace):
+            self._refused.add(namespace)
             return False
         self._names.add((namespace, event.name))
         waiting = Waiting(event, asyncio.get_running_loop().time(), backoff)

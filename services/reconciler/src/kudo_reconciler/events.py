@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import logging
 import random
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,15 +40,14 @@ from kudo.runs.recorded import EndedRun, ended_since
 from kudo_reconciler.clock import Clock
 from kudo_reconciler.errors import described
 from kudo_reconciler.event_queue import Event, EventQueue, EventsWritten, Severity, Waiting
+from kudo_reconciler.fairness import USUAL, Fairness
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from serving.logs import log_context
+from serving.namespaces import Tally
 
 log = logging.getLogger(__name__)
 
-_WRITERS = 4
-_LIMIT = 3
-"""Writers that one namespace may occupy."""
 _LONGEST_DELAY = 60.0
 """In seconds, whatever Retry-After requests: an event occupies its place in the queue meanwhile."""
 _REPEATED = timedelta(minutes=10)
@@ -122,6 +121,8 @@ class EventRecorder:
         called again.
         times: Timeouts of events.
         rng: Source of jitter.
+        fairness: Limits of waiting events and writers.
+        refused: Counts the events for which there was no room.
     """
 
     def __init__(
@@ -132,13 +133,16 @@ class EventRecorder:
         wake: Callable[[Key], None] = lambda _: None,
         times: EventTimes = _USUAL_TIMES,
         rng: random.Random | None = None,
+        fairness: Fairness = USUAL,
+        refused: Tally | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._metrics = metrics
         self._wake = wake
         self.times = times
-        self._queue = EventQueue(limit=_LIMIT)
+        self._queue = EventQueue(fairness, refused)
+        self._writers = fairness.event_writers.total
         self._closing = asyncio.Event()
         self._rng = rng or random.Random()  # noqa: S311 - jitter
         # Forgetting the oldest namespace costs one rejected event, forgetting a run one request.
@@ -178,6 +182,10 @@ class EventRecorder:
         digest = hashlib.sha256(message.encode()).hexdigest()[:8]
         text = _Text(uid, f"{reason.lower()}.{digest}", severity, reason, message)
         self._put(subject, text, probe=False)
+
+    def waiting(self) -> Counter[str]:
+        """Return how many events of each namespace wait or are being written."""
+        return self._queue.waiting()
 
     async def repeat(self, instances: Sequence[JsonObject]) -> None:
         """Queue the start and end events of runs that ended recently: a crash may have lost them.
@@ -268,7 +276,7 @@ class EventRecorder:
             async with asyncio.TaskGroup() as group:
                 writers = [
                     group.create_task(self._work(), name=f"event writer {number}")
-                    for number in range(_WRITERS)
+                    for number in range(self._writers)
                 ]
                 await self._closing.wait()
                 await asyncio.wait(writers, timeout=self.times.drain)

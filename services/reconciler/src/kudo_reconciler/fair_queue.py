@@ -64,6 +64,14 @@ class FairQueue:
     def __len__(self) -> int:
         return self._length
 
+    def ready(self) -> dict[str, int]:
+        """Return how many keys of each namespace are ready."""
+        return {name: len(own.first) + len(own.rest) for name, own in self._namespaces.items()}
+
+    def taken(self) -> dict[str, int]:
+        """Return how many keys of each namespace were taken and not given back."""
+        return {name: own.taken for name, own in self._namespaces.items()}
+
     def put(self, key: Key, *, first: bool = False) -> None:
         """Add a ready key; `first` puts it before those of its namespace that are not."""
         own = self._namespaces.setdefault(key.namespace, _Namespace())

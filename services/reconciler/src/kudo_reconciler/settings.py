@@ -7,8 +7,12 @@ from typing import Any
 
 from kubeio.leader_election.elector import LeaseTimes
 from kudo.tenancy import Tenancy
+from kudo.watched import WatchedKinds
+from kudo_reconciler.fairness import USUAL, Fairness, fairness_options
 from serving.logs import Style
+from serving.namespaces import debug_option
 from serving.settings import Option, log_level, log_style, one_of, parse, port, refuse, seconds
+from serving.token_gate import MetricsAuth, metrics_auth_option
 from serving.worker_pool import WorkerSettings, worker_options
 
 _PROGRAM = "kudo-reconciler"
@@ -128,12 +132,23 @@ _OPTIONS = (
         type=_tenancy,
     ),
     Option(
+        "--watch",
+        _PREFIX + "WATCH",
+        "Kinds that are watched with --tenancy=strict, as plural.group separated by commas; others "
+        "are read by name. Never secrets. With compat all kinds that plans apply are watched.",
+        default=WatchedKinds(),
+        type=WatchedKinds.read,
+    ),
+    Option(
         "--grace",
         _PREFIX + "GRACE",
         "Seconds that reconciles in progress get to finish when the process stops.",
         default=20.0,
         type=seconds,
     ),
+    *fairness_options(_PREFIX),
+    metrics_auth_option(_PREFIX),
+    debug_option(_PREFIX),
     Option(
         "--log-level",
         _PREFIX + "LOG_LEVEL",
@@ -156,7 +171,11 @@ class Settings:
         call_timeout: Seconds.
         watch_silence: Seconds.
         recheck: Seconds.
+        watch: The kinds that may be watched in strict mode.
         grace: Seconds.
+        metrics_auth: Whether /metrics asks for a token.
+        debug_port: 0 for no listener.
+        fairness: What one namespace may have.
     """
 
     kubeconfig: Path | None
@@ -172,9 +191,13 @@ class Settings:
     recheck: float
     pipe_waiter_image: str
     tenancy: Tenancy
+    watch: WatchedKinds
     grace: float
     log_level: str
     log_style: Style
+    metrics_auth: MetricsAuth = "none"
+    debug_port: int = 0
+    fairness: Fairness = USUAL
 
     @classmethod
     def read(cls, argv: Sequence[str], environ: Mapping[str, str]) -> "Settings":
@@ -193,10 +216,15 @@ class Settings:
             )
         )
         kubeconfig = values.pop("kubeconfig")
+        try:
+            workers, fairness = WorkerSettings.take(values), Fairness.take(values)
+        except ValueError as error:
+            refuse(_PROGRAM, str(error))
         return cls(
             kubeconfig=Path(kubeconfig) if kubeconfig else None,
             lease_times=_lease_times(values),
-            worker_processes=WorkerSettings.take(values),
+            worker_processes=workers,
+            fairness=fairness,
             **values,
         )
 

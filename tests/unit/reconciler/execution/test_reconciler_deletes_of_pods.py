@@ -14,9 +14,12 @@ from kubeio.errors import Conflict, NotFound
 from kubeio.kinds import PODS
 from kudo.api import JsonObject
 from kudo.names import ANNOTATION_PLAN_UID
+from kudo.tenancy import Tenancy
 from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.tenancy.accounts import Accounts
+from kudo_reconciler.tenancy.directory import Directory
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.types.kinds import POD
@@ -72,8 +75,9 @@ async def bench() -> AsyncIterator[Bench]:
 
     client, _ = cluster.client()
     woken: list[Key] = []
+    accounts = Accounts(client, Tenancy.COMPAT, ("kudo-system",), Directory(client))
     async with asyncio.TaskGroup() as group:
-        pods = PipePods(client, Observer(client, group, woken.append, Timing()))
+        pods = PipePods(accounts, Observer(client, group, woken.append, Timing()))
         found = Bench(client, pods, sent)
         cluster.server.authorize = note
         yield found

@@ -14,9 +14,12 @@ from kubeio.connection.config import ClusterConfig
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import JsonObject, PipeFile
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.tenancy import Tenancy
 from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.tenancy.accounts import Accounts
+from kudo_reconciler.tenancy.directory import Directory
 
 POD: JsonObject = {"metadata": {"namespace": "ns", "name": "p", "uid": "u"}}
 FILES = [
@@ -54,7 +57,8 @@ async def pod_that_says(**frames: list[bytes]) -> AsyncIterator[tuple[PipePods, 
     try:
         async with Client(config, timeout=5.0) as client, asyncio.TaskGroup() as group:
             woken: list[Key] = []
-            yield PipePods(client, Observer(client, group, woken.append, Timing())), client
+            accounts = Accounts(client, Tenancy.COMPAT, ("kudo-system",), Directory(client))
+            yield PipePods(accounts, Observer(client, group, woken.append, Timing())), client
     finally:
         await runner.cleanup()
 

@@ -13,6 +13,7 @@ from kubeio.connection.config import ClusterConfig
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
 from kudo.execution import Intent, StepRef, begin, status_of
 from kudo.tasks import FatalTaskError
+from kudo.tenancy import Tenancy
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.rendering import Renderer
@@ -25,6 +26,8 @@ from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.own_writes import OwnWrites
+from kudo_reconciler.tenancy.accounts import Accounts
+from kudo_reconciler.tenancy.directory import Directory
 from workers import Pool
 
 REF: Final = StepRef(0, 0, "phase", "step")
@@ -74,7 +77,7 @@ class Bench:
             StepRunner(tasks),
             Operations(lambda _: None),
             Renderer(Pool("kudo.jobs")),
-            self.client,
+            Accounts(self.client, Tenancy.COMPAT, ("kudo-system",), Directory(self.client)),
             SystemClock(),
             self.metrics,
         )

@@ -31,6 +31,8 @@ async def test_one_namespace_never_holds_all_slots() -> None:
         group.create_task(holding(slots, "quiet", release, log))
         await settle()
         assert log == ["noisy", "noisy", "quiet"]
+        assert slots.held() == {"noisy": 2, "quiet": 1}
+        assert slots.waiting() == {"noisy": 8}
         release.set()
     assert Counter(log) == {"noisy": 10, "quiet": 1}
 

@@ -88,6 +88,7 @@ class Bench:
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),
             client=Client(ClusterConfig("http://127.0.0.1")),
+            stays=_goes,
             now=lambda: NOW,
             crashed=self._crashed,
         )
@@ -102,6 +103,10 @@ def _spec(kind: str) -> dict[str, object]:
     if kind == "Pipe":
         return {"pod": "p.yaml", "pipe": [{"file": "/out/a", "kind": "ConfigMap", "key": "a"}]}
     return {"resources": ["a.yaml"]} | ({"parameter": "ON"} if kind == "Toggle" else {})
+
+
+async def _goes(_: TransientTaskError) -> bool:
+    return False
 
 
 def _told(severity: str, reason: str, message: str) -> None:

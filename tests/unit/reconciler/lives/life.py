@@ -170,6 +170,7 @@ class Life:
 
     sort: Sort
     seed: int
+    settings: Settings = _SETTINGS
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     replicas: list[Replica] = field(default_factory=list)
     versions: dict[str, JsonObject] = field(default_factory=dict)
@@ -241,7 +242,9 @@ class Life:
         client, transport = self.cluster.client(
             user=RECONCILER, network=self.network, finish_writes=True
         )
-        replica = Replica.start(client, transport, self.rng, lambda: f"r{next(self.numbers)}")
+        replica = Replica.start(
+            client, transport, self.rng, lambda: f"r{next(self.numbers)}", self.settings
+        )
         self.replicas.append(replica)
         if leading:
             replica.candidate.begin()
@@ -367,7 +370,12 @@ class Life:
         assert_at_rest(self.observed)
 
 
-def passes(body: Callable[[Life], Awaitable[None]], sort: Sort, seed: int = 0) -> None:
+def passes(
+    body: Callable[[Life], Awaitable[None]],
+    sort: Sort,
+    seed: int = 0,
+    settings: Settings = _SETTINGS,
+) -> None:
     """Run a body with a life, whose reconciler works.
 
     Raises:
@@ -375,7 +383,7 @@ def passes(body: Callable[[Life], Awaitable[None]], sort: Sort, seed: int = 0) -
     """
 
     async def main() -> None:
-        life = Life(sort, seed)
+        life = Life(sort, seed, settings)
         faults = life.observed.broken
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: faults.append(f"unretrieved: {context}"))

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 from prometheus_client import CollectorRegistry
 
+from kudo.version_rules import REASON
 from kudo_reconciler.metrics import labels as words
 from kudo_webhook import metrics as webhook
 from serving.connections import Connections
@@ -101,10 +102,12 @@ def test_the_reasons_of_the_webhook_are_documented() -> None:
                 "runs/retries.py",
                 "runs/upgrades.py",
                 "parameters/check.py",
+                "tenancy.py",
+                "jobs/version.py",
             )
         ),
     ]
-    said = {""} | _first_arguments(files, "Problem", 0)
+    said = {"", REASON} | _first_arguments(files, "Problem", 0)
     said |= _first_arguments([*WEBHOOK.glob("*.py"), LIBS / "jobs/review.py"], "failed", 1)
     said |= _first_arguments(list(WEBHOOK.glob("*.py")), "_refuse", 2)
     assert documented_values()["kudo_admission_requests_total", "reason"] == said

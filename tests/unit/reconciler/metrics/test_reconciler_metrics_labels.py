@@ -77,6 +77,7 @@ def failed_runs() -> set[str]:
 
 def test_every_reason_that_can_end_a_run_is_listed_and_no_other() -> None:
     said = first_texts(ENDS_RUNS, "FatalTaskError", "task_error")
+    said |= {"ServiceAccountNotFound"}  # fatal in a namespace that is being deleted
     said |= {"DummyTaskError"}  # fatal or transient, by the task's own words
     said |= first_texts([KUDO / "runs" / "last_run.py"], "_edited")
     said |= failed_runs() | judged() | first_texts(REFUSES_RUNS, "Problem")

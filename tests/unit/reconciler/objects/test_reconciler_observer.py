@@ -334,3 +334,16 @@ async def test_what_was_read_wakes_all_whom_it_concerns(api: FakeApi) -> None:
         assert woken == []
         seen.read(WIDGET, written(before, 100))
     assert woken == [ME]
+
+
+async def test_a_kind_that_the_rules_exclude_is_never_requested(api: FakeApi) -> None:
+    api.put("a", labels=OURS)
+    async with observer(api, may_watch=lambda kind: kind != WIDGET) as seen:
+        assert not await seen.watch(WIDGET)
+        await seen.watch_all([WIDGET])
+        assert (seen.watched(WIDGET), seen.is_late(WIDGET)) == (False, False)
+        assert not seen.lacks(WIDGET, "ns", "a")
+        assert seen.why_unwatched(WIDGET) == (
+            "widgets.example.dev are not among the kinds that are watched: polled"
+        )
+        assert (api.lists, api.watches) == ([], [])

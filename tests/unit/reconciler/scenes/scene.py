@@ -9,6 +9,7 @@ import orjson
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from kudo_reconciler.settings import Settings
 from tests.support import build
 from tests.support.apiserver import status
 from tests.support.apiserver.network.faults import Fate
@@ -17,6 +18,7 @@ from tests.support.apiserver.storage import Revision, StorageName
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
 
+COMPAT, STRICT = "--tenancy=compat", "--tenancy=strict"
 RIGHTS = "rbac.authorization.k8s.io"
 ROLES = Resource(RIGHTS, "v1", "ClusterRole", "clusterroles", namespaced=False)
 CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
@@ -188,8 +190,13 @@ class Scene:
         return str(phase["steps"][0].get("message", ""))
 
 
-def play(body: Callable[[Scene], Awaitable[None]]) -> None:
-    """Play a scene: one reconciler, both webhooks, nothing goes wrong by itself."""
+def play(body: Callable[[Scene], Awaitable[None]], *options: str) -> None:
+    """Play a scene: one reconciler, both webhooks, nothing goes wrong by itself.
+
+    Args:
+        body: What happens.
+        options: Of the reconciler.
+    """
 
     async def main(life: Life) -> None:
         network = Shaped(life.rng, 0.0)
@@ -200,4 +207,4 @@ def play(body: Callable[[Scene], Awaitable[None]]) -> None:
         admin, _ = life.cluster.client()
         await body(Scene(life, network, admin))
 
-    passes(main, "admitted")
+    passes(main, "admitted", settings=Settings.read(options, {}))

@@ -33,6 +33,7 @@ from kudo_reconciler.controller.ending import Ending
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.execution.task_context import Memories, RunMemory
 from kudo_reconciler.keys import Key, key_of
+from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class Beginning:
     context: ReconcileContext
     ending: Ending
     memories: Memories
+    accounts: Accounts
     recheck: float
 
     async def start_or_resume(
@@ -87,10 +89,12 @@ class Beginning:
         if self.tell_replaced(key, live):
             return Result("waiting", requeue_after=context.events.times.hold)
         live = await self._with_finalizer(live, version)
+        account = await self.accounts.name_of(live) if memory is None else memory.account
         self.announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         if memory is None:
             memory = self.memories[key] = self.memory(live, version)
+            memory.account = account
         # The memory of this uid is kept even if storing the first status conflicted.
         return live, memory.version
 

@@ -6,23 +6,22 @@ from functools import partial
 from typing import Protocol
 
 from kudo.api import Instance, InstanceStatus, OperatorVersion
-from kudo.health import readiness
 from kudo.moments import rfc3339
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
-from kudo.runs.conditions import RESOURCES_UNKNOWN, Situation
+from kudo.runs.conditions import Situation
 from kudo.runs.last_run import in_force, version_in_force
-from kudo.runs.revalidation import Revalidation
-from kudo.runs.status import settled, with_conditions
+from kudo.runs.revalidation import Revalidation, lacks_grant
+from kudo.runs.status import with_conditions
+from kudo.tenancy import Tenancy, is_granted
 from kudo.values.checks import Check
 from kudo_reconciler.clock import Clock
+from kudo_reconciler.controller.readiness import Readiness
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.cluster_scoped import ClusterObjects
-from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.resources import READINESS_KINDS
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
@@ -43,6 +42,7 @@ class Revalidate(Protocol):
         check: Check,
         *,
         before: OperatorVersion | None,
+        tenancy: Tenancy,
     ) -> Revalidation: ...
 
 
@@ -67,7 +67,7 @@ class ReconcileContext:
 
     instances: InstanceStore
     versions: VersionStore
-    observer: Observer
+    readiness: Readiness
     events: EventRecorder
     metrics: Metrics
     clock: Clock
@@ -78,6 +78,7 @@ class ReconcileContext:
     fresh_uid: Callable[[], str]
     stopping: Callable[[], bool]
     """Whether this process is stopping: nothing new is started."""
+    tenancy: Tenancy = Tenancy.COMPAT
 
     def now(self) -> str:
         return rfc3339(self.clock.now())
@@ -96,7 +97,7 @@ class ReconcileContext:
             KubeError: the version in force could not be read.
         """
         before = await self._version_in_force(instance)
-        decide = partial(revalidate, instance, version, before=before)
+        decide = partial(revalidate, instance, version, before=before, tenancy=self.tenancy)
         decision = self.values.decide_now(decide)
         if decision is not None:
             return decision
@@ -112,34 +113,29 @@ class ReconcileContext:
     async def _version_in_force(self, instance: Instance) -> OperatorVersion | None:
         """Return the OperatorVersion in force if the spec names another one.
 
-        None if it names that one, and if the version in force does not exist or is too large.
+        None if it names that one, and if the version in force does not exist, is too large, or is
+        not granted any more.
         """
         last = in_force(instance)
         if last is None or version_in_force(last) == instance.operator_version_key:
             return None
         try:
-            return await self.versions.get(version_in_force(last))
+            before = await self.versions.get(version_in_force(last))
         except VersionTooLarge:
             return None
+        owner, namespace = version_in_force(last)[0], instance.metadata.namespace
+        if before is None or self.tenancy is Tenancy.COMPAT:
+            return before
+        return before if is_granted(before.metadata.annotations, owner, namespace) else None
 
-    async def situation(self, instance: Instance, status: InstanceStatus) -> Situation | None:
-        """Return the situation of an idle Instance, from its last run and its resources.
+    def lacks_grant(self, instance: Instance, version: OperatorVersion | None) -> bool:
+        """Return whether an Instance may not use its OperatorVersion.
 
-        Returns:
-            None while the first lists of their kinds are in progress, as after a start. The
-            conditions stay as they are until then, and all Instances are reconciled once the lists
-            are complete.
+        Args:
+            instance: The Instance.
+            version: The OperatorVersion, or its metadata alone; None if there is none.
         """
-        key = key_of(instance)
-        await self.observer.watch_all(READINESS_KINDS)
-        unknown = [kind for kind in READINESS_KINDS if not self.observer.watched(kind)]
-        if unknown and all(map(self.observer.is_late, unknown)):
-            return None
-        if unknown:
-            text = "; ".join(map(self.observer.why_unwatched, unknown))
-            return Situation((RESOURCES_UNKNOWN, text))
-        objects = [obj for kind in READINESS_KINDS for obj in self.observer.of_instance(kind, key)]
-        return settled(status, readiness(objects))
+        return lacks_grant(instance, version, self.tenancy)
 
     async def write_situation(
         self, instance: Instance, status: InstanceStatus, situation: Situation

@@ -9,9 +9,8 @@ from kudo.runs.recorded import end_unknown
 from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, with_entries
 from kudo.runs.suspension import with_suspension
+from kudo.tenancy import not_granted
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
-
-_LATE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,12 @@ class Idle:
         if revalidation.plan is not None:
             await context.instances.schedule(instance, revalidation.plan, context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
-        situation = await context.situation(instance, status)
-        if situation is None:
+        found = await context.readiness.of(instance, status)
+        if found.situation is None:
             await context.instances.write_status(instance, status)
-            # In case the lists fail in the end: no event enqueues the Instance then.
-            return Result("idle", requeue_after=_LATE_SECONDS)
-        await context.write_situation(instance, status, situation)
-        return Result("idle")
+        else:
+            await context.write_situation(instance, status, found.situation)
+        return Result("idle", requeue_after=found.look_again)
 
     async def without_version(self, instance: Instance, unusable: str = "") -> Result:
         """Report that the OperatorVersion is missing; release the Instance if it is being deleted.
@@ -66,13 +64,34 @@ class Idle:
         Raises:
             Outdated: the Instance changed since it was read.
         """
-        context = self.context
         namespace, name = instance.operator_version_key
-        text = unusable or f"OperatorVersion {namespace}/{name} does not exist"
+        missing = f"OperatorVersion {namespace}/{name} does not exist"
+        hint = "" if unusable else "; create it, or name another in spec.operatorVersion"
+        return await self._unusable(instance, "InvalidOperatorVersion", unusable or missing, hint)
+
+    async def not_granted(self, instance: Instance) -> Result:
+        """Do the same for an OperatorVersion that is not granted, whether it exists or not.
+
+        Raises:
+            Outdated: the Instance changed since it was read.
+        """
+        problem = not_granted(instance)
+        return await self._unusable(instance, problem.reason, problem.message)
+
+    async def _unusable(self, instance: Instance, reason: str, text: str, hint: str = "") -> Result:
+        """Report that the OperatorVersion cannot be used.
+
+        Args:
+            instance: The Instance.
+            reason: CamelCase word.
+            text: Why.
+            hint: What to do about it, for its status.
+        """
+        context = self.context
         uid = instance.scheduled.uid or instance.metadata.uid
         if instance.metadata.deleting:
             text = f"{text}: no cleanup plan can run, the Instance is deleted without it"
-            context.events.warning(instance, uid, "InvalidOperatorVersion", text)
+            context.events.warning(instance, uid, reason, text)
             for name, entry in running(instance.plan_status).items():
                 if entry.uid:
                     context.events.stopped(instance, name, entry.uid)
@@ -81,10 +100,8 @@ class Idle:
                 return Result("deleting", requeue_after=context.events.times.hold)
             await context.release(instance)
             return Result("deleting")
-        context.events.warning(instance, uid, "InvalidOperatorVersion", text)
-        if not unusable:
-            text = f"{text}; create it, or name another in spec.operatorVersion"
-        situation = Situation(("InvalidOperatorVersion", text))
+        context.events.warning(instance, uid, reason, text)
+        situation = Situation((reason, f"{text}{hint}"))
         status = with_suspension(instance, instance.status, context.now())
         await context.write_situation(instance, status, situation)
         return Result("invalid")

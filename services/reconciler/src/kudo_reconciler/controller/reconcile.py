@@ -12,9 +12,10 @@ is continued from the state in the cluster.
 import logging
 from dataclasses import dataclass
 
-from kudo.api import Instance
+from kudo.api import Instance, OperatorVersion
 from kudo.identity import identity
 from kudo.runs.conditions import SUSPENDED
+from kudo.runs.revalidation import has_run_with
 from kudo.runs.suspension import RESUMED, is_recorded
 from kudo_reconciler.controller.context import (
     FIND_CHILDREN,
@@ -90,6 +91,8 @@ class InstanceReconciler:
         try:
             return await self._with_version(instance)
         except VersionTooLarge as error:
+            if self.context.lacks_grant(instance, error.metadata):
+                return await self.idle.not_granted(instance)
             return await self.idle.without_version(instance, str(error))
 
     def _tell_pause(self, instance: Instance) -> None:
@@ -107,6 +110,8 @@ class InstanceReconciler:
 
     async def _with_version(self, instance: Instance) -> Result:
         version = await self.context.versions.get(instance.operator_version_key)
+        if self._is_closed(instance, version):
+            return await self.idle.not_granted(instance)
         if version is None:
             return await self.idle.without_version(instance)
         if instance.metadata.deleting:
@@ -115,3 +120,19 @@ class InstanceReconciler:
             await self.scheduled.forget(key_of(instance))
             return await self.idle.settle(instance, version)
         return await self.scheduled.proceed(instance, version)
+
+    def _is_closed(self, instance: Instance, version: OperatorVersion | None) -> bool:
+        """Return whether nothing may be done with an OperatorVersion, since it is not granted.
+
+        Nothing of it gets into the status then, not even the names of its plans. With one that was
+        granted when a run of the Instance used it, that run ends, what is in force is observed, and
+        the Instance is cleaned up, since a deleted Instance must not leave anything behind. A
+        scheduled run is refused where it begins, which reads the grant live.
+        """
+        if not self.context.lacks_grant(instance, version):
+            return False
+        if version is None:
+            return True
+        if instance.metadata.deleting:
+            return not has_run_with(instance)
+        return not instance.scheduled.plan_name and not has_run_with(instance)

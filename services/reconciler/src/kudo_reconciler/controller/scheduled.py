@@ -50,6 +50,7 @@ from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import Memories, RunMemory
 from kudo_reconciler.keys import Key, key_of
+from kudo_reconciler.tenancy.accounts import recordable
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class Scheduled:
     ) -> "Scheduled":
         memories: Memories = {}
         ending = Ending(context, runner, idle, memories)
-        beginning = Beginning(context, ending, memories, recheck)
+        beginning = Beginning(context, ending, memories, runner.accounts, recheck)
         return cls(context, runner, beginning, ending, memories, recheck)
 
     async def forget(self, key: Key) -> None:
@@ -173,7 +174,10 @@ class Scheduled:
         memory = self.memories[key]
         # Edits since its start are for the next run, even before the first status is stored.
         as_begun = memory.as_begun(instance)
-        status = begun(as_begun, version, self.context.now())
+        if memory.account is not None and recordable(memory.account) is None:
+            # It was not recorded. Whoever named it may have corrected it.
+            memory.account = await self.runner.accounts.name_of(as_begun)
+        status = begun(as_begun, version, self.context.now(), recordable(memory.account))
         if status.suspended_at != instance.status.suspended_at:
             # What a pause held up is stored before anything is sent; and once the pause is stored,
             # nothing is in flight any more.

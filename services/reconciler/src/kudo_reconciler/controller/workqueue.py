@@ -81,6 +81,14 @@ class WorkQueue:
     def closed(self) -> bool:
         return self._closed
 
+    def queued(self) -> dict[str, int]:
+        """Return how many keys of each namespace wait for a worker."""
+        return self._ready.ready()
+
+    def working(self) -> dict[str, int]:
+        """Return how many keys of each namespace are being reconciled."""
+        return self._ready.taken()
+
     def longest_running(self) -> float:
         """Return the age of the longest reconcile in progress, in seconds; from any thread."""
         # The list is created atomically, so the dictionary does not change meanwhile.

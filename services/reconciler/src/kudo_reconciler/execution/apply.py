@@ -51,7 +51,7 @@ class ApplyTask:
             objects = await self._sent(context)
         if objects is None:
             objects = await self._apply(context)
-        return self._result_of(context, objects)
+        return await self._result_of(context, objects)
 
     async def _current(
         self, context: TaskContext, known: tuple[AppliedObject, ...]
@@ -70,19 +70,20 @@ class ApplyTask:
             if obj is not None and obj["metadata"]["uid"] == item.uid:
                 objects.append(obj)
             elif item.resource.kind == "Job":
-                objects.append(self._deleted_job(item, context))
+                objects.append(await self._deleted_job(item, context))
             else:
                 missing = True
         return None if missing else objects
 
-    def _deleted_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
+    async def _deleted_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
+        # The account may get it: it has just been told that the Job does not exist.
         last = self.observer.last_state(item.uid)
         health = None if last is None else health_of(last)
         if last is None or health is None or health.state is State.WAITING:
             text = f"{item} was deleted before it was seen to end"
             raise FatalTaskError("FailedTerminalStateError", text)
         if health.state is State.FAILED:
-            raise self._failed(last, health, context)
+            raise await self._failed(last, health, context)
         # If another object of the task is applied again, this one is not.
         context.memory.healthy.add(item.uid)
         return last
@@ -157,19 +158,19 @@ class ApplyTask:
         ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
             raise Outdated
 
-    def _result_of(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
+    async def _result_of(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
         messages: list[str] = []
         waiting: list[JsonObject] = []
         for obj in objects:
             health = health_of(obj)
             if health.state is State.FAILED:
-                raise self._failed(obj, health, context)
+                raise await self._failed(obj, health, context)
             if health.healthy:
                 context.memory.healthy.add(obj["metadata"]["uid"])
             else:
                 waiting.append(obj)
                 with_cause = len(messages) < _REASONS
-                messages.append(self._message(obj, health, context, with_cause=with_cause))
+                messages.append(await self._message(obj, health, context, with_cause=with_cause))
         done = not messages
         unseen = self._unseen(context)
         reasons = dict.fromkeys(self.observer.why_unwatched(item.resource) for item in unseen)
@@ -181,7 +182,7 @@ class ApplyTask:
             awaits=context.awaited(*waiting),
         )
 
-    def _message(
+    async def _message(
         self, obj: JsonObject, health: Health, context: TaskContext, *, with_cause: bool = True
     ) -> str:
         """Return what an object waits for, with the cause if its pods tell it."""
@@ -189,11 +190,14 @@ class ApplyTask:
         waiting = context.memory.waiting.setdefault(uid, WaitingObject(now))
         if not with_cause:
             return health.message
-        cause = self.causes.text_of(obj, waiting, key_of(context.instance), now)
+        key, client = key_of(context.instance), context.client
+        cause = await self.causes.text_of(obj, waiting, key, now, client=client)
         return "; ".join(filter(None, (health.message, cause)))
 
-    def _failed(self, obj: JsonObject, health: Health, context: TaskContext) -> FatalTaskError:
-        metadata, message = obj["metadata"], self._message(obj, health, context)
+    async def _failed(
+        self, obj: JsonObject, health: Health, context: TaskContext
+    ) -> FatalTaskError:
+        metadata, message = obj["metadata"], await self._message(obj, health, context)
         where = f"{metadata.get('namespace', '')}/{metadata['name']}"
         text = f"object {where} is NOT healthy: fatal error: HealthUtil: {message}"
         return FatalTaskError("FailedTerminalStateError", text)

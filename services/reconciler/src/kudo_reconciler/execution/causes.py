@@ -1,13 +1,14 @@
 """Names the pod that an unhealthy object waits for, from the caches that watches keep up to date.
 
-Nothing is requested: the kinds are those that make an Instance Ready, which are watched anyway. An
-account that may not watch them learns no causes.
+No object is requested: the kinds are those that make an Instance Ready, which are watched anyway.
+An account that may not get them learns no causes: if there is one to be told, a review asks.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-from kubeio.kinds import PODS, REPLICA_SETS
+from kubeio.client import Client
+from kubeio.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from kudo.api import JsonObject
 from kudo.health import cause_of, has_pods, unready_pods
 from kudo_reconciler.keys import Key
@@ -55,7 +56,9 @@ class Causes:
 
     observer: Observer
 
-    def text_of(self, obj: JsonObject, waiting: WaitingObject, key: Key, now: float) -> str:
+    async def text_of(
+        self, obj: JsonObject, waiting: WaitingObject, key: Key, now: float, *, client: Client
+    ) -> str:
         """Return why an object of an Instance is not healthy; empty if its pods do not tell.
 
         Args:
@@ -63,11 +66,11 @@ class Causes:
             waiting: What is remembered of it; updated.
             key: The Instance.
             now: Seconds of the event loop.
+            client: Acts as the account of the Instance.
         """
-        unready: list[JsonObject] = []
-        if has_pods(obj):
-            replica_sets = self.observer.of_instance(REPLICA_SETS, key)
-            unready = unready_pods(obj, self.observer.of_instance(PODS, key), replica_sets)
+        unready = self._unready(obj, key)
+        if unready and not await self._may_tell(obj, key, client):
+            unready = []
         told = waiting.told
         is_held = told.text and now - told.at < _HOLD_SECONDS
         if is_held and any(pod["metadata"]["uid"] == told.pod for pod in unready):
@@ -78,3 +81,17 @@ class Causes:
         elif (cause.pod, cause.text) != (told.pod, told.text):
             waiting.told = ToldCause(cause.pod, cause.text, now)
         return waiting.told.text
+
+    def _unready(self, obj: JsonObject, key: Key) -> list[JsonObject]:
+        if not has_pods(obj):
+            return []
+        replica_sets = self.observer.of_instance(REPLICA_SETS, key)
+        return unready_pods(obj, self.observer.of_instance(PODS, key), replica_sets)
+
+    async def _may_tell(self, obj: JsonObject, key: Key, client: Client) -> bool:
+        """Return whether the account may get what leads from an object to its pods."""
+        kinds = (REPLICA_SETS, PODS) if obj["kind"] == DEPLOYMENTS.kind else (PODS,)
+        for kind in kinds:
+            if not await self.observer.may_tell(kind, key.namespace, client=client):
+                return False
+        return True

@@ -27,6 +27,7 @@ from kudo_reconciler.objects.refusals import Refusal, error_text, is_permanent, 
 from kudo_reconciler.objects.run_context import check_may_write
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.children import ChildStore
+from kudo_reconciler.tenancy.access import AccessReviews
 
 _ATTEMPTS = 5
 
@@ -38,6 +39,7 @@ class ChildTask:
     store: ChildStore
     versions: ChildVersions
     metrics: Metrics
+    reviews: AccessReviews
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Send the next update, if one is needed, and report the health of the child.
@@ -73,7 +75,12 @@ class ChildTask:
         key = Key(child.namespace, child.name)
         if context.memory.rechecking:
             return await self.store.live(key, client=context.client)
-        return self.store.cached(key)
+        if self.store.cached(key) is None:
+            return None
+        if await self.reviews.may_get(context.client, INSTANCES, child.namespace):
+            # Again: it may have changed during the review.
+            return self.store.cached(key)
+        return await self.store.live(key, client=context.client)
 
     # Changing it
 
@@ -118,6 +125,9 @@ class ChildTask:
         update = children.next_update(child, existing, owned, before, after)
         plan = "" if health.state is not State.FAILED else failed_plan(seen)
         if plan and not children.differs(existing, update, owned):
+            owns_account = children.owns_account(seen["metadata"])
+            if children.differs_in_account(child, existing, owns_account):
+                seen = await self._change_account(child, seen, update, context)
             return await self._restart(child, seen, plan, context)
         return await self._apply(child, seen, update, context)
 
@@ -134,6 +144,23 @@ class ChildTask:
             item = AppliedObject(INSTANCES, child.namespace, child.name, _uid(applied))
             context.memory.applied[context.key] = (item,)
         return _result(child, applied, context, last=update.last)
+
+    async def _change_account(
+        self, child: Child, seen: JsonObject, update: ChildUpdate, context: TaskContext
+    ) -> JsonObject:
+        """Apply the account of a child whose failed plan is run again, which it does not run.
+
+        The execution that the child names stays, so that after a crash its plan is run again.
+        """
+        target = children.manifest(
+            child,
+            context.instance,
+            children.execution_of(seen["metadata"]),
+            update.version,
+            update.parameters,
+        )
+        check_may_write(context)
+        return await self.store.apply(target, seen, client=context.client)
 
     async def _restart(
         self, child: Child, seen: JsonObject, plan: str, context: TaskContext
@@ -240,7 +267,11 @@ def _is_as_applied(seen: JsonObject, child: Child, context: TaskContext) -> bool
     sent = context.memory.applied.get(context.key, ())
     if not any(item.uid == _uid(seen) for item in sent):
         return False
-    return not children.differs(Instance.from_wire(seen), _everything(child), ())
+    existing = Instance.from_wire(seen)
+    # Of a child in the cache nobody knows who owns its fields.
+    if children.differs_in_account(child, existing, owned=False):
+        return False
+    return not children.differs(existing, _everything(child), ())
 
 
 def _is_immutable(version: OperatorVersion, parameter: str) -> bool:

@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from kudo_reconciler.execution.slots import Slots
+from kudo_reconciler.fairness import USUAL, Fairness
 from kudo_reconciler.keys import Key
+from serving.namespaces import Measure
+from serving.shares import Share
 
-LIMIT: Final = 64
-SHARE: Final = 16
-"""Operations that run at the same time, of the process and of one namespace."""
-LONG_LIMIT: Final = 256
-LONG_SHARE: Final = 64
-"""The same for operations that called `takes_long`, such as copying files: they mostly wait."""
 _TOGETHER_SECONDS: Final = 0.05
 """How long a reconcile waits for operations that end at about the same time, so that one write of
 the status covers all of them."""
@@ -130,6 +127,10 @@ class Operation(Generic[T]):
             self._wake(self._key)
 
 
+def _slots(share: Share) -> Slots:
+    return Slots(share.total, share.namespace)
+
+
 @dataclass
 class Operations:
     """Starts, awaits and cancels operations.
@@ -142,14 +143,28 @@ class Operations:
     """
 
     wake: Callable[[Key], None]
-    slots: Slots = field(default_factory=lambda: Slots(LIMIT, SHARE))
-    long_slots: Slots = field(default_factory=lambda: Slots(LONG_LIMIT, LONG_SHARE))
+    slots: Slots = field(default_factory=lambda: _slots(USUAL.operations))
+    long_slots: Slots = field(default_factory=lambda: _slots(USUAL.long_operations))
     wait_seconds: float = 0.5
     _going: dict[asyncio.Task[Any], Operation[Any]] = field(default_factory=dict)
     _named: dict[tuple[Key, str], tuple[Hashable, Operation[Any]]] = field(default_factory=dict)
 
+    @classmethod
+    def within(cls, fairness: Fairness, wake: Callable[[Key], None]) -> "Operations":
+        """Return operations with these limits."""
+        return cls(wake, _slots(fairness.operations), _slots(fairness.long_operations))
+
     def __len__(self) -> int:
         return len(self._going)
+
+    def measures(self) -> list[Measure]:
+        """Return what namespaces use of the slots, for /debug/namespaces."""
+        return [
+            Measure("operations_running", self.slots.held),
+            Measure("operations_waiting", self.slots.waiting),
+            Measure("long_operations_running", self.long_slots.held),
+            Measure("long_operations_waiting", self.long_slots.waiting),
+        ]
 
     def start(self, key: Key, work: Callable[[Operation[T]], Awaitable[T]]) -> Operation[T]:
         """Start an operation of an Instance.

@@ -15,11 +15,12 @@ from kudo.api import Instance, JsonObject, PipeFile
 from kudo.objects.enrichment import execution_of
 from kudo.pipe import check_sizes, is_pipe_pod, path_of
 from kudo.pipe.pod import WAITER
-from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import is_owned
 from kudo_reconciler.objects.refusals import error_text
+from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +36,11 @@ class PipePods:
     """The pods of Pipe tasks in the cluster.
 
     Attributes:
-        client: The reconciler's own, for the cleanup after the end of a run. Requests of a task use
-            the client of the task.
+        accounts: For the cleanup after the end of a run. Requests of a task use the client of the
+            task.
     """
 
-    client: Client
+    accounts: Accounts
     observer: Observer
 
     async def delete(self, pod: JsonObject, *, client: Client) -> None:
@@ -86,7 +87,7 @@ class PipePods:
             self.observer.read(PODS, left)
 
     async def sweep(self, instance: Instance, keep: str = "") -> None:
-        """Delete the pods of executions that have ended.
+        """Delete the pods of executions that have ended, as the account of the Instance.
 
         A pod that cannot be deleted now is left to a later sweep, and finally to its owner
         reference.
@@ -103,8 +104,8 @@ class PipePods:
             if not over or not is_owned(pod, instance.metadata.uid):
                 continue
             try:
-                await self.delete(pod, client=self.client)
-            except (ApiError, ConnectionLost) as error:
+                await self.delete(pod, client=await self.accounts.acting_for(instance))
+            except (ApiError, ConnectionLost, TaskError) as error:
                 fields = {"pod": pod["metadata"]["name"], "error": str(error)}
                 log.warning("pipe pod not deleted", extra=fields)
 

@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 from kubeio.client import Client
 from kubeio.leader_election.elector import NotLeading
@@ -35,23 +36,24 @@ from kudo.execution import (
     record,
     runnable,
     status_of,
+    step_of,
     step_status,
     time_out,
 )
 from kudo.moments import rfc3339
 from kudo.runs.status import with_entry
-from kudo.tasks import FatalTaskError
+from kudo.tasks import FatalTaskError, TaskError, TaskPath
 from kudo_reconciler.clock import Clock, loop_seconds
 from kudo_reconciler.errors import Outdated, Superseded
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.steps import StepResult, StepRunner
+from kudo_reconciler.execution.steps import StepResult, StepRunner, refused
 from kudo_reconciler.execution.task_context import RunMemory, StepContext
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.run_context import Tell
 from kudo_reconciler.store.instances import InstanceStore
-from kudo_reconciler.tenancy.acting import client_for
+from kudo_reconciler.tenancy.accounts import Accounts
 
 _HELD_SECONDS = 1.0
 """How long a worker may be held for a run whose steps keep ending."""
@@ -108,6 +110,11 @@ class Run:
     is_suspended: Callable[[], bool]
     tell: Tell
 
+    def paths(self, ref: StepRef) -> dict[str, TaskPath]:
+        """Return the paths of the tasks of a step, by their names, in order."""
+        key, names = self.instance.key, step_of(self.plan, ref).tasks
+        return {name: TaskPath(key, self.name, ref.phase, ref.step, name) for name in names}
+
 
 @dataclass
 class Progress:
@@ -131,7 +138,7 @@ class PlanRunner:
     steps: StepRunner
     operations: Operations
     renderer: Renderer
-    client: Client
+    accounts: Accounts
     clock: Clock
     metrics: Metrics
     rng: random.Random = field(default_factory=random.Random)
@@ -229,9 +236,25 @@ class PlanRunner:
         known = {one.name: one for one in known_outcomes(step_status(entry, ref))}
 
         async def attempt(operation: Operation[StepResult]) -> StepResult:
-            return await self.steps.attempt(self._context(run, ref, known, operation))
+            return await self._attempt(run, ref, known, operation)
 
         memory.attempts[ref] = self.operations.start(key_of(run.instance), attempt)
+
+    async def _attempt(
+        self,
+        run: Run,
+        ref: StepRef,
+        known: Mapping[str, TaskOutcome],
+        operation: Operation[StepResult],
+    ) -> StepResult:
+        """Attempt a step as the account of the run, if there is one."""
+        began = self._now()
+        try:
+            client = await self.accounts.acting(run.instance, run.memory.account)
+        except TaskError as error:
+            stays = await self.accounts.ends_with_namespace(run.instance, None, error)
+            return refused(run.paths(ref), known, began, error, stays, run.is_suspended())
+        return await self.steps.attempt(self._context(run, ref, known, operation, client))
 
     def _context(
         self,
@@ -239,6 +262,7 @@ class PlanRunner:
         ref: StepRef,
         known: Mapping[str, TaskOutcome],
         operation: Operation[StepResult],
+        client: Client,
     ) -> StepContext:
         return StepContext(
             instance=run.instance,
@@ -254,7 +278,8 @@ class PlanRunner:
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,
-            client=client_for(run.instance, self.client),
+            client=client,
+            stays=partial(self.accounts.ends_with_namespace, run.instance, client.identity),
             now=self._now,
             crashed=self.metrics.task_faults.inc,
         )

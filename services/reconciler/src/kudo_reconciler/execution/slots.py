@@ -27,6 +27,14 @@ class Slots:
         # The namespace whose turn is next comes first.
         self._waiting: OrderedDict[str, deque[_Waiting]] = OrderedDict()
 
+    def held(self) -> dict[str, int]:
+        """Return how many slots each namespace holds."""
+        return dict(self._held)
+
+    def waiting(self) -> dict[str, int]:
+        """Return how many operations of each namespace wait for a slot."""
+        return {namespace: len(waiting) for namespace, waiting in self._waiting.items()}
+
     @asynccontextmanager
     async def taken(self, namespace: str) -> AsyncIterator[None]:
         """Hold a slot, once there is one."""

@@ -10,13 +10,17 @@ failed keep their state, and no task is tried that was not before.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from kubeio.connection.identity import Identity
+from kubeio.errors import Forbidden
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus
+from kudo.api_errors.advice import advice
 from kudo.execution import StepOutcome, TaskOutcome
-from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo_reconciler.errors import Outdated, Superseded, Suspended, described
 from kudo_reconciler.execution.task_context import StepContext, TaskResult
 from kudo_reconciler.execution.tasks import TaskRunner
@@ -103,10 +107,12 @@ class StepRunner:
         except Suspended:
             return replace(_of_task(known or _interrupted(name, began)), held_up=True)
         except FatalTaskError as error:
-            outcome = TaskOutcome(name, S.FATAL_ERROR, path.fatal_message(error), began)
-            return _of_task(outcome, failure=error)
+            return _fatal(path, began, error)
         except TransientTaskError as error:
-            return _of_task(TaskOutcome(name, S.ERROR, path.transient_message(error), began))
+            if await step.stays(error):
+                return _fatal(path, began, _lasting(error))
+            text = path.transient_message(_advised(error, step.client.identity))
+            return _of_task(TaskOutcome(name, S.ERROR, text, began))
         except (Superseded, Outdated, NotLeading):
             raise
         except Exception as fault:  # noqa: BLE001 - it is logged, and says nothing of the input
@@ -118,6 +124,61 @@ class StepRunner:
             )
             return _of_task(TaskOutcome(name, S.IN_PROGRESS, text, began), faulty=True)
         return _of_result(name, result, began)
+
+
+def refused(
+    paths: Mapping[str, TaskPath],
+    known: Mapping[str, TaskOutcome],
+    began: str,
+    error: TaskError,
+    stays: bool,
+    suspended: bool,
+) -> StepResult:
+    """Return the result of an attempt at a step of which no task could be tried.
+
+    The first task that is not done tells why. During a pause nothing new is told.
+
+    Args:
+        paths: Of the tasks of the step by their names, in order.
+        known: What is stored of them.
+        began: When the attempt began.
+        error: Why they could not be tried.
+        stays: Whether an error that is transient otherwise ends the plan.
+        suspended: Whether the Instance is suspended.
+    """
+    if suspended:
+        return _step_result([_of_task(one) for one in known.values()], held_up=True)
+    waiting = [name for name in paths if name not in known or known[name].status is not S.COMPLETE]
+    if not paths:
+        return _step_result([])
+    path = paths[(waiting or [*paths])[0]]
+    if isinstance(error, FatalTaskError):
+        return _fatal(path, began, error)
+    if stays:
+        return _fatal(path, began, _lasting(error))
+    return _of_task(TaskOutcome(path.task, S.ERROR, path.transient_message(error), began))
+
+
+def _advised(error: TransientTaskError, identity: Identity | None) -> TransientTaskError:
+    """Return an error with what to do about a right that an account lacks."""
+    if identity is None or not isinstance(error.__cause__, Forbidden):
+        return error
+    # From the text that is told anyway: what the API server says may quote a Secret.
+    text = str(error)
+    hint = advice("", error.__cause__.status, text, (), account=identity.user)
+    return (
+        error if not hint or hint in text else TransientTaskError(error.reason, f"{text}; {hint}")
+    )
+
+
+def _lasting(error: TaskError) -> FatalTaskError:
+    text = f"{error}; the namespace is being deleted, so it is not tried again"
+    return FatalTaskError(error.reason, text)
+
+
+def _fatal(path: TaskPath, began: str, error: FatalTaskError) -> StepResult:
+    outcome = TaskOutcome(path.task, S.FATAL_ERROR, path.fatal_message(error), began)
+    return _of_task(outcome, failure=error)
 
 
 def _interrupted(name: str, began: str) -> TaskOutcome:

@@ -22,7 +22,7 @@ from kudo.execution import NO_LIMITS, Limits, StepRef, StepState, TaskOutcome, s
 from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.rendering import Manifest, variables
-from kudo.tasks import FatalTaskError, TaskPath
+from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
@@ -59,6 +59,7 @@ class RunMemory:
     Attributes:
         version: The OperatorVersion that the run began with.
         spec: The spec of the Instance that it began with.
+        account: The account that it acts as; None for the reconciler.
         recheck_at: Time of the event loop's clock from which on a reconcile reads everything live.
         rechecking: Whether this reconcile does.
         children: The desired children of KudoOperator tasks; a template may render differently each
@@ -81,6 +82,7 @@ class RunMemory:
     version: OperatorVersion
     recheck_at: float
     spec: InstanceSpec = field(default_factory=InstanceSpec)
+    account: str | None = None
     rechecking: bool = False
     applied: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
@@ -102,10 +104,11 @@ class RunMemory:
         return (self.uid, self.instance_uid) == (uid, instance.metadata.uid)
 
     def as_begun(self, instance: Instance) -> Instance:
-        """Return the Instance with the version and the parameters that the run began with."""
+        """Return the Instance with version, parameters and account that the run began with."""
         kept = {
             "operator_version": self.spec.operator_version,
             "parameters": self.spec.parameters,
+            "service_account_name": self.spec.service_account_name,
         }
         return instance.model_copy(update={"spec": instance.spec.model_copy(update=kept)})
 
@@ -130,7 +133,8 @@ class StepContext:
         tell: Writes an event.
         takes_long: Describes what the attempt does from now on; no worker waits for it any more.
         renderer: Renders the templates of all tenants.
-        client: Sends every request of the tasks, with the identity from `acting.acts_as`.
+        client: Sends every request of the tasks, as the account of the run.
+        stays: Whether an error that is transient otherwise ends the plan.
         now: Returns the time as statuses have it.
         crashed: Counts a bug of the reconciler.
     """
@@ -149,6 +153,7 @@ class StepContext:
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
     client: Client
+    stays: Callable[[TransientTaskError], Awaitable[bool]]
     now: Callable[[], str]
     crashed: Callable[[], None]
 

@@ -10,6 +10,10 @@ rules. An object that is not cached is applied with a resourceVersion that no ob
 server creates it, or answers 409 if it exists. Without that, it would let one Instance overwrite
 what another created, since all Instances share one field manager. So nothing is read before a
 creation.
+
+A kind that is never watched (strict mode) has no cache. Its objects are created in the same way, as
+if a cache lacked them, except those that this process knows to exist: they are read first. Whatever
+exists is applied on what was read with the task's own identity.
 """
 
 import logging
@@ -38,6 +42,7 @@ from kudo_reconciler.errors import Superseded
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.cached_objects import is_whole, written_by
+from kudo_reconciler.objects.known_places import KnownPlaces
 from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.observer import ObjectWrite, Observer
 from kudo_reconciler.objects.ownership import Desired, Ownership
@@ -70,6 +75,7 @@ class Applier:
     Attributes:
         discovery: Uses the reconciler's own identity: no tenant needs permission to know which
             kinds are served.
+        existing: Objects of kinds that are never watched.
     """
 
     discovery: Discovery
@@ -77,6 +83,7 @@ class Applier:
     ownership: Ownership
     metrics: Metrics
     locks: KeyedLocks[Place] = field(default_factory=KeyedLocks)
+    existing: KnownPlaces = field(default_factory=KnownPlaces)
 
     async def apply(self, desired: Desired, context: RunContext) -> JsonObject:
         """Apply an enriched object and return it as stored by the API server.
@@ -93,6 +100,7 @@ class Applier:
     async def _apply(self, desired: Desired, context: RunContext, write: ObjectWrite) -> JsonObject:
         known = await self._known(desired, context)
         for _ in range(_ATTEMPTS):
+            self._remember(desired, known)
             if known is not None:
                 context.seen.add(desired.place)
             try:
@@ -103,13 +111,14 @@ class Applier:
                 # The namespace or the kind does not exist, or no longer.
                 self.discovery.invalidate(desired.resource.api_version)
                 if known is None:
-                    raise self._task_error(desired, error) from error
+                    raise self._task_error(desired, error, context) from error
                 known = await self._read_again(desired, context)
             except (ApiError, ConnectionLost) as error:
-                raise self._task_error(desired, error) from error
+                raise self._task_error(desired, error, context) from error
             else:
                 self.metrics.applied.labels("applied").inc()
                 context.seen.add(desired.place)
+                self._remember(desired, applied)
                 write.answered(applied, after=known)
                 return applied
         text = f"{desired.manifest} keeps changing while it is applied"
@@ -121,12 +130,23 @@ class Applier:
             # Most likely it is new. If it exists without our label, the creation is answered with
             # 409.
             return None
+        if not self.observer.may_watch(desired.resource) and desired.place not in self.existing:
+            return None
         try:
             return await self.observer.current(
                 desired.resource, desired.namespace, desired.name, client=context.client
             )
         except (ApiError, ConnectionLost) as error:
-            raise self._task_error(desired, error) from error
+            raise self._task_error(desired, error, context) from error
+
+    def _remember(self, desired: Desired, known: JsonObject | None) -> None:
+        """Remember whether an object exists that no cache tells of."""
+        if self.observer.may_watch(desired.resource):
+            return
+        if known is None:
+            self.existing.discard(desired.place)
+        else:
+            self.existing.add(desired.place)
 
     async def _apply_known_fields(
         self, desired: Desired, known: JsonObject | None, context: RunContext
@@ -343,7 +363,7 @@ class Applier:
         if live is not None:
             claim, _ = await self.ownership.claim(desired, live, context.instance)
         if live is None or claim is Claim.FOREIGN:
-            raise self._task_error(desired, conflict)
+            raise self._task_error(desired, conflict, context)
         return live
 
     async def _read_again(self, desired: Desired, context: RunContext) -> JsonObject | None:
@@ -353,9 +373,11 @@ class Applier:
                 desired.resource, desired.namespace, desired.name, client=context.client
             )
         except (ApiError, ConnectionLost) as error:
-            raise self._task_error(desired, error) from error
+            raise self._task_error(desired, error, context) from error
 
-    def _task_error(self, desired: Desired, error: Refusal) -> FatalTaskError | TransientTaskError:
+    def _task_error(
+        self, desired: Desired, error: Refusal, context: RunContext
+    ) -> FatalTaskError | TransientTaskError:
         said = without_secrets(error, desired.target)
         text = f"failed to apply {desired.manifest}: {error_text(error, desired.target)}"
         if isinstance(said, Conflict) and said.field_managers:
@@ -364,7 +386,10 @@ class Applier:
             text += fields
         elif isinstance(said, ApiError):
             causes = [(cause.field, cause.message) for cause in said.causes]
-            hint = advice(desired.resource.kind, said.status, said.message, causes)
+            acts_as = context.client.identity
+            account = "" if acts_as is None else acts_as.user
+            kind = desired.resource.kind
+            hint = advice(kind, said.status, said.message, causes, account=account)
             text = f"{text}; {hint}" if hint else text
         self.metrics.applied.labels("refused" if is_permanent(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)

@@ -2,6 +2,9 @@
 
 They stay, as with KUDO 0.19, unless their template requests deletion and no other Instance shares
 them. An event names those that stay.
+
+It is done as the account of the Instance. What that may not do is left undone and told in an event:
+nobody may bring the account or its rights back, and the Instance would stay for ever.
 """
 
 import asyncio
@@ -10,17 +13,20 @@ from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kubeio.errors import Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
+from kubeio.errors import Conflict, Forbidden, Invalid, KubeError, MethodNotAllowed, NotFound
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.sharing import goes_with_instance, is_shared_by, sharers
+from kudo.tasks import TaskError
+from kudo.tenancy import Tenancy
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership
 from kudo_reconciler.objects.shares import Shares
+from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)
 
@@ -28,13 +34,15 @@ _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _ATTEMPTS = 5
 _AT_ONCE = 8
 """Number of kinds that are listed at the same time, a page of each in memory."""
+_NAMED = 5
+"""Number of kinds that an event names."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterObjects:
     """The cluster-scoped objects that Instances applied."""
 
-    client: Client
+    accounts: Accounts
     discovery: Discovery
     observer: Observer
     ownership: Ownership
@@ -50,11 +58,47 @@ class ClusterObjects:
         Raises:
             KubeError: a request failed; it is safe to retry.
         """
-        one, kept = identity(instance), []
-        for resource, obj in await self._all_shared_by(one):
-            if not await self._release(resource, obj, one):
-                kept.append(_named(resource, obj))
+        one, client = identity(instance), await self._client(instance)
+        if client is None:
+            return
+        kept, left = [], []
+        found, unlisted = await self._all_shared_by(one, client)
+        if client.identity is not None:
+            found += [
+                (kind, obj)
+                for kind, obj in self.observer.shared(one.namespace, one.name)
+                if kind in unlisted and is_shared_by(obj["metadata"], one)
+            ]
+        for resource, obj in found:
+            try:
+                if not await self._release(resource, obj, one, client):
+                    kept.append(_named(resource, obj))
+            except Forbidden as error:
+                if client.identity is None:
+                    raise
+                left.append(_named(resource, obj))
+                log.warning("not released", extra={"object": left[-1], "why": str(error)})
         await self._report_kept(one, kept)
+        if client.identity is not None:
+            self._report_left(one, client.identity.user, left, unlisted if not found else [])
+
+    async def _client(self, instance: Instance) -> Client | None:
+        """Return a client that acts as the account of an Instance; None if it cannot be used.
+
+        Raises:
+            KubeError: it could not be looked up.
+        """
+        try:
+            return await self.accounts.acting_for(instance)
+        except TaskError as error:
+            cause = error.__cause__
+            if isinstance(cause, KubeError) and not isinstance(cause, Forbidden):
+                raise cause from None
+            text = f"its cluster-scoped objects are not released, and stay: {error}"
+            log.warning("not released", extra={"error": str(error)})
+        one = identity(instance)
+        self._warn(one, text)
+        return None
 
     async def forget(self, key: Key) -> None:
         """Remove a deleted Instance from the sharers of the watched objects.
@@ -72,18 +116,36 @@ class ClusterObjects:
         for resource, obj in shared:
             for one in sharers(obj["metadata"]):
                 if (one.namespace, one.name) == key and one != present:
-                    await self.shares.remove_sharer(resource, obj, one, client=self.client)
+                    await self._forget(resource, obj, one)
                     kept.setdefault(one, []).append(_named(resource, obj))
         for one, objects in kept.items():
             await self._report_kept(one, objects)
 
-    async def _all_shared_by(self, one: InstanceIdentity) -> list[tuple[Resource, JsonObject]]:
-        """Return the objects that an Instance shares, reading several kinds at the same time."""
+    async def _forget(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> None:
+        """Remove an Instance that is gone, and whose account is not known, from the sharers."""
+        client, mode = self.accounts.client, self.accounts.mode
+        try:
+            await self.shares.remove_sharer(resource, obj, one, client=client)
+        except Forbidden as error:
+            if mode is Tenancy.COMPAT:
+                raise
+            # In strict few have the right, and a retry would not help.
+            fields = {"object": _named(resource, obj), "why": str(error)}
+            log.info("sharer not removed", extra=fields)
+
+    async def _all_shared_by(
+        self, one: InstanceIdentity, client: Client
+    ) -> tuple[list[tuple[Resource, JsonObject]], list[Resource]]:
+        """Return the objects that an Instance shares, and the kinds that may not be listed.
+
+        Several kinds are read at the same time.
+        """
+        unlisted: list[Resource] = []
         some = asyncio.Semaphore(_AT_ONCE)
 
         async def find(resource: Resource) -> list[JsonObject]:
             async with some:
-                return await self._shared_by(one, resource)
+                return await self._shared_by(one, resource, client, unlisted)
 
         kinds = await self.discovery.cluster_scoped("list", "patch")
         searches = [asyncio.ensure_future(find(kind)) for kind in kinds]
@@ -93,22 +155,31 @@ class ClusterObjects:
             # If one failed, the others are not needed any more.
             for search in searches:
                 search.cancel()
-        return [(kind, obj) for kind, objs in zip(kinds, found, strict=True) for obj in objs]
+        objects = [(kind, obj) for kind, objs in zip(kinds, found, strict=True) for obj in objs]
+        return objects, unlisted
 
-    async def _shared_by(self, one: InstanceIdentity, resource: Resource) -> list[JsonObject]:
+    async def _shared_by(
+        self,
+        one: InstanceIdentity,
+        resource: Resource,
+        client: Client,
+        unlisted: list[Resource],
+    ) -> list[JsonObject]:
         """Return the objects of a kind that an Instance shares; others are dropped page by page."""
         found: list[JsonObject] = []
         try:
-            async for page in self.client.pages(
-                resource, label_selector=_SELECTOR, metadata_only=True
-            ):
+            async for page in client.pages(resource, label_selector=_SELECTOR, metadata_only=True):
                 found += [obj for obj in page.items if is_shared_by(obj["metadata"], one)]
         except (Forbidden, NotFound, MethodNotAllowed) as error:
             # Objects that may not be listed were not applied either, or the permission was revoked.
             log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
+            if isinstance(error, Forbidden):
+                unlisted.append(resource)
         return found
 
-    async def _release(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
+    async def _release(
+        self, resource: Resource, obj: JsonObject, one: InstanceIdentity, client: Client
+    ) -> bool:
         """Delete an object or remove the Instance from its sharers; return whether it is gone."""
         for _ in range(_ATTEMPTS):
             metadata = obj["metadata"]
@@ -117,21 +188,23 @@ class ClusterObjects:
                     goes_with_instance(resource.group, resource.kind, metadata)
                     and await self.ownership.another(metadata, one) is None
                 ):
-                    return await self._delete(resource, obj, Key(one.namespace, one.name))
-                await self.shares.remove_sharer(resource, obj, one, client=self.client)
+                    return await self._delete(resource, obj, one, client)
+                await self.shares.remove_sharer(resource, obj, one, client=client)
             except NotFound:
                 return True
             except (Conflict, Invalid):
-                obj = await self.client.get(resource, obj["metadata"]["name"])
+                obj = await client.get(resource, obj["metadata"]["name"])
             else:
                 return False
         raise Conflict(f"{_named(resource, obj)} keeps changing", status=409)
 
-    async def _delete(self, resource: Resource, obj: JsonObject, author: Key) -> bool:
-        metadata = obj["metadata"]
+    async def _delete(
+        self, resource: Resource, obj: JsonObject, one: InstanceIdentity, client: Client
+    ) -> bool:
+        metadata, author = obj["metadata"], Key(one.namespace, one.name)
         try:
             with self.observer.writing(resource, None, metadata["name"], author) as write:
-                answer = await self.client.delete(
+                answer = await client.delete(
                     resource,
                     metadata["name"],
                     uid=metadata["uid"],
@@ -147,6 +220,24 @@ class ClusterObjects:
         if kept:
             text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
             self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)
+
+    def _report_left(
+        self, one: InstanceIdentity, user: str, left: list[str], unlisted: list[Resource]
+    ) -> None:
+        """Write an event about what an account could not release."""
+        texts = []
+        if left:
+            texts.append(f"{user} may not release {', '.join(sorted(left))}")
+        if unlisted:
+            kinds = ", ".join(sorted(str(kind.name) for kind in unlisted)[:_NAMED])
+            more = f" and {len(unlisted) - _NAMED} other kinds" if len(unlisted) > _NAMED else ""
+            texts.append(f"{user} may not list {kinds}{more}: its objects of these stay")
+        if texts:
+            text = f"cluster-scoped objects are not released: {'; '.join(texts)}"
+            self._warn(one, text)
+
+    def _warn(self, one: InstanceIdentity, text: str) -> None:
+        self.events.note(one, one.uid, "Warning", "ClusterResourcesNotReleased", text)
 
 
 def _named(resource: Resource, obj: JsonObject) -> str:

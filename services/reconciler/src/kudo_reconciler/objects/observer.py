@@ -4,6 +4,10 @@ One informer per kind, for all objects with the label `heritage=kudo`. See `cach
 fields that are kept. Of deleted objects only the final state of Jobs is kept. A kind that may not
 be watched is read on request, and so is one whose first list is not complete; callers are told, and
 poll.
+
+The caches are read with the reconciler's own rights. So `current` returns an object from them only
+if the account that asks may get its kind; else it reads as the account. A read that fails is never
+answered from a cache.
 """
 
 import asyncio
@@ -32,6 +36,7 @@ from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
 from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.store.own_writes import OwnWrites
+from kudo_reconciler.tenancy.access import AccessReviews
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +59,9 @@ class Observer:
         group: Runs the informers; they end with it.
         changed: Called with the Instance whose object changed.
         timing: Of the watches.
+        reviews: Tell who may read what is in the caches.
+        may_watch: Whether a kind may be watched by the rules of the installation; all others are
+            never requested with the reconciler's rights.
         on_status: Called at each change of phase of a watch.
         on_watched: Called with a kind whose first list is complete, also if it was late.
         sync_timeout: Seconds that the first callers of `watch` wait for the first list of a kind.
@@ -67,12 +75,16 @@ class Observer:
         group: asyncio.TaskGroup,
         changed: Callable[[Key], None],
         timing: Timing,
+        reviews: AccessReviews | None = None,
+        may_watch: Callable[[Resource], bool] = lambda _: True,
         on_status: Callable[[Resource, Status], None] | None = None,
         on_watched: Callable[[Resource], None] | None = None,
         sync_timeout: float = 1.0,
         refusal_ttl: float = 30.0,
         rng: random.Random | None = None,
     ) -> None:
+        self.reviews = AccessReviews(loop_seconds) if reviews is None else reviews
+        self.may_watch = may_watch
         self._on_status = on_status
         self._on_watched = on_watched
         self._refusal_ttl = refusal_ttl
@@ -100,6 +112,8 @@ class Observer:
         """
         if self.watched(resource):
             return True
+        if not self.may_watch(resource):
+            return False
         try:
             await self._informers.get(
                 resource,
@@ -125,6 +139,8 @@ class Observer:
 
     def why_unwatched(self, resource: Resource) -> str:
         """Return a message with the reason why a kind is polled; empty if it is watched."""
+        if not self.may_watch(resource):
+            return f"{resource.name} are not among the kinds that are watched: polled"
         informer, refusal = self._find(resource), self._refusal(resource)
         if informer is None and refusal is not None:
             return f"{_refusal_text(refusal, resource)}: polled"
@@ -191,17 +207,29 @@ class Observer:
     ) -> JsonObject | None:
         """Return the object as it is now, or None if there is none.
 
-        From the cache it is what `cached_objects.reduced` keeps. An object that the cache lacks is
-        read live: it may have lost the label that the watch selects.
+        From the cache it is what `cached_objects.reduced` keeps, and only if the identity of the
+        client may get it. An object that the cache lacks is read live: it may have lost the label
+        that the watch selects.
 
         Raises:
             KubeError: it could not be read.
         """
-        informer = self._informer(resource)
-        found = None if informer is None else informer.get(namespace, name)
-        if found is not None:
-            return found
+        if self._cached(resource, namespace, name) is not None and await self.may_tell(
+            resource, namespace, client=client
+        ):
+            # Again: it may have changed during the review.
+            found = self._cached(resource, namespace, name)
+            if found is not None:
+                return found
         return await self.body(resource, namespace, name, client=client)
+
+    async def may_tell(self, resource: Resource, namespace: str | None, *, client: Client) -> bool:
+        """Return whether the identity of a client may know what the cache of a kind holds."""
+        return await self.reviews.may_get(client, resource, namespace)
+
+    def _cached(self, resource: Resource, namespace: str | None, name: str) -> JsonObject | None:
+        informer = self._informer(resource)
+        return None if informer is None else informer.get(namespace, name)
 
     async def body(
         self, resource: Resource, namespace: str | None, name: str, *, client: Client
@@ -252,7 +280,10 @@ class Observer:
         return informer is not None and informer.get(namespace, name) is None
 
     def last_state(self, uid: str) -> JsonObject | None:
-        """Return the final state of a Job that was deleted recently, if it was watched."""
+        """Return the final state of a Job that was deleted recently, if it was watched.
+
+        The caller has looked for the Job before: `current` and `body` fail for who may not get it.
+        """
         return self._gone.get(uid)
 
     def read(self, resource: Resource, obj: JsonObject) -> None:
@@ -292,7 +323,11 @@ class Observer:
             yield write
 
     def of_instance(self, resource: Resource, key: Key) -> list[JsonObject]:
-        """Return the watched objects of a kind that belong to an Instance."""
+        """Return the watched objects of a kind that belong to an Instance.
+
+        Nothing of them may be told before the account of the Instance is known to be allowed to get
+        them; see `may_tell`.
+        """
         informer = self._informer(resource)
         return [] if informer is None else informer.by_index(_BY_INSTANCE, str(key))
 

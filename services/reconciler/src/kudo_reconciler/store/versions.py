@@ -11,6 +11,7 @@ from kubeio.client import Client
 from kubeio.errors import NotFound
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
+from kudo.tenancy import kept_annotations
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.resources import OPERATOR_VERSIONS
 
@@ -18,7 +19,15 @@ VersionKey = tuple[str, str]
 
 
 class VersionTooLarge(Exception):
-    """The OperatorVersion exists, but is too large to be read; the message has the reason."""
+    """The OperatorVersion exists, but is too large to be read; the message has the reason.
+
+    Attributes:
+        metadata: That of the OperatorVersion, with nothing of its spec.
+    """
+
+    def __init__(self, text: str, metadata: OperatorVersion) -> None:
+        super().__init__(text)
+        self.metadata = metadata
 
 
 @dataclass
@@ -91,17 +100,22 @@ class VersionStore:
             self._parsed.pop(key, None)
             why = raw.get(TOO_LARGE) or too_large(raw.get("spec"))
             if why:
-                raise VersionTooLarge(f"OperatorVersion {'/'.join(key)} is not read: {why}")
+                text = f"OperatorVersion {'/'.join(key)} is not read: {why}"
+                metadata = OperatorVersion.from_wire({"metadata": raw["metadata"]})
+                raise VersionTooLarge(text, metadata)
             parsed = self._parsed[key] = OperatorVersion.from_wire(raw)
         return parsed
 
 
 def kept_version(raw: JsonObject) -> JsonObject:
-    """Return an OperatorVersion as the cache keeps it: without annotations, which nobody reads.
+    """Return an OperatorVersion as the cache keeps it: of its annotations, with its grant alone.
 
-    `kubectl apply` writes the whole object into one. Of an object that is too large, only the
-    reason is kept instead of its spec.
+    `kubectl apply` writes the whole object into another one. Of an object that is too large, only
+    the reason is kept instead of its spec.
     """
     metadata = {name: value for name, value in raw["metadata"].items() if name != "annotations"}
+    annotations = kept_annotations(raw["metadata"])
+    if annotations:
+        metadata["annotations"] = annotations
     why = too_large(raw.get("spec"))
     return {**raw, "metadata": metadata} | ({"spec": {}, TOO_LARGE: why} if why else {})
