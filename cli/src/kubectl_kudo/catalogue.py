@@ -15,6 +15,7 @@ ROOT = Group(
         "resume": "control.resume",
         "get": "get.get",
         "describe": "get.describe",
+        "rbac": "rbac.rbac",
         "plan": Group(
             "plan",
             "Show, run, retry and cancel the plans of an instance.",

@@ -29,7 +29,7 @@ Key = tuple[str, str]
 
 DEFINITIONS = tuple(definitions().values())
 _DISCOVERY = "discovery"
-_REVIEWS = "selfsubjectaccessreviews"
+_REVIEWS = {"selfsubjectaccessreviews", "subjectaccessreviews", "localsubjectaccessreviews"}
 _LATER_THAN_ANY_TEST = 86_400.0
 _REASONS = {403: "Forbidden", 404: "NotFound", 409: "AlreadyExists"}
 
@@ -88,7 +88,8 @@ class FakeApi:
             returns None deletes it.
         lost_watches: How many watches fail before one works.
         unavailable: Names of Deployments that have no pods ready.
-        denied: Plurals that access reviews say no to.
+        denied: Plurals that access reviews say no to; also verb and plural, as `bind roles`.
+        reviews: User and resource attributes of each access review.
         named_rights: Whether they say yes where the right is asked for by name.
         warning: Text of a Warning header on every answer.
         texts: What GET of a path answers that is no object, such as a log; a log is found under
@@ -112,6 +113,7 @@ class FakeApi:
         self.lost_watches = 0
         self.unavailable: set[str] = set()
         self.denied: set[str] = set()
+        self.reviews: list[tuple[str, JsonObject]] = []
         self.named_rights = False
         self.warning = ""
         self.texts: dict[str, bytes] = {}
@@ -203,7 +205,7 @@ class FakeApi:
         return response
 
     def _note(self, call: "_Call") -> None:
-        if call.plural == _REVIEWS:
+        if call.plural in _REVIEWS:
             return
         if call.is_write or (call.group == GROUP and call.plural != _DISCOVERY):
             self.requests.append((call.method, call.path, call.body))
@@ -213,12 +215,12 @@ class FakeApi:
             self.changes.append(f"{call.method} {call.path}")
 
     def _answer(self, call: "_Call") -> Response:
-        if call.plural == _REVIEWS:
+        if call.plural in _REVIEWS:
             return self._reviewed(call)
         for key in call.subjects:
             if key in self.refusals:
                 code, message = self.refusals[key]
-                raise StatusError(code, _REASONS.get(code, ""), message)
+                raise StatusError(*_refusal(code, message))
         if call.text in self.texts:
             return Response(200, self.texts[call.text])
         if call.request.path.endswith("/log"):
@@ -236,11 +238,16 @@ class FakeApi:
         return response
 
     def _reviewed(self, call: "_Call") -> Response:
+        if (call.method, call.plural) in self.refusals:
+            raise StatusError(*_refusal(*self.refusals[call.method, call.plural]))
         assert call.body is not None
-        about = call.body["spec"]["resourceAttributes"]
+        spec = call.body["spec"]
+        about = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
+        self.reviews.append((spec.get("user") or "", about))
         by_name = self.named_rights and bool(about["name"])
-        status = {"allowed": about["resource"] not in self.denied or by_name}
-        return Response(201, json.dumps({**call.body, "status": status}).encode())
+        plural, verb = about.get("resource"), about["verb"]
+        allowed = by_name or not {plural, f"{verb} {plural}"} & self.denied
+        return Response(201, json.dumps({**call.body, "status": {"allowed": allowed}}).encode())
 
     def _run_script(self, watch: Watch) -> None:
         """Do to the Instance that is watched what the script says."""
@@ -263,6 +270,10 @@ class FakeApi:
     def _fresh(self, prefix: str) -> str:
         self._number += 1
         return f"{prefix}-{self._number}"
+
+
+def _refusal(code: int, message: str) -> tuple[int, str, str]:
+    return code, _REASONS.get(code, ""), message
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,11 @@ REPOSITORY = (
 )
 """Flags of commands that take packages from repositories."""
 SKIP_VERIFY = Flag(("--skip-verify",), "do not verify the package", default=False)
+SERVICE_ACCOUNT = Flag(
+    ("--service-account",),
+    "service account of the namespace that the plans of the instance act as",
+    "name",
+)
 CHILDREN = Flag(
     ("--children",), "also the instances that its plans created, at all levels", default=False
 )

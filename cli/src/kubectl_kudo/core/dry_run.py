@@ -45,6 +45,9 @@ class OnClient:
             self.remember(obj)
         return await self._written(kind, obj, None)
 
+    async def apply(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        return await self._written(kind, obj, None)
+
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
         if kind is OPERATOR_VERSIONS:
             self.remember(obj)
@@ -148,6 +151,13 @@ class OnServer:
         if kind is OPERATOR_VERSIONS:
             self._on_client.remember(obj)
         return made
+
+    async def apply(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        try:
+            return await self._sent.apply(kind, obj)
+        except NotFound:
+            # The Role of a binding is not stored, so the API server cannot compare its rights.
+            return await self._on_client.apply(kind, obj)
 
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
         return await self._sent.replace(kind, obj)

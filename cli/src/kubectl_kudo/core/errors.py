@@ -38,7 +38,7 @@ class ExitCode(enum.IntEnum):
         return code
 
     OK = 0, "The command has done what it was asked for."
-    TEST_FAILED = 1, "A test case failed, or rendered manifests differ from their golden files."
+    TEST_FAILED = 1, "A test case or golden file failed, or accounts lack rights (rbac --check)."
     USAGE = 2, "The command line is wrong: an unknown command or flag, or a missing argument."
     NOT_FOUND = 3, "The Instance, package, repository or other object does not exist."
     DENIED = 4, "The API server, a webhook or the same rules on the client deny the request."

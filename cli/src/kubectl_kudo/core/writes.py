@@ -16,7 +16,7 @@ from kubeio.resource import Resource
 
 
 class Writes(Protocol):
-    """The writes that commands make; all objects are namespaced.
+    """The writes that commands make; all objects but those that are applied are namespaced.
 
     Attributes:
         objects: The objects written, in order: as the API server returned them, or as they would
@@ -27,6 +27,9 @@ class Writes(Protocol):
 
     async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
         """Create an object, and return the result."""
+
+    async def apply(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        """Server-side apply an object without force, and return the result."""
 
     async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
         """Replace the object, and return the result."""
@@ -75,6 +78,12 @@ class Sent:
 
     async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
         made = await self._client.create(
+            kind, obj, field_manager=FIELD_MANAGER, dry_run=self._dry_run
+        )
+        return self._recorded(made)
+
+    async def apply(self, kind: Resource, obj: JsonObject) -> JsonObject:
+        made = await self._client.apply(
             kind, obj, field_manager=FIELD_MANAGER, dry_run=self._dry_run
         )
         return self._recorded(made)

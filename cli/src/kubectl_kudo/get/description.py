@@ -4,7 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.get.instance_fields import condition, last_plan, owner_name, version_key
+from kubectl_kudo.get.instance_fields import (
+    account_name,
+    condition,
+    last_plan,
+    owner_name,
+    version_key,
+)
 from kubectl_kudo.get.owned_objects import OwnedObject
 from kubectl_kudo.get.parameters import Parameter, parameters_of
 from kubectl_kudo.get.recent_events import Event
@@ -90,6 +96,7 @@ class Description:
                 "appVersion": self.version_spec.get("appVersion") or "",
             },
             "parent": owner_name(self.instance),
+            **({"serviceAccountName": account} if (account := account_name(self.instance)) else {}),
             "ready": {key: ready.get(key) for key in ("status", "reason", "message")},
             "scheduledPlan": self.scheduled,
             **self._suspension(),

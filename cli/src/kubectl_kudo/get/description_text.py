@@ -10,6 +10,7 @@ from kubectl_kudo.core.table import columns
 from kubectl_kudo.core.tree import Node, draw
 from kubectl_kudo.get.description import Description
 from kubectl_kudo.get.instance_fields import (
+    account_name,
     condition,
     last_plan,
     owner_name,
@@ -58,6 +59,7 @@ def _head(description: Description, now: datetime) -> str:
         "Version": _version(description),
         "Operator version": _version_name(description),
         "Parent": cell(owner_name(instance)),
+        **({"Account": cell(account)} if (account := account_name(instance)) else {}),
         "Age": age(metadata, now),
         "Ready": _ready(instance),
         "Scheduled plan": cell(description.scheduled),

@@ -38,3 +38,10 @@ def owner_name(instance: JsonObject) -> str:
     """Return the name of the Instance that owns this one; empty if none does."""
     owners = instance["metadata"].get("ownerReferences") or []
     return next((str(one.get("name")) for one in owners if one.get("kind") == "Instance"), "")
+
+
+def account_name(instance: JsonObject) -> str:
+    """Return the service account that plans act as, as far as the Instance tells it."""
+    run = (instance.get("status") or {}).get("lastRun") or {}
+    spec = instance.get("spec") or {}
+    return str(spec.get("serviceAccountName") or run.get("serviceAccountName") or "")

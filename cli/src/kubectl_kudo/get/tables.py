@@ -15,6 +15,7 @@ from kubectl_kudo.core.table import columns
 from kubectl_kudo.get.formats import reference
 from kubectl_kudo.get.instance_fields import (
     Key,
+    account_name,
     condition,
     last_plan,
     owner_name,
@@ -150,6 +151,7 @@ _COLUMNS: Mapping[Resource, tuple[_Column, ...]] = {
         _Column("OPERATOR VERSION", lambda obj, _: cell(version_key(obj)[1]), wide=True),
         _Column("REASON", lambda obj, _: cell(condition(obj).get("reason")), wide=True),
         _Column("PARENT", lambda obj, _: cell(owner_name(obj)), wide=True),
+        _Column("ACCOUNT", lambda obj, _: cell(account_name(obj)), wide=True, rare=True),
         _Column("SUSPENDED", _suspended, wide=True, rare=True),
         _Column("RETRY OF", _retry_of, wide=True, rare=True),
     ),

@@ -44,6 +44,8 @@ def _connection(args: Args, options: Options) -> Args:
 
 
 async def _work(session: "Session", args: Args, options: Options) -> None:
+    from kubectl_kudo.init.tenancy import notice, settled
+
     client = session.client
     if args.uninstall:
         from kubectl_kudo.init.uninstall import Removal, uninstall
@@ -53,13 +55,15 @@ async def _work(session: "Session", args: Args, options: Options) -> None:
     if args.verify:
         from kubectl_kudo.init.verify import verify
 
-        await verify(client, options, wait=args.wait)
+        await verify(client, await settled(client, options, args.tenancy), wait=args.wait)
         return
     from kubectl_kudo.core.report import Report
     from kubectl_kudo.init.install import install, install_crds
     from kubectl_kudo.init.manifests import read_crds
 
     report = Report(output=args.output)
+    if not args.crd_only:
+        options = await settled(client, options, args.tenancy)
     if args.output:
         _show(args, _objects(args, options))
     if args.crd_only:
@@ -73,6 +77,7 @@ async def _work(session: "Session", args: Args, options: Options) -> None:
         take_over=args.take_over,
         wait=args.wait,
     )
+    talk(notice(options.tenancy))
 
 
 def _objects(args: Args, options: Options) -> "list[JsonObject]":

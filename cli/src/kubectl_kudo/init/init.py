@@ -44,6 +44,12 @@ COMMAND = Command(
             "the webhook issues and renews its certificate; cert-manager is not needed",
             default=False,
         ),
+        Flag(
+            ("--tenancy",),
+            "strict: plans have the rights of a service account of their namespace; compat: those "
+            "of KUDO (default: what is installed has, else compat)",
+            "mode",
+        ),
         Flag(("--wait", "-w"), "wait until KUDO works", default=False),
         Flag(
             ("--wait-timeout",),
@@ -67,11 +73,17 @@ COMMAND = Command(
     "repeated: it applies\nwhat is missing or differs. Without --unsafe-self-signed-webhook-ca, "
     "cert-manager provides the\nwebhook's certificate.\n\n"
     "With --wait the command ends when the API server calls the webhook and the reconciler works.\n"
-    "With --take-over it always waits for that: until then the webhook of KUDO 0.19 stays.",
+    "With --take-over it always waits for that: until then the webhook of KUDO 0.19 stays.\n\n"
+    "With --dry-run no cluster is asked: the tenancy is compat unless --tenancy is given, and with "
+    "strict\nthe roles are those for Kubernetes 1.36 or newer.",
     examples=(
         (
             "Install without cert-manager, and wait until it works",
             "init --unsafe-self-signed-webhook-ca --wait",
+        ),
+        (
+            "Plans have the rights of an account of their namespace",
+            "init --unsafe-self-signed-webhook-ca --tenancy strict --wait",
         ),
         ("The manifests, for GitOps; no cluster is contacted", "init --dry-run -o yaml"),
         (

@@ -10,10 +10,12 @@ import yaml
 
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.init.kinds import RECONCILER
-from kubectl_kudo.init.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, Options
+from kubectl_kudo.init.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, STRICT, Options
 from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 
 _CONFIGURATIONS = {MUTATING_WEBHOOKS.kind, VALIDATING_WEBHOOKS.kind}
+_IMPERSONATOR = "kudo-impersonator"
+_IMPERSONATOR_OF_CLUSTER = "kudo-impersonator-cluster"
 _RIGHTS = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
 
@@ -82,8 +84,19 @@ def _filled_in(options: Options) -> Iterator[JsonObject]:
         "PULL_POLICY": options.pull_policy,
         **{f"{service.upper()}_IMAGE": image for service, image in options.images.items()},
     }
-    for obj in _documents("built-in" if options.built_in else "cert-manager"):
-        yield _substituted(obj, places)
+    end = "-strict" if options.tenancy == STRICT else ""
+    for obj in _documents(f"{'built-in' if options.built_in else 'cert-manager'}{end}"):
+        for one in [obj] if options.constrained else _without_constraints(obj):
+            yield _substituted(one, places)
+
+
+def _without_constraints(obj: JsonObject) -> Iterator[JsonObject]:
+    """Yield what takes the place of an object where no impersonation is constrained."""
+    name = obj["metadata"]["name"]
+    if name == _IMPERSONATOR:
+        yield from _documents("impersonator-old")
+    elif name != _IMPERSONATOR_OF_CLUSTER:
+        yield obj
 
 
 def _substituted(value: Any, places: dict[str, str]) -> Any:

@@ -17,6 +17,7 @@ SERVICES: Final = ("webhook", "reconciler")
 WAIT_SECONDS: Final = 300
 """Seconds to wait without `--wait-timeout`."""
 
+STRICT, COMPAT = "strict", "compat"
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _IMAGE: Final = re.compile(r"[a-zA-Z0-9][\w./:@-]*", re.ASCII)
 _REGISTRY: Final = re.compile(r"[a-zA-Z0-9][\w./:-]*", re.ASCII)
@@ -39,6 +40,8 @@ class Options:
         pull_policy: Of both images.
         built_in: Whether the webhook issues its certificate, instead of cert-manager.
         wait_seconds: Time to wait for each step.
+        tenancy: Whose rights plans have: `strict` or `compat`.
+        constrained: Whether the API server has constrained impersonation.
     """
 
     namespace: str
@@ -47,6 +50,8 @@ class Options:
     pull_policy: str
     built_in: bool
     wait_seconds: int
+    tenancy: str = COMPAT
+    constrained: bool = True
 
 
 def read_options(args: Args) -> Options:
@@ -65,6 +70,8 @@ def read_options(args: Args) -> Options:
         allowed = "'Always', 'IfNotPresent' or 'Never'"
         policy = args.kudo_image_pull_policy
         raise UsageError(f"unknown image pull policy {policy}, must be one of {allowed}")
+    if args.tenancy not in {"", STRICT, COMPAT}:
+        raise UsageError(f"unknown tenancy {args.tenancy}, must be one of 'strict' or 'compat'")
     options = Options(
         namespace=args.namespace or DEFAULT_NAMESPACE,
         service_account=args.service_account,
@@ -72,6 +79,7 @@ def read_options(args: Args) -> Options:
         pull_policy=args.kudo_image_pull_policy,
         built_in=args.unsafe_self_signed_webhook_ca,
         wait_seconds=args.wait_timeout or WAIT_SECONDS,
+        tenancy=args.tenancy or COMPAT,
     )
     _check_names(options)
     return options
@@ -117,6 +125,10 @@ _COMBINATIONS: Final = (
     (
         lambda args: (args.yes or args.delete_crds) and not args.uninstall,
         "'--yes' and '--delete-crds' are only useful when using the flag '--uninstall'",
+    ),
+    (
+        lambda args: args.tenancy and (args.uninstall or args.crd_only or args.client_only),
+        "'--tenancy' is only useful when services are installed or checked",
     ),
     (
         _given("uninstall", "output"),

@@ -6,6 +6,7 @@ from kubectl_kudo.core.arguments import (
     PARAMETERS,
     REPOSITORY,
     SERVER,
+    SERVICE_ACCOUNT,
     SKIP_VERIFY,
     WAITING,
     WRITING,
@@ -26,6 +27,11 @@ def run(args: Args) -> None:
         )
     if args.replace_version and not args.upgrade:
         raise UsageError("--replace-version needs --upgrade")
+    if args.skip_instance and (args.service_account or args.create_service_account):
+        raise UsageError(
+            "with --skip-instance there is no instance for --service-account and "
+            "--create-service-account"
+        )
     if args.in_cluster:
         if args.upgrade:
             raise UsageError("--upgrade takes a package; it cannot be used with --in-cluster")
@@ -54,6 +60,13 @@ COMMAND = Command(
         *REPOSITORY,
         SKIP_VERIFY,
         *WAITING,
+        SERVICE_ACCOUNT,
+        Flag(
+            ("--create-service-account",),
+            "create that account, or one named like the instance, with the rights that the plans "
+            "need",
+            default=False,
+        ),
         Flag(
             ("--create-namespace",),
             "create the namespace, from the package's namespaceManifest if it has one",
@@ -85,12 +98,20 @@ COMMAND = Command(
     "With --upgrade an instance that exists is upgraded, or updated if it has the version already, "
     "and\nstays as it is if nothing differs. --replace-version is for the development of a "
     "package: it\nreplaces an operatorversion that only this instance and its children use, and "
-    "runs its deploy\nplan, or the plan of values that change.\n\n" + CHANGE_HELP,
+    "runs its deploy\nplan, or the plan of values that change.\n\n"
+    "With --service-account the plans of the instance have the rights of that account and no more. "
+    "With\n--create-service-account it is created first, with a Role and a RoleBinding for all "
+    "that the plans\nneed, as `kubectl kudo rbac` prints them. You can give no rights that you do "
+    "not have; if any is\nmissing, nothing is created.\n\n" + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
         (
             "A second instance with other values, in another namespace",
             "install ./web --instance shop -p replicas=3 -n shop",
+        ),
+        (
+            "With an account of its own, which has what its plans need",
+            "install ./web --instance web --create-service-account --wait",
         ),
         ("A version from the repository", "install kafka --operator-version 1.3.3"),
         ("Another instance of what is installed", "install web --in-cluster --instance second"),

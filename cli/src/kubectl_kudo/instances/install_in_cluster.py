@@ -14,6 +14,7 @@ from kubectl_kudo.instances.create_instance import (
     create_instance,
     wait_until_deployed,
 )
+from kubectl_kudo.instances.given_account import giving_of, with_account
 from kubectl_kudo.packages.install_checks import check_instance, check_kubernetes
 from kubectl_kudo.packages.install_set import as_declared
 from kubectl_kudo.packages.installed_versions import lookup_in
@@ -33,12 +34,18 @@ async def install(session: Session, args: Args, values: dict[str, str]) -> None:
     """Check everything, create the Instance and, if wanted, wait for the deployment."""
     version = await _version(session, args)
     declared = as_declared(version, values)
-    instance = _instance(version, args.instance, session.namespace, declared)
+    instance = with_account(args, _instance(version, args.instance, session.namespace, declared))
     name = instance["metadata"]["name"]
     check_instance(name, version, declared)
     await _check_kubernetes(session, version)
     await check_absent(session, name)
-    made = await create_instance(session, instance)
+    giving = await giving_of(session, args, version, instance, {})
+    if giving is None:
+        made = await create_instance(session, instance)
+    else:
+        await giving.check()
+        async with giving.applied():
+            made = await create_instance(session, instance)
     session.report.show_all(session.writes.objects)
     if args.wait and not session.report.dry:
         await wait_until_deployed(session, made, args.wait_time)

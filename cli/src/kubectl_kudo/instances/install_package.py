@@ -3,6 +3,7 @@
 The packages that it depends on are installed with it, without Instances: its plans create those.
 """
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from kubectl_kudo.core.arguments import CLIENT, Args
@@ -16,9 +17,15 @@ from kubectl_kudo.instances.create_instance import (
     create_instance,
     wait_until_deployed,
 )
+from kubectl_kudo.instances.given_account import check_same_account, giving_of, with_account
 from kubectl_kudo.instances.upgrading.install_or_upgrade import bring_to
 from kubectl_kudo.instances.upgrading.replace_versions import check_replaceable
-from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
+from kubectl_kudo.packages.install_set import (
+    InstallSet,
+    checked_instance,
+    install_set_of,
+    versions_of,
+)
 from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import Installation
 from kubectl_kudo.packages.installed import check_namespace, find_installed
@@ -49,22 +56,65 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     install_set = install_set_of(resolution, session.namespace)
     before = await _existing(session, args, install_set)
     if before is not None:
+        check_same_account(args, before)
         verify_before_install(args, located, resolution)
+        await _give_to_existing(session, args, install_set, before, values)
         await bring_to(session, args, install_set, before, values)
         return
-    instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
+    instance = None if args.skip_instance else _instance(args, install_set, values)
     verify_before_install(args, located, resolution)
     namespace = await _namespace(session, args, resolution, install_set, instance, values)
     found = await find_installed(session, install_set, replace=args.replace_version)
     await check_replaceable(session, found.replaced, None)
     if instance is not None:
         await check_absent(session, instance["metadata"]["name"])
-    create = partial(create_instance, session, instance) if instance else None
+    create = None
+    if instance is not None:
+        create = await _creation(session, args, install_set, instance)
     installation = Installation(session, install_set, found, namespace=namespace)
     created = await installation.run(create)
     session.report.show_all(session.writes.objects)
     if created is not None and args.wait and not session.report.dry:
         await wait_until_deployed(session, created, args.wait_time, operators=installation.created)
+
+
+def _instance(args: Args, install_set: InstallSet, values: dict[str, str]) -> JsonObject:
+    return with_account(args, checked_instance(install_set, args.instance, values))
+
+
+async def _creation(
+    session: Session, args: Args, install_set: InstallSet, instance: JsonObject
+) -> Callable[[], Awaitable[JsonObject]]:
+    """Return what creates the Instance, and before it its account if that is wanted."""
+    version = install_set.root.operator_version
+    giving = await giving_of(session, args, version, instance, versions_of(install_set))
+    if giving is None:
+        return partial(create_instance, session, instance)
+    if not args.create_namespace:  # nothing can be tried in a namespace that does not exist
+        await giving.check()
+
+    async def create() -> JsonObject:
+        async with giving.applied():
+            return await create_instance(session, instance)
+
+    return create
+
+
+async def _give_to_existing(
+    session: Session,
+    args: Args,
+    install_set: InstallSet,
+    before: JsonObject,
+    values: dict[str, str],
+) -> None:
+    """Give the account of an Instance that exists what the plans of this version need."""
+    version = install_set.root.operator_version
+    spec = before["spec"]
+    wire = {**before, "spec": {**spec, "parameters": {**(spec.get("parameters") or {}), **values}}}
+    giving = await giving_of(session, args, version, wire, versions_of(install_set))
+    if giving is not None:
+        await giving.check()
+        await giving.apply()
 
 
 async def _existing(session: Session, args: Args, install_set: InstallSet) -> JsonObject | None:

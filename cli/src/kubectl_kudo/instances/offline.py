@@ -6,12 +6,21 @@ unknown.
 
 import asyncio
 
+from kubectl_kudo.accounts.objects import Owner, documents_of
+from kubectl_kudo.accounts.rights import rights_without_cluster
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.dry_run import OnClient
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.session import namespace_of, report_of
-from kubectl_kudo.packages.install_set import InstallSet, checked_instance, install_set_of
+from kubectl_kudo.instances.given_account import with_account
+from kubectl_kudo.packages.install_set import (
+    InstallSet,
+    checked_instance,
+    install_set_of,
+    versions_of,
+)
 from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.packages.installed_versions import no_cluster
@@ -19,6 +28,7 @@ from kubectl_kudo.packages.new_namespace import new_namespace
 from kubectl_kudo.packages.resolving import resolve_names
 from kubectl_kudo.state.outcome import triggered_plan
 from kubeio.kinds import NAMESPACES
+from kudo.api import Instance
 from kudo.packages import Located
 
 
@@ -32,7 +42,9 @@ def try_install(args: Args, located: Located, values: dict[str, str], *, why: st
     talk(f"No cluster could be reached, so only the package is checked: {why}")
     resolution = asyncio.run(resolve_names(located, no_cluster, args))
     install_set = install_set_of(resolution, namespace_of(args))
-    instance = None if args.skip_instance else checked_instance(install_set, args.instance, values)
+    instance = None
+    if not args.skip_instance:
+        instance = with_account(args, checked_instance(install_set, args.instance, values))
     verify_before_install(args, located, resolution)
     namespace = None
     if args.create_namespace:
@@ -56,7 +68,22 @@ async def _check(
         await writes.create(kind, obj)
         report.done(f"{described(kind, obj)} created")
     if instance is not None:
+        await _give(args, install_set, instance, writes, report)
         made = await writes.create(INSTANCES, instance)
         report.done(f"{described(INSTANCES, instance)} created")
         report.foretell(triggered_plan(None, made))
     report.show_all(writes.objects)
+
+
+async def _give(
+    args: Args, install_set: InstallSet, instance: JsonObject, writes: OnClient, report: Report
+) -> None:
+    """Tell what would give the account of an Instance its rights, if that is wanted."""
+    if not args.create_service_account:
+        return
+    version, metadata = install_set.root.operator_version, instance["metadata"]
+    wire, known = Instance.from_wire(instance), versions_of(install_set)
+    owner = Owner(metadata["namespace"], metadata["name"], instance["spec"]["serviceAccountName"])
+    for document in documents_of(owner, rights_without_cluster(version, wire, known)):
+        await writes.apply(document.kind, document.object)
+        report.done(f"{described(document.kind, document.object)} created")

@@ -44,7 +44,10 @@ COMMAND = Command(
     "\n"
     "--all-unused lists the operators and operatorversions of the namespace that no\n"
     "instance uses, those of children included, and deletes them after confirmation. What a\n"
-    "used version needs for its KudoOperator tasks stays.",
+    "used version needs for its KudoOperator tasks stays.\n"
+    "\n"
+    "The account of an instance and its rights stay, too; the command that deletes them is\n"
+    "printed.",
     examples=(
         ("Delete an instance and wait until it is gone", "uninstall --instance web --wait"),
         ("Which operators does nobody use?", "uninstall --all-unused --dry-run=client"),

@@ -14,7 +14,10 @@ async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     """Set the values and, if wanted, wait for the run that this triggers."""
     before = await session.existing_instance(args.instance)
     declared = await _as_declared(session, before, values)
-    patch: JsonObject = {"spec": {"parameters": declared}}
+    patch: JsonObject = {"spec": {"parameters": declared} if declared else {}}
+    account = getattr(args, "service_account", "")  # `upgrade` has no such flag
+    if account:
+        patch["spec"]["serviceAccountName"] = account
     async with parameters_suggested(session, args.instance, values):
         after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
     session.report.done(f"Instance {args.instance} was updated.")

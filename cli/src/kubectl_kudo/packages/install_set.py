@@ -57,6 +57,12 @@ def install_set_of(resolution: Resolution, namespace: str) -> InstallSet:
     return InstallSet(root, tuple(dependencies))
 
 
+def versions_of(install_set: InstallSet) -> dict[tuple[str, str], OperatorVersion]:
+    """Return the OperatorVersions to install, by namespace and name."""
+    versions = (objects.operator_version for objects in install_set.all)
+    return {(one.metadata.namespace, one.metadata.name): one for one in versions}
+
+
 def checked_instance(install_set: InstallSet, name: str, values: dict[str, str]) -> JsonObject:
     """Return the Instance to create; an empty name means the default one.
 

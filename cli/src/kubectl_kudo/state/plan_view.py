@@ -51,9 +51,11 @@ def label(instance: JsonObject) -> str:
 
 
 def instance_node(instance: JsonObject) -> Node:
-    """Return the line of an Instance; below it stands since when it is suspended, if it is."""
-    text = suspension(instance)
-    return Node(label(instance), [Node(capitalised(text))] if text else [])
+    """Return the line of an Instance; below it its account and its pause, if it has them."""
+    account = (instance.get("spec") or {}).get("serviceAccountName")
+    acting = f"acts as service account {harmless(str(account))}" if account else ""
+    texts = filter(None, (acting, suspension(instance)))
+    return Node(label(instance), [Node(capitalised(text)) for text in texts])
 
 
 def capitalised(text: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from kubectl_kudo.init.kinds import CONFIGURATION
+from kubectl_kudo.init.tenancy import notice
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from tests.unit.cli.conftest import Cli
@@ -29,6 +30,7 @@ STEPS = [
     "✅ installed webhook",
     "✅ installed kudo controller",
 ]
+IN_COMPAT = f"{notice('compat')}\n"
 WAITED = ["⌛Waiting for KUDO controller to be ready in your cluster...", "✅ KUDO is ready!"]
 
 
@@ -42,7 +44,7 @@ def patched(server: FakeApi) -> list[str]:
 def test_everything_is_applied_in_the_order_of_the_manifests(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN)
 
-    assert (ran.code, ran.err, ran.out.splitlines()) == (0, "", STEPS)
+    assert (ran.code, ran.err, ran.out.splitlines()) == (0, IN_COMPAT, STEPS)
     order = [
         "customresourcedefinitions/instances.kudo.dev",
         "namespaces/kudo-system",
@@ -120,7 +122,7 @@ def test_with_output_the_manifests_are_printed_and_installed(init: Cli, server: 
     ran = init(BUILT_IN, "-o", "yaml")
     printed = [obj for obj in yaml.safe_load_all(ran.out) if obj]
     assert len(printed) == len(server.objects)
-    assert ran.err.splitlines() == STEPS
+    assert ran.err.splitlines() == [*STEPS, *IN_COMPAT.splitlines()]
 
 
 def test_with_cert_manager_its_objects_are_applied(init: Cli, server: FakeApi) -> None:
@@ -226,7 +228,7 @@ def test_the_old_manager_is_stopped_before_ours_works_and_removed_after(
 
     ran = init(BUILT_IN, "--take-over")
 
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, IN_COMPAT)
     assert replicas == [0]
     assert ran.out.splitlines()[-4:] == [
         *WAITED,

@@ -7,6 +7,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk, warn
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.instances.removing.left_account import account_left_behind
 from kubectl_kudo.instances.removing.left_behind import left_behind
 from kubectl_kudo.state.children import Names, names_below
 from kubectl_kudo.state.next_commands import flags_of
@@ -22,6 +23,7 @@ async def uninstall(session: Session, args: Args) -> None:
     instance = await session.existing_instance(args.instance)
     left = await left_behind(session, instance)
     children = [one for child in await names_below(session, instance) for one in child.all()]
+    account = await account_left_behind(session, instance)
     if is_suspended(instance):
         talk(_end_of_pause(instance))
     held = await _delete(session, instance)
@@ -34,6 +36,8 @@ async def uninstall(session: Session, args: Args) -> None:
     if children:
         names = ", ".join(one.name for one in children)
         talk(f"these instances are deleted with it: {names}")
+    if account:
+        talk(account)
     if left:
         warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
     if args.wait and not session.report.dry:

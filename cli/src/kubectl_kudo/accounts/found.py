@@ -1,0 +1,78 @@
+"""Which account an Instance acts as, and where KUDO is installed."""
+
+from dataclasses import dataclass, field
+
+from kubectl_kudo.core.output import JsonObject, talk
+from kubeio.client import Client
+from kubeio.errors import Forbidden, NotFound
+from kubeio.kinds import DEPLOYMENTS, NAMESPACES
+from kudo.api import Instance
+from kudo.names import ANNOTATION_SERVICE_ACCOUNT
+from kudo.tenancy import DEFAULT_ACCOUNT, Tenancy, account_of
+
+DEFAULT_NAMESPACE = "kudo-system"
+RECONCILER = "kudo-reconciler"
+_OURS = "app.kubernetes.io/part-of=kudo"
+
+
+@dataclass(slots=True)
+class Accounts:
+    """The accounts of Instances, as they are in strict mode.
+
+    Attributes:
+        client: Reads Namespaces, each once.
+        told: Whether the user was told that they may not be read.
+    """
+
+    client: Client
+    told: bool = False
+    _defaults: dict[str, str | None] = field(default_factory=dict)
+
+    async def of(self, instance: Instance) -> str:
+        """Return the account that an Instance acts as in strict mode."""
+        default = await self._default(instance.metadata.namespace)
+        return account_of(instance, Tenancy.STRICT, default) or DEFAULT_ACCOUNT
+
+    async def _default(self, namespace: str) -> str | None:
+        if namespace not in self._defaults:
+            self._defaults[namespace] = _annotation(await self._read(namespace))
+        return self._defaults[namespace]
+
+    async def _read(self, namespace: str) -> JsonObject:
+        try:
+            return await self.client.get(NAMESPACES, namespace)
+        except NotFound:
+            return {}
+        except Forbidden:
+            if not self.told:
+                talk(
+                    f"You may not read namespace {namespace}: instances that name no account are "
+                    f"taken to act as {DEFAULT_ACCOUNT}; an annotation {ANNOTATION_SERVICE_ACCOUNT}"
+                    " of the namespace would say otherwise."
+                )
+            self.told = True
+            return {}
+
+
+def _annotation(namespace: JsonObject) -> str | None:
+    annotations = (namespace.get("metadata") or {}).get("annotations") or {}
+    found = annotations.get(ANNOTATION_SERVICE_ACCOUNT)
+    return str(found) if found else None
+
+
+async def kudo_namespace(client: Client, named: str = "") -> str:
+    """Return the namespace where KUDO is installed: the named one, else that of its Deployment."""
+    if named:
+        return named
+    try:
+        found = await client.list(DEPLOYMENTS, label_selector=_OURS, metadata_only=True)
+    except Forbidden:
+        talk(
+            f"You may not list Deployments, so KUDO is taken to be in namespace {DEFAULT_NAMESPACE}"
+            "; name another one with --kudo-namespace"
+        )
+        return DEFAULT_NAMESPACE
+    where = (
+        obj["metadata"]["namespace"] for obj in found.items if obj["metadata"]["name"] == RECONCILER
+    )
+    return str(next(where, DEFAULT_NAMESPACE))

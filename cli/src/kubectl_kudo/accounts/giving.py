@@ -1,0 +1,140 @@
+"""Gives an account the rights that plans need, with the rights of the user.
+
+Everything is tried with dry runs first: who may not give the rights changes nothing.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from kubectl_kudo.accounts.objects import Document, Owner, documents_of
+from kubectl_kudo.core.cells import printable
+from kubectl_kudo.core.errors import CliError, ExitCode, describe
+from kubectl_kudo.core.kinds import FIELD_MANAGER
+from kubectl_kudo.core.output import JsonObject, warn
+from kubectl_kudo.core.session import Session
+from kubeio.errors import ApiError, Conflict, NotFound
+from kubeio.kinds import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, SERVICE_ACCOUNTS
+from kubeio.resource import Resource
+from kudo.permissions import Rights
+
+_BINDINGS = frozenset({ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS})
+
+
+@dataclass(slots=True)
+class Giving:
+    """An account, its Roles and bindings, to be applied.
+
+    Attributes:
+        session: The connection.
+        owner: The Instance and its account.
+        documents: What to apply, in order.
+    """
+
+    session: Session
+    owner: Owner
+    documents: Sequence[Document]
+    _created: list[tuple[Resource, JsonObject]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, session: Session, owner: Owner, rights: Rights) -> "Giving":
+        for note in rights.notes:
+            warn(printable(note, 500))
+        return cls(session, owner, documents_of(owner, rights))
+
+    async def check(self) -> None:
+        """Have the API server try all of it; a dry run does that later anyway.
+
+        Raises:
+            CliError: the user may not.
+        """
+        if self.session.report.dry:
+            return
+        for document in self.documents:
+            try:
+                await self.session.client.apply(
+                    document.kind, document.object, field_manager=FIELD_MANAGER, dry_run=True
+                )
+            except NotFound:
+                # Who does not hold `bind` is told that the Role of the binding does not exist yet.
+                if document.kind not in _BINDINGS:
+                    raise
+            except ApiError as error:
+                raise self._refused(document, error) from error
+
+    async def apply(self) -> None:
+        """Apply what is missing or differs.
+
+        Raises:
+            CliError: the API server denies it; what this call created was deleted again.
+        """
+        for document in self.documents:
+            there = await self._find(document)
+            if there is not None and document.kind is SERVICE_ACCOUNTS:
+                continue
+            try:
+                made = await self.session.writes.apply(document.kind, document.object)
+            except ApiError as error:
+                await self.undo()
+                raise self._refused(document, error) from error
+            if there is None:
+                self._created.append((document.kind, made))
+            done = "created" if there is None else "configured"
+            self.session.report.done(f"{_described(document)} {done}")
+
+    @asynccontextmanager
+    async def applied(self) -> AsyncIterator[None]:
+        """Apply all of it; delete again what this call created if what follows fails."""
+        await self.apply()
+        try:
+            yield
+        except (CliError, ApiError):
+            await self.undo()
+            raise
+
+    async def undo(self) -> None:
+        """Delete what this call created."""
+        if self.session.report.dry:
+            return
+        while self._created:
+            kind, made = self._created.pop()
+            metadata = made["metadata"]
+            with suppress(ApiError):  # deleted already, or the user may not delete
+                await self.session.client.delete(
+                    kind,
+                    metadata["name"],
+                    namespace=metadata.get("namespace"),
+                    uid=metadata["uid"],
+                )
+
+    async def _find(self, document: Document) -> JsonObject | None:
+        metadata = document.object["metadata"]
+        try:
+            return await self.session.client.get(
+                document.kind, metadata["name"], namespace=metadata.get("namespace")
+            )
+        except NotFound:
+            return None
+        except ApiError as error:
+            raise self._refused(document, error) from error
+
+    def _refused(self, document: Document, error: ApiError) -> CliError:
+        what = _described(document)
+        if isinstance(error, Conflict):
+            return CliError(
+                f"{what} has other content, which somebody else wrote: {describe(error)}; delete "
+                "it, or name another instance or account"
+            )
+        return CliError(
+            f"you cannot give account {self.owner.account} its rights: {what}: {describe(error)}; "
+            "nothing was created. Have somebody who may apply what `kubectl kudo rbac PACKAGE "
+            f"--instance-name {self.owner.instance} --service-account {self.owner.account}` "
+            "prints, and install with --service-account alone",
+            code=ExitCode.DENIED,
+        )
+
+
+def _described(document: Document) -> str:
+    metadata = document.object["metadata"]
+    where = f"{metadata['namespace']}/" if document.kind.namespaced else ""
+    return f"{document.kind.kind.lower()} {where}{metadata['name']}"

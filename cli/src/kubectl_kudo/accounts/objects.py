@@ -1,0 +1,111 @@
+"""The ServiceAccount, Roles and bindings that give an Instance's account its rights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubectl_kudo.accounts.names import cluster_role_name, role_name
+from kubectl_kudo.core.output import JsonObject
+from kubeio.kinds import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICE_ACCOUNTS,
+)
+from kubeio.resource import Resource
+from kudo.permissions import Rights, Rule
+from kudo.tenancy import DEFAULT_ACCOUNT
+
+_RBAC = "rbac.authorization.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """An Instance, which may not exist yet, and the account that it acts as."""
+
+    namespace: str
+    instance: str
+    account: str
+
+    @property
+    def subject(self) -> JsonObject:
+        return {"kind": "ServiceAccount", "name": self.account, "namespace": self.namespace}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An object to apply.
+
+    Attributes:
+        kind: Its kind.
+        object: The object; one of a Role has its rules.
+        rules: The same rules, with what needs them.
+        comments: What it is for, one line each.
+    """
+
+    kind: Resource
+    object: JsonObject
+    rules: tuple[Rule, ...] = ()
+    comments: tuple[str, ...] = ()
+
+
+def documents_of(owner: Owner, rights: Rights) -> list[Document]:
+    """Return what gives an account the rights, in the order in which it can be applied.
+
+    The account `default` exists in every namespace, so there is no document for it.
+    """
+    found = []
+    if owner.account != DEFAULT_ACCOUNT:
+        found.append(Document(SERVICE_ACCOUNTS, _object(SERVICE_ACCOUNTS, owner.account, owner)))
+    if rights.namespaced:
+        found += _pair(ROLES, ROLE_BINDINGS, role_name(owner.instance), rights.namespaced, owner)
+    if rights.cluster:
+        comments = ("These rights hold in the whole cluster. An administrator has to apply them.",)
+        name = cluster_role_name(owner.namespace, owner.instance)
+        found += _pair(CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, name, rights.cluster, owner, comments)
+    return found
+
+
+def impersonator(namespace: str, kudo_namespace: str) -> Document:
+    """Return the RoleBinding that lets the reconciler act as the accounts of a namespace."""
+    name = "kudo-impersonator"
+    obj = {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": ROLE_BINDINGS.kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "roleRef": {"apiGroup": _RBAC, "kind": CLUSTER_ROLES.kind, "name": name},
+        "subjects": [
+            {"kind": "ServiceAccount", "name": "kudo-reconciler", "namespace": kudo_namespace}
+        ],
+    }
+    comments = (f"KUDO may act as each service account of namespace {namespace}.",)
+    return Document(ROLE_BINDINGS, obj, comments=comments)
+
+
+def _pair(
+    role: Resource,
+    binding: Resource,
+    name: str,
+    rules: Sequence[Rule],
+    owner: Owner,
+    comments: tuple[str, ...] = (),
+) -> list[Document]:
+    wire = [rule.to_wire() for rule in rules]
+    head = f"What the plans of instance {owner.namespace}/{owner.instance} need."
+    bound = {
+        **_object(binding, name, owner),
+        "roleRef": {"apiGroup": _RBAC, "kind": role.kind, "name": name},
+        "subjects": [owner.subject],
+    }
+    return [
+        Document(
+            role, {**_object(role, name, owner), "rules": wire}, tuple(rules), (head, *comments)
+        ),
+        Document(binding, bound),
+    ]
+
+
+def _object(kind: Resource, name: str, owner: Owner) -> JsonObject:
+    where = {"namespace": owner.namespace} if kind.namespaced else {}
+    metadata = {"name": name, **where}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}

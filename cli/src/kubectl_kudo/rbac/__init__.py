@@ -1,0 +1,1 @@
+"""`kubectl kudo rbac`: prints and checks the rights that plans need from their account."""
