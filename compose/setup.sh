@@ -8,21 +8,35 @@ kubeconfigs=${KUBECONFIGS:-/kubeconfigs}
 server=${SERVER:-https://k3s:6443}
 export KUBECONFIG=$kubeconfigs/admin.yaml
 
-# identity NAME SERVER [USER]: a kubeconfig that acts as that user, with the user's rights alone.
-identity() {
-    sed -e "s#^\( *server:\).*#\1 $2#" ${3:+-e "s#^\( *\)client-certificate-data:.*#\1as: $3\n&#"} \
-        "$kubeconfigs/k3s.yaml" >"$kubeconfigs/$1.yaml"
+# kubeconfig NAME SERVER EXPRESSION: that of k3s, with other credentials.
+kubeconfig() {
+    mkdir -p "$(dirname "$kubeconfigs/$1")"
+    sed -e "s#^\( *server:\).*#\1 $2#" -e "$3" "$kubeconfigs/k3s.yaml" >"$kubeconfigs/$1.yaml"
     chmod 644 "$kubeconfigs/$1.yaml"
 }
 
-identity admin "$server"
-identity webhook "$server" kudo-webhook
-identity reconciler "$server" kudo-reconciler
-identity user https://127.0.0.1:6443 kudo-user
+# account NAME: the kubeconfig of a service, alone in a folder, with a token that has its rights only.
+account() {
+    kubectl create serviceaccount "$1" --namespace=kudo-system --dry-run=client --output=yaml |
+        kubectl apply --server-side --force-conflicts -f -
+    token=$(kubectl create token "$1" --namespace=kudo-system --duration=8760h)
+    kubeconfig "$1/kubeconfig" "$server" \
+        "/client-key-data:/d;s#^\( *\)client-certificate-data:.*#\1token: $token#"
+}
 
-kubectl apply --server-side --force-conflicts -f "$here/crds" -f "$here/rbac.yaml" \
-    -f "$here/chart-rbac.yaml"
+kubeconfig admin "$server" ""
+kubeconfig user https://127.0.0.1:6443 "s#^\( *\)client-certificate-data:.*#\1as: kudo-user\n&#"
+
+# The roles are bound to users; here the services are accounts.
+sed -e '/^- apiGroup: rbac.authorization.k8s.io$/{' -e N \
+    -e 's#.*kind: User#- kind: ServiceAccount\n  namespace: kudo-system#' -e '}' \
+    "$here/chart-rbac.yaml" >"$kubeconfigs/rights.yaml"
+kubectl apply --server-side --force-conflicts -f "$here/crds" -f "$here/rbac.yaml"
+kubectl apply --server-side --force-conflicts -f "$kubeconfigs/rights.yaml"
+account kudo-webhook
+account kudo-reconciler
 
 # The webhook writes the caBundle by itself, which is why the field is left out here.
-sed -e 's#\${URL}#https://kudo-webhook.kudo-system.svc:9443#' -e 's#\${RECONCILER}#kudo-reconciler#' \
-    -e '/\${CA_BUNDLE}/d' "$here/webhooks.yaml" | kubectl apply --server-side --force-conflicts -f -
+sed -e 's#\${URL}#https://kudo-webhook.kudo-system.svc:9443#' -e '/\${CA_BUNDLE}/d' \
+    -e 's#\${RECONCILER}#system:serviceaccount:kudo-system:kudo-reconciler#' \
+    "$here/webhooks.yaml" | kubectl apply --server-side --force-conflicts -f -

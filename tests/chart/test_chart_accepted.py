@@ -26,6 +26,8 @@ def prepared(running_site: Site) -> Iterator[Site]:
         "label", "namespace", _RESTRICTED, NAMESPACE, f"{_LEVEL}/enforce=restricted",
         f"{_LEVEL}/warn=restricted",
     )  # fmt: skip
+    for namespace in ("streams", "search"):
+        running_site.kubectl("create", "namespace", namespace)
     # A pod is refused where its account is missing, also by a dry run.
     running_site.kubectl("create", "serviceaccount", "kudo-test", f"--namespace={NAMESPACE}")
     crds = [

@@ -129,14 +129,22 @@ def test_one_replica_has_no_budget_that_would_hold_up_a_drain() -> None:
     assert "PodDisruptionBudget" not in kinds
 
 
-def test_what_is_registered_is_what_the_local_cluster_registers() -> None:
-    source = ROOT / "tools" / "cluster" / "src" / "kudo_cluster" / "webhooks.yaml"
+def local_webhooks() -> dict[str, Json]:
+    """Return the webhooks that local clusters register, by their names."""
+    folder = ROOT / "tools" / "cluster" / "src" / "kudo_cluster"
     user = f"system:serviceaccount:{NAMESPACE}:kudo-reconciler"
-    local = yaml.safe_load_all(source.read_text(encoding="utf-8").replace("${RECONCILER}", user))
-    registered = webhooks(of_set("default"))
-    for expected, kind in zip(local, ("mutating", "validating"), strict=True):
-        [ours] = registered[kind]
-        [theirs] = expected["webhooks"]
+    texts = [
+        (folder / name).read_text(encoding="utf-8").replace("${RECONCILER}", user)
+        for name in ("webhooks.yaml", "webhooks-strict.yaml")
+    ]
+    found = [hook for text in texts for one in yaml.safe_load_all(text) for hook in one["webhooks"]]
+    return {hook["name"]: hook for hook in found}
+
+
+def test_what_is_registered_is_what_the_local_cluster_registers() -> None:
+    local, registered = local_webhooks(), webhooks(of_set("default"))
+    for ours in (*registered["mutating"], *registered["validating"]):
+        theirs = local[ours["name"]]
         service = ours.pop("clientConfig")["service"]
         path = theirs.pop("clientConfig")["url"].removeprefix("${URL}")
 
@@ -163,7 +171,9 @@ def test_the_ca_bundle_is_left_to_its_keeper_unless_the_certificate_is_provided(
             for webhook in registered["mutating"] + registered["validating"]
         ]
 
-    assert bundles("default") == bundles("cert-manager") == ["", ""]
+    # Instances mutating and validating; strict, the default, validates OperatorVersions as well.
+    assert bundles("default") == bundles("cert-manager") == ["", "", ""]
+    assert bundles("compat") == ["", ""]
     assert all(bundles("provided"))
 
 

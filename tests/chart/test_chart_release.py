@@ -28,6 +28,7 @@ from tools.chart.helm import CHART, NAMESPACE, HelmError, Json, helm
 pytestmark = pytest.mark.cluster
 
 _WAIT = ("--wait", "--timeout=120s")
+_ARGUMENTS = "/spec/template/spec/containers/0/args"
 _INSTANCE = """\
 apiVersion: kudo.dev/v1beta1
 kind: Instance
@@ -94,7 +95,7 @@ def test_built_in_certificates_are_trusted_from_the_first_moment(site: Site) -> 
         registered["clientConfig"]["caBundle"]
         for configuration in _configurations(site)
         for registered in configuration["webhooks"]
-    ] == [authority, authority]
+    ] == [authority] * 3
     webhook.kill()
 
 
@@ -144,12 +145,13 @@ def test_a_configuration_that_was_removed_is_filled_in_again_after_its_return(si
         webhook.stop()
         webhook.start()
         site.helm("upgrade", *_WAIT)
+        site.unpin()
 
         wait_until(site.registered, "the webhook to register")
 
 
 def test_the_rights_of_plans_can_be_changed_by_an_upgrade(site: Site) -> None:
-    site.helm("install", *_WAIT)
+    site.helm("install", *_WAIT, tenancy__mode="compat")
 
     site.helm("upgrade", rbac__clusterAdmin="true")
     assert "kudo-reconciler-cluster-admin" in site.names("clusterrolebindings")
@@ -157,6 +159,40 @@ def test_the_rights_of_plans_can_be_changed_by_an_upgrade(site: Site) -> None:
     site.helm("upgrade", rbac__clusterAdmin="false")
     assert "kudo-reconciler-cluster-admin" not in site.names("clusterrolebindings")
     assert "kudo-reconciler-workloads" in site.names("clusterrolebindings")
+
+
+@pytest.mark.parametrize("mode", ["compat", "strict"])
+def test_an_upgrade_keeps_the_tenancy_of_the_release(site: Site, mode: str) -> None:
+    site.helm("install", *_WAIT, tenancy__mode=mode)
+
+    said = site.helm("upgrade", *_WAIT, "--reset-values")
+
+    assert f"Tenancy is {mode}: the release was installed so before." in said
+    assert _tenancy(site) == mode
+
+
+def test_a_release_that_is_older_than_tenancy_stays_compat_until_it_is_said(site: Site) -> None:
+    site.helm("install", *_WAIT, tenancy__mode="compat")
+    where = ("deployment", "kudo-reconciler", f"--namespace={NAMESPACE}")
+    older = [{"op": "replace", "path": _ARGUMENTS, "value": ["--workers=16"]}]
+    site.kubectl("patch", *where, "--type=json", f"--patch={json.dumps(older)}")
+
+    said = site.helm("upgrade", *_WAIT, "--reset-values", "--force-conflicts")
+    assert "Tenancy is compat: the installed release is older than tenancy." in said
+    assert _tenancy(site) == "compat"
+
+    site.helm("upgrade", *_WAIT, tenancy__mode="strict")
+    assert _tenancy(site) == "strict"
+    assert "kudo-reconciler-workloads" not in site.names("clusterrolebindings")
+
+
+def test_strict_asks_for_the_rights_of_plans_elsewhere(site: Site) -> None:
+    site.helm("install", *_WAIT)
+
+    with pytest.raises(
+        HelmError, match=r"rbac\.clusterAdmin: In strict mode plans have the rights"
+    ):
+        site.helm("upgrade", rbac__clusterAdmin="true")
 
 
 def test_an_upgrade_brings_new_crds(site: Site, tmp_path: Path) -> None:
@@ -278,3 +314,11 @@ def _generated_columns() -> list[str]:
     text = (CHART / "files" / "crds" / "instances.yaml").read_text(encoding="utf-8")
     version = yaml.safe_load(text)["spec"]["versions"][0]
     return [column["name"] for column in version["additionalPrinterColumns"]]
+
+
+def _tenancy(site: Site) -> str:
+    """Return the mode that the reconciler is started with."""
+    found = site.get("deployment", "kudo-reconciler", f"--namespace={NAMESPACE}")
+    arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
+    [mode] = [text for text in arguments if text.startswith("--tenancy=")]
+    return str(mode.removeprefix("--tenancy="))

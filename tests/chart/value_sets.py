@@ -40,7 +40,21 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "dashboard": {"enabled": True, "annotations": {"folder": "Operators"}},
         }
     },
-    "cluster-admin": {"rbac": {"clusterAdmin": True}},
+    "compat": {"tenancy": {"mode": "compat"}},
+    "cluster-admin": {"tenancy": {"mode": "compat"}, "rbac": {"clusterAdmin": True}},
+    "tenants": {
+        "tenancy": {
+            "namespaces": ["streams", "search"],
+            "clusterScopedKinds": [
+                {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"]}
+            ],
+            "watchedKinds": ["pods", "topics.kafka.example.com", "jobs.batch"],
+        }
+    },
+    "all-namespaces": {"tenancy": {"allNamespaces": True, "constrainedImpersonation": False}},
+    "metrics-token": {
+        "monitoring": {"requireToken": True, "serviceMonitor": {"enabled": True}},
+    },
     "take-over": {"takeOver": True},
     "everything-set": {
         "image": {
@@ -50,6 +64,7 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "pullSecrets": ["registry"],
         },
         "commonLabels": {"team": "platform"},
+        "tenancy": {"mode": "compat", "namespaces": ["streams"]},
         "rbac": {
             "extraRules": [
                 {
@@ -67,6 +82,7 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "drainSeconds": 8,
             "clientCA": {"configMapName": "apiserver-client-ca", "key": "ca.pem"},
             "log": {"level": "debug", "style": "text"},
+            "debugPort": 0,
             "extraArgs": ["--tls-poll=1"],
             "affinity": {"nodeAffinity": {}},
             "nodeSelector": {"kubernetes.io/os": "linux"},
@@ -80,6 +96,12 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "workers": 4,
             "workerProcesses": 3,
             "workerMemory": "256Mi",
+            "fairness": {
+                "namespaceWorkers": 1,
+                "namespaceWorkerProcesses": 1,
+                "operations": {"total": 128},
+                "workerJobMemory": {"total": "1Gi", "namespace": "8Mi"},
+            },
             "resources": {"limits": {"memory": "2Gi"}},
             "pipeWaiterImage": "registry.example.com/busybox",
             "leaderElection": {"leaseDuration": 30, "renewDeadline": 20, "retryPeriod": 2.5},

@@ -3,7 +3,9 @@
     python -m tools.chart.manifests [--check]
 
 writes them to the package of the CLI; with `--check` it only prints which are stale. One file has
-the CRDs, and one for each source of certificates the rest, in the order in which it is applied.
+the CRDs, and one for each mode of tenancy and source of certificates the rest, in the order in
+which it is applied. impersonator-old.yaml replaces the ClusterRole kudo-impersonator where the API
+server has no constrained impersonation. The policy of the webhook's account is in the chart alone.
 Values of the command line are placeholders: ${NAMESPACE}, ${SERVICE_ACCOUNT} (of the reconciler),
 ${WEBHOOK_IMAGE}, ${RECONCILER_IMAGE} and ${PULL_POLICY}. Hooks and labels of Helm are left out.
 """
@@ -41,6 +43,10 @@ _VALUES: Final = {
     "webhook": {"image": {"repository": _WEBHOOK}},
     "reconciler": {"image": {"repository": _RECONCILER}},
 }
+_TENANCIES: Final = {"compat": "", "strict": "-strict"}
+"""The end of the names of the files of each mode."""
+_IMPERSONATOR: Final = "kudo-impersonator"
+_LEFT_OUT: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 _REGISTERED: Final = "kudo.dev/webhooks"
 _ORDER: Final = (
     *("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
@@ -66,18 +72,26 @@ def files() -> dict[str, str]:
         HelmError: Helm cannot be built, or rejects the chart.
     """
     found: dict[str, str] = {}
-    for name, mode in _MODES.items():
-        objects = _rendered({**_VALUES, "tls": {"mode": mode}})
-        crds = [obj for obj in objects if obj["kind"] == _CRD]
-        rest = [_namespace(objects), *(obj for obj in objects if obj["kind"] != _CRD)]
-        found["crds.yaml"] = _text(sorted(crds, key=_name))
-        found[f"{name}.yaml"] = _text(sorted(rest, key=_place))
+    for tenancy, end in _TENANCIES.items():
+        for name, mode in _MODES.items():
+            objects = _rendered({**_VALUES, "tls": {"mode": mode}, "tenancy": _tenancy(tenancy)})
+            crds = [obj for obj in objects if obj["kind"] == _CRD]
+            rest = [_namespace(objects), *(obj for obj in objects if obj["kind"] != _CRD)]
+            found["crds.yaml"] = _text(sorted(crds, key=_name))
+            found[f"{name}{end}.yaml"] = _text(sorted(rest, key=_place))
+    old = _rendered({**_VALUES, "tenancy": _tenancy("compat", constrained=False)})
+    found["impersonator-old.yaml"] = _text(obj for obj in old if _name(obj) == _IMPERSONATOR)
     return found
+
+
+def _tenancy(mode: str, *, constrained: bool = True) -> Json:
+    return {"mode": mode, "constrainedImpersonation": constrained}
 
 
 def _rendered(values: Mapping[str, Any]) -> list[Json]:
     text = template(values, options=[f"--namespace={_NAMESPACE}", "--no-hooks", "--skip-tests"])
-    return [_marked(_without_helm(obj)) for obj in yaml.safe_load_all(text) if obj]
+    objects = yaml.safe_load_all(text)
+    return [_marked(_without_helm(obj)) for obj in objects if obj and obj["kind"] not in _LEFT_OUT]
 
 
 def _namespace(objects: Iterable[Json]) -> Json:

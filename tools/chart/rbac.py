@@ -2,22 +2,29 @@
 
     python -m tools.chart.rbac [--check]
 
-writes them to the package that starts local clusters; with `--check` it only prints whether they
-are stale. A local cluster runs both services outside of it, each with a client certificate whose
-common name is the user; whatever works with these rights works in a real installation. They are
-checked in, so that the demo needs no Helm.
+writes a file for each mode of tenancy to the package that starts local clusters; with `--check` it
+only prints which are stale. A local cluster runs both services outside of it, each with a client
+certificate whose common name is the user; whatever works with these rights works in a real
+installation. They are checked in, so that the demo needs no Helm.
 """
 
 import argparse
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from tools.chart.helm import CHART, HelmError, Json, render
 
-FILE: Final = CHART.parents[1] / "tools" / "cluster" / "src" / "kudo_cluster" / "chart-rbac.yaml"
+FOLDER: Final = CHART.parents[1] / "tools" / "cluster" / "src" / "kudo_cluster"
+FILES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "chart-rbac.yaml": {"mode": "compat", "constrainedImpersonation": True},
+    "chart-rbac-strict.yaml": {"mode": "strict", "constrainedImpersonation": True},
+    "chart-rbac-strict-old.yaml": {"mode": "strict", "constrainedImpersonation": False},
+}
+"""The values `tenancy` of each file; the last is for servers without constrained impersonation."""
 _HEADER: Final = "# Rendered from charts/kudo by `make manifests`; do not edit.\n"
 _GROUP: Final = "rbac.authorization.k8s.io"
 _OF_HELM: Final = ("app.kubernetes.io/", "helm.sh/")
@@ -39,13 +46,17 @@ def rights(values: Mapping[str, Any] | None = None, *, users: bool = True) -> li
     return [_for_users(obj) for obj in kept] if users else kept
 
 
-def text() -> str:
-    """Return the text of the file: the RBAC of the default values, without labels of Helm.
+def texts() -> dict[str, str]:
+    """Return the text of each file by its name: the RBAC of the chart, without labels of Helm.
 
     Raises:
         tools.chart.helm.HelmError: Helm cannot be built, or rejects the chart.
     """
-    objects = [_without_helm(obj) for obj in rights()]
+    return {name: _text({"tenancy": tenancy}) for name, tenancy in FILES.items()}
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    objects = [_without_helm(obj) for obj in rights(values)]
     return _HEADER + yaml.safe_dump_all(objects, explicit_start=True, sort_keys=False)
 
 
@@ -70,17 +81,20 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; print if it is stale")
     check = parser.parse_args().check
     try:
-        expected = text()
+        expected = texts()
     except HelmError as error:
         sys.exit(f"error: {error}")
-    found = FILE.read_text(encoding="utf-8") if FILE.exists() else None
-    if found == expected:
-        return 0
-    if check:
-        print(f"stale: {FILE}; `make manifests` writes it again", file=sys.stderr)
-        return 1
-    FILE.write_text(expected, encoding="utf-8")
-    return 0
+    stale = [FOLDER / name for name, text in expected.items() if _read(FOLDER / name) != text]
+    for path in stale:
+        if check:
+            print(f"stale: {path}; `make manifests` writes it again", file=sys.stderr)
+        else:
+            path.write_text(expected[path.name], encoding="utf-8")
+    return 1 if check and stale else 0
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 if __name__ == "__main__":

@@ -197,3 +197,43 @@ Argument: tls.certManager. */}}
 {{- fail (printf "tls.certManager.duration (%s) must be longer than tls.certManager.renewBefore (%s) by at least 10m: the certificate is renewed that long before its end" .duration .renewBefore) }}
 {{- end }}
 {{- end }}
+
+{{/* Options of what namespaces may take, of tokens for metrics and of the debug port, as items of a list.
+Arguments: root, component, its values. */}}
+{{- define "kudo.sharingArgs" -}}
+{{- $root := index . 0 }}{{ $component := index . 1 }}{{ $values := index . 2 -}}
+{{- with $values.fairness }}
+{{- $totals := dict "namespaceWorkers" $values.workers "namespaceWorkerProcesses" $values.workerProcesses }}
+{{- range $name, $share := . }}
+{{- $option := kebabcase $name }}
+{{- if kindIs "map" $share }}
+{{- if le (include "kudo.amount" $share.total | int64) (include "kudo.amount" $share.namespace | int64) }}
+{{- fail (printf "%s.fairness.%s: namespace (%v) must be less than total (%v)" $component $name $share.namespace $share.total) }}
+{{- end }}
+- --{{ $option }}={{ $share.total }}
+- --namespace-{{ $option }}={{ $share.namespace }}
+{{- else if not (kindIs "invalid" $share) }}
+{{- if le (get $totals $name | int64) ($share | int64) }}
+{{- fail (printf "%s.fairness.%s (%v) must be less than %v" $component $name $share (get $totals $name)) }}
+{{- end }}
+- --{{ $option }}={{ $share }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if $root.Values.monitoring.requireToken }}
+- --metrics-auth=token
+{{- end }}
+{{- with $values.debugPort }}
+- --debug-port={{ . }}
+{{- end }}
+{{- end }}
+
+{{/* A number, or an amount of memory such as 16Mi in bytes. */}}
+{{- define "kudo.amount" -}}
+{{- $text := toString . }}
+{{- if hasSuffix "Gi" $text }}{{ mul (trimSuffix "Gi" $text | int64) 1073741824 }}
+{{- else if hasSuffix "Mi" $text }}{{ mul (trimSuffix "Mi" $text | int64) 1048576 }}
+{{- else if hasSuffix "Ki" $text }}{{ mul (trimSuffix "Ki" $text | int64) 1024 }}
+{{- else }}{{ int64 . }}
+{{- end }}
+{{- end }}

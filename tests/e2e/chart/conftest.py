@@ -67,7 +67,9 @@ async def world(release: Release) -> AsyncIterator[World]:
     # Of an installation, a world asks only on which cluster it is; a site says that, too.
     installation = cast("Installation", release.site)
     async with client_of(release.site.cluster.kubeconfig("user")) as client:
-        yield World(installation, client, await new_namespace(client))
+        namespace = await new_namespace(client)
+        release.allow_tenant(namespace)
+        yield World(installation, client, namespace)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Literal
 
 import yaml
 
+from kudo_cluster.tenancy import IMPERSONATOR
 from tests.support.build import Json
 from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.site import Site, wait_until
@@ -54,6 +55,15 @@ class Release:
         said = self.site.helm("upgrade", "--install", f"--values={file}", *(options or _WAIT))
         self.values = values
         return said
+
+    def allow_tenant(self, namespace: str) -> None:
+        """Let plans act as the default account of a namespace, with the rights of an admin."""
+        self._bind(namespace, IMPERSONATOR, f"{NAMESPACE}:kudo-reconciler")
+        self._bind(namespace, "admin", f"{namespace}:default")
+
+    def _bind(self, namespace: str, role: str, account: str) -> None:
+        bound = (f"--clusterrole={role}", f"--serviceaccount={account}", f"--namespace={namespace}")
+        self.site.kubectl("create", "rolebinding", role, *bound)
 
     def uninstall(self) -> None:
         self.values = None

@@ -115,7 +115,8 @@ def granted() -> Json:
         "kind": "ClusterRole",
         "metadata": {
             "name": _GRANT,
-            "labels": {"rbac.kudo.dev/aggregate-to-reconciler": "true"},
+            # The account of the plan is bound to admin.
+            "labels": {"rbac.authorization.k8s.io/aggregate-to-admin": "true"},
         },
         "rules": [{"apiGroups": [""], "resources": ["limitranges"], "verbs": verbs}],
     }

@@ -70,11 +70,21 @@ def kubectl(cluster: Cluster, kubeconfig: Path, *arguments: str) -> str:
 def test_a_service_acts_as_its_own_user_with_its_own_rights(
     compose_cluster: Cluster, kubeconfigs: Path, name: str
 ) -> None:
-    path = kubeconfigs / f"{name}.yaml"
+    path = kubeconfigs / f"kudo-{name}" / "kubeconfig.yaml"
     answer = kubectl(compose_cluster, path, "auth", "whoami", "--output=json")
     user = orjson.loads(answer)["status"]["userInfo"]
-    assert user["username"] == f"kudo-{name}"
+    assert user["username"] == f"system:serviceaccount:kudo-system:kudo-{name}"
     assert "system:masters" not in user["groups"]
+
+
+@pytest.mark.parametrize("name", ["webhook", "reconciler"])
+def test_a_service_has_no_credentials_but_its_own(kubeconfigs: Path, name: str) -> None:
+    [volume] = _SERVICES[name]["volumes"]
+    folder, target, mode = volume.split(":")
+    assert (folder, target, mode) == (f"./.kudo/compose/kudo-{name}", "/credentials", "ro")
+    [file] = (kubeconfigs / f"kudo-{name}").iterdir()
+    [found] = yaml.safe_load(file.read_text())["users"]
+    assert set(found["user"]) == {"token"}
 
 
 def test_the_kubeconfig_for_people_is_that_of_a_user_of_the_cli(kubeconfigs: Path) -> None:
@@ -104,7 +114,8 @@ def test_the_services_take_up_their_work_with_the_options_of_the_file(
 
 def start(name: str, kubeconfigs: Path, logs: Path) -> subprocess.Popen[bytes]:
     options = [
-        option.replace("/kubeconfigs/", f"{kubeconfigs}/") for option in _SERVICES[name]["command"]
+        option.replace("/credentials/", f"{kubeconfigs}/kudo-{name}/")
+        for option in _SERVICES[name]["command"]
     ]
     options += ["--probe-port=0", *(["--port=0"] if name == "webhook" else [])]
     with (logs / name).open("wb") as log:

@@ -24,6 +24,26 @@ validating:
     matchPolicy: Equivalent
     sideEffects: None
     timeoutSeconds: {{ $webhook.timeoutSeconds }}
+{{- if eq (include "kudo.tenancyMode" .) "strict" }}
+  - name: validate.operatorversion-admission.kudo.dev
+    clientConfig:
+      {{- include "kudo.clientConfig" (list . "/validate-kudo-dev-v1beta1-operatorversion") | nindent 6 }}
+    rules:
+      - apiGroups: [kudo.dev]
+        apiVersions: [v1beta1]
+        operations: [CREATE, UPDATE]
+        resources: [operatorversions]
+        scope: Namespaced
+    # Labels, grants and finalizers pass without the webhook.
+    matchConditions:
+      - name: spec-changes
+        expression: request.operation == 'CREATE' || object.?spec != oldObject.?spec
+    admissionReviewVersions: [v1]
+    failurePolicy: {{ $webhook.failurePolicy }}
+    matchPolicy: Equivalent
+    sideEffects: None
+    timeoutSeconds: {{ $webhook.timeoutSeconds }}
+{{- end }}
 {{- end }}
 
 {{/* Arguments: root, path. Only provided certificates set the caBundle here; otherwise the webhook or cert-manager does. */}}

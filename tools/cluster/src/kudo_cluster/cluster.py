@@ -65,6 +65,7 @@ class Cluster:
         name: str = "test",
         profile: Profile = "control-plane",
         crds: Path | None = None,
+        server_arguments: tuple[str, ...] = (),
         progress: Progress = announce,
     ) -> Self:
         """Start a cluster and wait until it can run pods.
@@ -77,6 +78,7 @@ class Cluster:
                 node/needs.py lists.
             crds: file of CRDs to create first. The garbage collector looks for new kinds every 30
                 seconds only, and until then keeps the objects of deleted owners of such a kind.
+            server_arguments: more arguments of kube-apiserver, such as ``--feature-gates=...``.
             progress: receives a line for each step; prints to stderr by default. The first build of
                 the programs takes minutes.
 
@@ -89,7 +91,9 @@ class Cluster:
         found = obtain(profile, progress)
         for number in range(1, _ATTEMPTS + 1):
             try:
-                return cls._start_once(directory, name, profile, crds, found, progress)
+                return cls._start_once(
+                    directory, name, profile, crds, server_arguments, found, progress
+                )
             except PortTakenError as error:
                 if number == _ATTEMPTS:
                     raise
@@ -103,6 +107,7 @@ class Cluster:
         name: str,
         profile: Profile,
         crds: Path | None,
+        server_arguments: tuple[str, ...],
         found: binaries.Binaries,
         progress: Progress,
     ) -> Self:
@@ -119,7 +124,7 @@ class Cluster:
             try:
                 nodes: Nodes = RealNode(found) if profile == "node" else SimulatedNodes(found)
                 attempt = Startup(layout, Ports.pick(), found, supervision, nodes)
-                running = attempt.run(name, progress, crds)
+                running = attempt.run(name, progress, crds, server_arguments)
             except BaseException:
                 supervision.stop()
                 raise

@@ -9,7 +9,6 @@ import base64
 import http.client
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -22,11 +21,15 @@ from typing import Protocol, Self
 from kudo_cluster.control_plane.kubeconfig import Role
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.errors import ClusterError
+from kudo_cluster.kubectl import kubectl
 from kudo_cluster.processes.process import Process, wait_until_gone
 from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.progress import Progress, silent
+from kudo_cluster.tenancy import ENVIRONMENT, Tenancy, allow_tenant, give_rights
 
 _WEBHOOKS = Path(__file__).with_name("webhooks.yaml")
+# Registered in strict mode, too: that of OperatorVersions.
+_STRICT_WEBHOOKS = Path(__file__).with_name("webhooks-strict.yaml")
 # The RBAC rules of the chart allow the Lease of the reconciler in this namespace only.
 _LEASE_NAMESPACE = "kudo-system"
 LOOPBACK = "127.0.0.1"
@@ -73,6 +76,7 @@ class Service:
         command: Program and arguments; the ports stay the same over restarts.
         log: File to which its output is appended.
         probe_port: Port of /readyz and /metrics.
+        environment: More environment variables than those of this process.
     """
 
     name: str
@@ -81,6 +85,7 @@ class Service:
     probe_port: int
     supervision: Starter
     process: Process | None = None
+    environment: dict[str, str] = field(default_factory=dict)
 
     def start(self) -> None:
         """Start it and wait until it is ready.
@@ -95,7 +100,9 @@ class Service:
         """Start it without waiting."""
         if self.process is not None and self.process.alive:
             return
-        self.process = self.supervision.start(self.command, self.log, dict(os.environ))
+        self.process = self.supervision.start(
+            self.command, self.log, {**os.environ, **self.environment}
+        )
 
     def wait_ready(self) -> None:
         deadline = time.monotonic() + _READY_SECONDS
@@ -155,7 +162,9 @@ class Installation:
     webhook: Service
     reconciler: Service
     configurations: str
+    strict_configurations: str
     supervision: Supervision = field(repr=False)
+    tenancy: Tenancy = "compat"
 
     @classmethod
     def start(
@@ -165,6 +174,8 @@ class Installation:
         crds: Path | None,
         options: Mapping[str, list[str]] | None = None,
         address: str = LOOPBACK,
+        tenancy: Tenancy = "compat",
+        constrained: bool = True,
         progress: Progress = silent,
     ) -> Self:
         """Install the CRDs, start both services and register the webhook.
@@ -174,6 +185,8 @@ class Installation:
             crds: Directory or file of the CRDs; None if they are installed already.
             options: Additional options of each service, by its name.
             address: The address of this machine at which the API server calls the webhook.
+            tenancy: The mode of both services. `strict` needs a local cluster.
+            constrained: Whether the API server has constrained impersonation; for strict mode.
             progress: Receives a line for each step.
 
         Raises:
@@ -184,10 +197,12 @@ class Installation:
         if crds is not None:
             progress("creating the CRDs")
             # A suite of tests may have created them from its own copy.
-            _kubectl(cluster, "apply", "--server-side", "--force-conflicts", "-f", str(crds))
+            kubectl(cluster, "apply", "--server-side", "--force-conflicts", "-f", str(crds))
             established = ("--for=condition=Established", "--timeout=60s")
-            _kubectl(cluster, "wait", *established, "-f", str(crds))
+            kubectl(cluster, "wait", *established, "-f", str(crds))
         installation = cls._prepare(cluster, directory, options or {}, address)
+        if tenancy == "strict":
+            installation.set_tenancy(tenancy, constrained=constrained)
         try:
             installation.launch(progress)
         except BaseException:
@@ -211,11 +226,11 @@ class Installation:
         supervision = Supervision(directory / "supervisor.log", remove=None)
         port, webhook_probes, reconciler_probes = free_ports(3)
         certificate, key, ca = cluster.serving_certificate(directory, address)
-        configurations = Template(_WEBHOOKS.read_text(encoding="utf-8")).substitute(
-            URL=f"https://{_authority(address, port)}",
-            CA_BUNDLE=base64.b64encode(ca).decode(),
-            RECONCILER=cluster.reconciler_user,
-        )
+        values = {
+            "URL": f"https://{_authority(address, port)}",
+            "CA_BUNDLE": base64.b64encode(ca).decode(),
+            "RECONCILER": cluster.reconciler_user,
+        }
         serving = [f"--host={address}", f"--port={port}", "--drain-seconds=0"]
         serving += [f"--tls-cert={certificate}", f"--tls-key={key}"]
 
@@ -230,20 +245,42 @@ class Installation:
             directory,
             service("webhook", webhook_probes, serving),
             service("reconciler", reconciler_probes, [f"--lease-namespace={_LEASE_NAMESPACE}"]),
-            configurations,
+            _filled_in(_WEBHOOKS, values),
+            _filled_in(_STRICT_WEBHOOKS, values) if _STRICT_WEBHOOKS.exists() else "",
             supervision,
         )
 
+    def set_tenancy(self, tenancy: Tenancy, *, constrained: bool = True) -> None:
+        """Set the mode that both services start with, and give them its rights.
+
+        Services that run keep their mode until they are started again; then `register_webhook`.
+
+        Raises:
+            ClusterError: the API server refuses the rights.
+        """
+        give_rights(self.cluster, tenancy, constrained=constrained)
+        self.tenancy = tenancy
+        if tenancy == "compat" and self.strict_configurations:
+            delete = ("delete", "--ignore-not-found", "-f", "-")
+            kubectl(self.cluster, *delete, text=self.strict_configurations)
+        for service in (self.webhook, self.reconciler):
+            service.environment[ENVIRONMENT[service.name]] = tenancy
+
+    def allow_tenant(self, namespace: str) -> None:
+        """Let the reconciler act as the accounts of a namespace; raises ClusterError."""
+        allow_tenant(self.cluster, namespace)
+
     def register_webhook(self) -> None:
-        """Create or restore both webhook configurations."""
-        _kubectl(
-            self.cluster, "apply", "--server-side", "--force-conflicts", "-f", "-",
-            text=self.configurations,
-        )  # fmt: skip
+        """Create or restore the webhook configurations of the mode."""
+        apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+        kubectl(self.cluster, *apply, text=self.configurations)
+        if self.tenancy == "strict" and self.strict_configurations:
+            kubectl(self.cluster, *apply, text=self.strict_configurations)
 
     def unregister_webhook(self) -> None:
-        """Delete both webhook configurations."""
-        _kubectl(self.cluster, "delete", "--ignore-not-found", "-f", "-", text=self.configurations)
+        """Delete all webhook configurations."""
+        for text in filter(None, (self.configurations, self.strict_configurations)):
+            kubectl(self.cluster, "delete", "--ignore-not-found", "-f", "-", text=text)
 
     def another_reconciler(self, name: str, *options: str) -> Service:
         """Return another reconciler, not started yet; it ends with the others.
@@ -255,7 +292,10 @@ class Installation:
         [probe_port] = free_ports(1)
         command = [*self.reconciler.command, f"--probe-port={probe_port}", *options]
         log = self.directory / f"{name}.log"
-        return Service(name, command, log, probe_port, self.reconciler.supervision)
+        return Service(
+            name, command, log, probe_port, self.reconciler.supervision,
+            environment=dict(self.reconciler.environment),
+        )  # fmt: skip
 
     def detach(self) -> None:
         """Let both services outlive this process."""
@@ -277,6 +317,10 @@ class Installation:
         self.stop()
 
 
+def _filled_in(file: Path, values: Mapping[str, str]) -> str:
+    return Template(file.read_text(encoding="utf-8")).substitute(values)
+
+
 def _authority(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
@@ -287,12 +331,3 @@ def _program(name: str) -> Path:
     if not path.exists():
         raise ClusterError(f"{path} is missing; run `make setup`")
     return path
-
-
-def _kubectl(cluster: Host, *arguments: str, text: str | None = None) -> None:
-    command = [str(cluster.binary("kubectl")), f"--kubeconfig={cluster.kubeconfig('admin')}"]
-    done = subprocess.run(
-        [*command, *arguments], input=text, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise ClusterError(f"kubectl {arguments[0]} failed: {done.stderr.strip()}")

@@ -100,20 +100,27 @@ class Startup:
         self._running: list[Running] = []
         self._deadline = time.monotonic() + READY_TIMEOUT
 
-    def run(self, name: str, progress: Progress, crds: Path | None = None) -> State:
+    def run(
+        self,
+        name: str,
+        progress: Progress,
+        crds: Path | None = None,
+        server_arguments: tuple[str, ...] = (),
+    ) -> State:
         """Start all components and wait until pods can be created, scheduled and become ready.
 
         Args:
             name: Of the cluster.
             progress: Receives a line for each step.
             crds: A file of CRDs that the controllers know from their start.
+            server_arguments: More arguments of the API server.
         """
         layout, ports, nodes = self.layout, self.ports, self._nodes
         network = nodes.prepare(layout, self._supervision)
         server = prepare(layout, ports, network, name=name)
         progress("starting etcd and kube-apiserver")
         self.start(components.storage(layout, ports))
-        extra = nodes.server_arguments(layout)
+        extra = (*nodes.server_arguments(layout), *server_arguments)
         self.start(components.apiserver(layout, ports, network, extra))
         self.wait_until_healthy()
         api = setup_api(layout, server)
