@@ -17,6 +17,7 @@ async def running(
     handlers: str = "trials",
     path: Path = HANDLERS,
     size: int = 2,
+    share: int | None = None,
     limits: Limits | None = None,
     bounds: Bounds | None = None,
     observe: Callable[[Observation], None] | None = None,
@@ -30,6 +31,7 @@ async def running(
     pool = Pool(
         handlers,
         size=size,
+        share=share,
         limits=limits,
         bounds=bounds,
         at_rest=size + 1 if settled else 1,

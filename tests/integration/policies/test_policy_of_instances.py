@@ -100,6 +100,7 @@ async def test_a_running_plan_is_not_interfered_with(guarded: World) -> None:
         {"planExecution": {"planName": ""}},
         {"operatorVersion": {"name": "judged-2"}},
         {"operatorVersion": {"namespace": "elsewhere"}},
+        {"serviceAccountName": "another"},
     ):
         error = await denied(guarded, change)
         assert denied_by(error) == "PlanRunning", change

@@ -26,9 +26,9 @@ async def write_status(world: World, name: str, status: Json) -> Json:
         )
 
 
-async def as_admin(world: World, *arguments: str) -> str:
+async def as_admin(world: World, *arguments: str, text: str | None = None) -> str:
     """Run kubectl with all rights; it has to succeed."""
     admin = world.installation.cluster.kubeconfig("admin")
-    done = await world.kubectl(f"--kubeconfig={admin}", *arguments)
+    done = await world.kubectl(f"--kubeconfig={admin}", *arguments, text=text)
     assert done.code == 0, done.output
     return done.stdout

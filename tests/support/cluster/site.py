@@ -26,6 +26,8 @@ CONFIGURATION_KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfig
 _KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
 
+CONFIGURATION_POLICY = "kudo-webhook-registration"
+_POLICY_BINDING = "validatingadmissionpolicybindings"
 _SECONDS = 60.0
 _PATIENCE = 180.0
 _NUDGES = 12
@@ -135,14 +137,18 @@ class Site:
     def service(self, name: str, *options: str) -> Service:
         """Return one of the services, not started yet, that acts as its service account."""
         [probes] = free_ports(1)
-        folder = self.cluster.directory / f"account-{name}"
-        folder.mkdir(exist_ok=True)
-        kubeconfig = self._kubeconfig(self.account(f"kudo-{name}", folder))
+        kubeconfig = self.service_kubeconfig(name)
         program = Path(sys.executable).with_name(f"kudo-{name}")
         command = [str(program), f"--kubeconfig={kubeconfig}", "--probe-host=127.0.0.1"]
         command += [f"--probe-port={probes}", *options]
         log = self.cluster.directory / f"{name}.log"
         return Service(name, command, log, probes, self.supervision)
+
+    def service_kubeconfig(self, name: str) -> Path:
+        """Return a kubeconfig with a token of the account of one of the services."""
+        folder = self.cluster.directory / f"account-{name}"
+        folder.mkdir(exist_ok=True)
+        return self._kubeconfig(self.account(f"kudo-{name}", folder))
 
     def hooks(self) -> str:
         """Return the manifests of the hooks of the installed release."""
@@ -165,11 +171,14 @@ class Site:
         finally:
             service.kill()
 
-    def new_webhook(self, *, built_in: bool = False) -> Service:
+    def new_webhook(self, *, built_in: bool = False, pinned: bool = False) -> Service:
         """Return the webhook of the release, not started yet.
 
-        With built-in certificates nobody can call it: they are for the name of its Service.
+        With built-in certificates nobody can call it: they are for the name of its Service. Unless
+        it is pinned, the policy that lets it register its Service alone is unbound before.
         """
+        if not pinned:
+            self.unpin()
         folder = self.cluster.directory / "serving"
         folder.mkdir(exist_ok=True)
         certificate, key, authority = self.cluster.serving_certificate(folder, "127.0.0.1")
@@ -186,6 +195,10 @@ class Site:
             "webhook", "--host=127.0.0.1", f"--port={port}", "--drain-seconds=0",
             f"--register={folder / 'webhooks.json'}", *(secret if built_in else files),
         )  # fmt: skip
+
+    def unpin(self) -> None:
+        """Let the webhook register an address; an upgrade of the release forbids it again."""
+        self.kubectl("delete", _POLICY_BINDING, CONFIGURATION_POLICY, "--ignore-not-found")
 
     def webhooks(self) -> Json:
         """Return what the release has its webhooks register."""

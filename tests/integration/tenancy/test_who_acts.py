@@ -1,14 +1,14 @@
 """What tasks do is done as the account that their Instance names, and by its rights alone."""
 
 import json
+import re
 import uuid
 from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.acting.acting_reconciler import ACCOUNT, FORBIDDEN
-from tests.integration.acting.conftest import until_allowed
 from tests.integration.pipe.pipes import Pipes, decoded, entry_of
+from tests.integration.tenancy.conftest import ACCOUNT, until_allowed
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.kubectl import Kubectl
@@ -81,13 +81,15 @@ def one_task(name: str, kind: str, templates: dict[str, str], **spec: object) ->
     return [version, build.instance(name, f"v-{name}")]
 
 
-def forbidden(world: World) -> list[str]:
-    """Return what the reconciler logged of each forbidden request for a namespace.
+def forbidden(world: World) -> float:
+    """Return how many requests of the reconciler were forbidden.
 
-    Its metrics count those for Instances that other tests have left, too.
+    Each test deletes its Instances, so nothing of another one adds to them.
     """
-    lines = world.installation.reconciler.log.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if FORBIDDEN in line and world.namespace in line]
+    status, text = world.installation.reconciler.get("/metrics")
+    assert status == 200, text
+    found = re.findall(r'^kudo_api_requests_total{.*code="403".*} (\S+)$', text, re.MULTILINE)
+    return sum(map(float, found))
 
 
 async def install(world: World, *objects: Json) -> None:
@@ -103,6 +105,7 @@ async def until_says(world: World, name: str, text: str) -> Json:
 async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
     admin_kubectl: Kubectl, world: World
 ) -> None:
+    before = forbidden(world)
     grant(admin_kubectl, "*", "configmaps")
     grant(admin_kubectl, "update", OWNER)
     admin_kubectl("create", "secret", "generic", "old-secret")
@@ -130,7 +133,7 @@ async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
         seen = await until_says(world, name, says)
         assert instances.status_of(seen, "deploy") != "COMPLETE"
     admin_kubectl("get", "secret", "old-secret")
-    assert forbidden(world)
+    assert forbidden(world) > before
 
 
 def everything(priority: str) -> Json:
@@ -172,6 +175,7 @@ def everything(priority: str) -> Json:
 async def test_every_request_of_a_plan_goes_out_as_the_account(
     powerful: Kubectl, world: World
 ) -> None:
+    refused = forbidden(world)
     powerful("create", "configmap", "old")
     priority = f"shared-{world.namespace}"
     await install(world, CHILD, everything(priority), build.instance("i", "everything-1"))
@@ -197,14 +201,33 @@ async def test_every_request_of_a_plan_goes_out_as_the_account(
     assert powerful.get("priorityclass", priority)["description"] == "j"
     assert (await world.get(INSTANCES, "j-child"))["spec"]["parameters"] == {"SIZE": "1"}
     # What is tried again would hide a request that went out as the reconciler.
-    assert forbidden(world) == []
+    assert forbidden(world) == refused
 
 
 async def test_files_are_copied_as_the_account(powerful: Kubectl, pipes: Pipes) -> None:
+    refused = forbidden(pipes.world)
     path = pipes.file("a", b"content")
     await pipes.install(entry_of(path, "a"))
     await pipes.world.until_complete("i")
     artifact = powerful.get("configmap", "i.deploy.phase1.make.pipe.a")
     assert decoded(artifact["binaryData"]) == {"a": b"content"}
     assert await pipes.pods() == []
-    assert forbidden(pipes.world) == []
+    assert forbidden(pipes.world) == refused
+
+
+async def test_an_account_that_comes_late_and_one_that_the_instance_names(
+    admin_kubectl: Kubectl, world: World
+) -> None:
+    text = build.template(build.config_map("{{ .Name }}-config"))
+    [version, one] = one_task("named", "Apply", {"a.yaml": text}, resources=["a.yaml"])
+    one["spec"]["serviceAccountName"] = "other"
+    await install(world, version, one)
+    says = f"ServiceAccount other does not exist in namespace {world.namespace}: create it"
+    await until_says(world, "named", says)
+    admin_kubectl("create", "serviceaccount", "other")
+    account = f"system:serviceaccount:{world.namespace}:other"
+    await until_says(world, "named", f'User "{account}" cannot patch resource "configmaps"')
+    subject = f"--serviceaccount={world.namespace}:other"
+    admin_kubectl("create", "rolebinding", "other", "--clusterrole=cluster-admin", subject)
+    seen = await world.until_complete("named")
+    assert seen["status"]["lastRun"]["serviceAccountName"] == "other"

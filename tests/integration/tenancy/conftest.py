@@ -1,32 +1,29 @@
-"""A reconciler whose tasks act as a service account, and that has no right on workloads itself.
+"""A reconciler in strict, which has no right on workloads itself.
 
 Whatever a task sends as the reconciler is refused by the API server, and so is whatever it sends as
 an account that may not do it.
 """
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
-from tests.integration.acting.acting_reconciler import ACCOUNT
 from tests.integration.pipe.conftest import exec_port, pipes, running_kubelet
 from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.strict import strict as in_strict_mode
 from tests.support.cluster.world import World
 
 __all__ = ["exec_port", "pipes", "running_kubelet"]
 
-_PROGRAM = Path(__file__).with_name("acting_reconciler.py")
+ACCOUNT = "plans"
 _RECONCILER = "kudo-reconciler"
 _TAKEN = ("kudo-reconciler", "kudo-reconciler-workloads", "kudo-reconciler-aggregated")
-_LEAN = "test-acting"
+_LEAN = "test-tenancy"
 _RULES = [
-    # Whatever an Instance that is gone has shared is looked for in every cluster-scoped kind.
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["list", "watch"]},
     {
         "apiGroups": ["kudo.dev"],
@@ -34,11 +31,10 @@ _RULES = [
         "verbs": ["get", "list", "watch"],
     },
     {"apiGroups": ["kudo.dev"], "resources": ["instances"], "verbs": ["patch"]},
-    # The name of an Instance that is gone is taken off what it shared.
-    {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"], "verbs": ["patch"]},
     {"apiGroups": ["kudo.dev"], "resources": ["instances/status"], "verbs": ["update"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
-    {"apiGroups": [""], "resources": ["serviceaccounts", "groups"], "verbs": ["impersonate"]},
+    {"apiGroups": [""], "resources": ["serviceaccounts", "namespaces"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]},
 ]
 """Watches, the bookkeeping of the reconciler, and the right to act as somebody else."""
 _SECONDS = 60.0
@@ -46,14 +42,19 @@ _POLL = 0.1
 
 
 @pytest.fixture(scope="module")
-def acting(cluster: Cluster, running_installation: Installation) -> Iterator[None]:
-    """Run the acting reconciler in place of the ordinary one, without the rights of that."""
+def strict_installation(running_installation: Installation) -> Iterator[Installation]:
+    """Yield the installation with both services in strict mode, and the chart's rights for it."""
+    with in_strict_mode(running_installation) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def strict(cluster: Cluster, running_installation: Installation) -> Iterator[None]:
+    """Run a reconciler in strict in place of the ordinary one, without the rights of that."""
     ordinary = running_installation.reconciler
     ordinary.stop()
-    service = running_installation.another_reconciler("reconciler-acting", "--recheck=1")
-    service.command[:1] = [sys.executable, str(_PROGRAM)]
-    # It is none of the programs that are forked.
-    service.supervision = running_installation.supervision
+    options = ("--recheck=1", "--tenancy=strict")
+    service = running_installation.another_reconciler("reconciler-strict", *options)
     with _without_rights(Kubectl(cluster, cluster.directory / "kubectl-cache")):
         running_installation.reconciler = service
         try:
@@ -103,8 +104,8 @@ def until_allowed(
 
 
 @pytest.fixture
-def admin_kubectl(acting: None, world: World) -> Iterator[Kubectl]:
-    """Make the account, which has no right yet, and yield kubectl as the admin.
+def admin_kubectl(strict: None, world: World) -> Iterator[Kubectl]:
+    """Make the account, which has no right yet and is the default, and yield kubectl as the admin.
 
     Its Instances are gone at the end: the ordinary reconciler would work on them.
     """
@@ -112,5 +113,7 @@ def admin_kubectl(acting: None, world: World) -> Iterator[Kubectl]:
     assert isinstance(cluster, Cluster)
     kubectl = Kubectl(cluster, cluster.directory / "kubectl-cache", world.namespace)
     kubectl("create", "serviceaccount", ACCOUNT)
+    default = f"kudo.dev/service-account={ACCOUNT}"
+    kubectl("annotate", "namespace", world.namespace, default)
     yield kubectl
     kubectl("delete", "instances.kudo.dev", "--all")
