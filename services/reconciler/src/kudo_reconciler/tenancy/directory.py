@@ -23,13 +23,16 @@ _SECONDS: Final = 5.0
 """How long an account that was read counts as there."""
 _MOST: Final = 1000
 """Accounts that are remembered at the same time."""
+_LONGEST: Final = 254
+"""Characters of an annotation that are kept: one more than a name can have."""
 
 
 def kept(obj: JsonObject) -> JsonObject:
     """Return what the informers keep of a ServiceAccount or a Namespace."""
     metadata = obj["metadata"]
     small: JsonObject = {name: metadata[name] for name in _KEPT if metadata.get(name)}
-    account = (metadata.get("annotations") or {}).get(ANNOTATION_SERVICE_ACCOUNT)
+    # Tenants write the annotations of ServiceAccounts, 256 KiB of each.
+    account = None if metadata.get("namespace") else _default(obj)
     if account:
         small["annotations"] = {ANNOTATION_SERVICE_ACCOUNT: account}
     return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": small}
@@ -130,7 +133,9 @@ class Directory:
 
 
 def _default(namespace: JsonObject) -> str | None:
-    return (namespace["metadata"].get("annotations") or {}).get(ANNOTATION_SERVICE_ACCOUNT)
+    text = (namespace["metadata"].get("annotations") or {}).get(ANNOTATION_SERVICE_ACCOUNT)
+    # What is too long for a name stays too long.
+    return None if text is None else text[:_LONGEST]
 
 
 def _is_deleting(obj: JsonObject) -> bool:
