@@ -17,6 +17,7 @@ from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.network import RandomNetwork
+from tests.unit.reconciler.lives.users import Sort
 
 COMPAT, STRICT = "--tenancy=compat", "--tenancy=strict"
 RIGHTS = "rbac.authorization.k8s.io"
@@ -190,12 +191,13 @@ class Scene:
         return str(phase["steps"][0].get("message", ""))
 
 
-def play(body: Callable[[Scene], Awaitable[None]], *options: str) -> None:
+def play(body: Callable[[Scene], Awaitable[None]], *options: str, sort: Sort = "admitted") -> None:
     """Play a scene: one reconciler, both webhooks, nothing goes wrong by itself.
 
     Args:
         body: What happens.
         options: Of the reconciler.
+        sort: Which webhooks there are.
     """
 
     async def main(life: Life) -> None:
@@ -207,4 +209,4 @@ def play(body: Callable[[Scene], Awaitable[None]], *options: str) -> None:
         admin, _ = life.cluster.client()
         await body(Scene(life, network, admin))
 
-    passes(main, "admitted", settings=Settings.read(options, {}))
+    passes(main, sort, settings=Settings.read(options, {}))

@@ -17,6 +17,7 @@ from tests.unit.reconciler.scenes.scene import (
     GOES,
     ROLES,
     STRICT,
+    Refusing,
     Scene,
     of_kind,
     play,
@@ -265,6 +266,47 @@ def test_nobody_is_impersonated_in_the_namespace_of_the_lease(options: tuple[str
         assert found.users == []
 
     play(body, "--lease-namespace=ns", *options)
+
+
+def test_a_run_whose_cancellation_is_taken_back_does_not_act_as_the_reconciler() -> None:
+    async def body(scene: Scene) -> None:
+        found = rights(scene)
+        await account(scene, "default")
+        network = Refusing(scene.life.rng, 0.0)
+        network.refused = lambda sent: sent.path.endswith("/instances/i/status")
+        scene.life.replicas[0].process.transports[0].network = network
+        of = applying()
+        of["spec"]["plans"]["deploy"] = build.serial(["apply"], ["done"])
+        await create(scene, of)
+        await asyncio.sleep(10)
+        await scene.life.user.change("i", {"run": "cancel"})
+        await asyncio.sleep(10)
+        assert scene.told("PlanCancelled")
+        scene.life.admission.mutating = scene.life.admission.validating = False
+        await scene.life.user.set("i", {"planExecution": {"status": None}})
+        await asyncio.sleep(10)
+        network.refused = lambda _: False
+        await scene.until_idle("i")
+        assert scene.entry("i", "deploy")["status"] == "COMPLETE"
+        assert set(found.users) == {user("default")}
+        assert recorded(scene) == "default"
+
+    play(body, STRICT, sort="webhooks missing")
+
+
+def test_what_is_done_stays_recorded_while_the_account_is_missing() -> None:
+    async def body(scene: Scene) -> None:
+        await account(scene, "bob")
+        waits = {"deploy": ["apply", "fails", "done"]}
+        await create(scene, applying(**waits), serviceAccountName="bob")
+        await until_says(scene, "dummy error")
+        await scene.admin.raw("DELETE", f"{CORE}/serviceaccounts/bob")
+        await until_says(scene, "ServiceAccount bob does not exist")
+        [step] = scene.entry("i", "deploy")["phases"][0]["steps"]
+        states = {task["name"]: task["status"] for task in step["tasks"]}
+        assert states == {"apply": "COMPLETE", "fails": "ERROR", "done": "COMPLETE"}
+
+    play(body, STRICT)
 
 
 def test_a_missing_account_is_not_told_during_a_pause() -> None:

@@ -93,8 +93,7 @@ class Beginning:
         self.announce(key, live)
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         if memory is None:
-            memory = self.memories[key] = self.memory(live, version)
-            memory.account = account
+            memory = self.memories[key] = self.memory(live, version, account)
         # The memory of this uid is kept even if storing the first status conflicted.
         return live, memory.version
 
@@ -196,11 +195,21 @@ class Beginning:
             log.info("run continued", extra={"plan": name, "uid": uid})
         self.context.events.started(instance, name, uid)
 
-    def memory(self, instance: Instance, version: OperatorVersion) -> RunMemory:
-        """Return a memory with the tasks that are stored as done under the uid of the run."""
+    def memory(
+        self, instance: Instance, version: OperatorVersion, account: str | None
+    ) -> RunMemory:
+        """Return a memory with the tasks that are stored as done under the uid of the run.
+
+        Args:
+            instance: The Instance.
+            version: The OperatorVersion that the run begins with.
+            account: The account that it acts as; None for the reconciler.
+        """
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
         recheck_at = loop_seconds() + self.recheck
-        memory = RunMemory(uid, instance.metadata.uid, name, version, recheck_at, instance.spec)
+        memory = RunMemory(
+            uid, instance.metadata.uid, name, version, recheck_at, instance.spec, account
+        )
         plan, entry = version.plans.get(name), instance.plan_status.get(name)
         if plan is not None and entry is not None and entry.uid == uid:
             memory.finished.update(finished_tasks(adapt(name, plan, entry)))

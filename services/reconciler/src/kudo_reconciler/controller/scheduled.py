@@ -304,10 +304,12 @@ class Scheduled:
                 return Result("refused", requeue_after=AGAIN_SECONDS)
             if self.beginning.tell_replaced(key, instance):
                 return Result("waiting", requeue_after=self.context.events.times.hold)
+            # It goes on with this memory if its end cannot be stored and is not asked for any more.
+            account = await self.runner.accounts.name_of(instance)
             self.beginning.announce(key, instance)
             # If it is replaced before its end is stored, the end of the announced run must be
             # reported.
-            self.memories[key] = self.beginning.memory(instance, version)
+            self.memories[key] = self.beginning.memory(instance, version, account)
         by = instance.scheduled.cancelled_by or "request"
         return await self.ending.fail(
             instance, version, status, "PlanCancelled", f"cancelled by {by}"

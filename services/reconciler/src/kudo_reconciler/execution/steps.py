@@ -136,7 +136,8 @@ def refused(
 ) -> StepResult:
     """Return the result of an attempt at a step of which no task could be tried.
 
-    The first task that is not done tells why. During a pause nothing new is told.
+    The first task that is not done tells why. What is stored of the others stays: after a crash a
+    task whose end is not stored would be repeated. During a pause nothing new is told.
 
     Args:
         paths: Of the tasks of the step by their names, in order.
@@ -153,10 +154,14 @@ def refused(
         return _step_result([])
     path = paths[(waiting or [*paths])[0]]
     if isinstance(error, FatalTaskError):
-        return _fatal(path, began, error)
-    if stays:
-        return _fatal(path, began, _lasting(error))
-    return _of_task(TaskOutcome(path.task, S.ERROR, path.transient_message(error), began))
+        told = _fatal(path, began, error)
+    elif stays:
+        told = _fatal(path, began, _lasting(error))
+    else:
+        told = _of_task(TaskOutcome(path.task, S.ERROR, path.transient_message(error), began))
+    outcomes = {**known, path.task: told.outcome.tasks[0]}
+    tasks = tuple(outcomes[name] for name in paths if name in outcomes)
+    return replace(told, outcome=replace(told.outcome, tasks=tasks))
 
 
 def _advised(error: TransientTaskError, identity: Identity | None) -> TransientTaskError:

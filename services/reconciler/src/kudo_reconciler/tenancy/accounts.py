@@ -78,7 +78,10 @@ class Accounts:
         Raises:
             FatalTaskError: nobody is impersonated in its namespace; NamespaceReserved.
             TransientTaskError: the account does not exist, or could not be read.
+            ValueError: in strict no account is named; nothing is ever sent as the reconciler.
         """
+        if account is None and self.mode is Tenancy.STRICT:
+            raise ValueError("no account is named in strict mode")
         identity = self._identity(instance, account)
         if identity is None or account is None:
             return self.client
