@@ -103,15 +103,20 @@ def play(body: Callable[[Scene], Awaitable[None]]) -> None:
 
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize("run", [{}, {"planName": "secret-plan", "uid": "x"}])
-def test_nothing_is_run_nor_told_of_what_is_not_granted(exists: bool, run: dict[str, str]) -> None:
+@pytest.mark.parametrize("suspend", [False, True])
+def test_nothing_is_run_nor_told_of_what_is_not_granted(
+    exists: bool, run: dict[str, str], suspend: bool
+) -> None:
     texts = set()
 
     async def body(scene: Scene) -> None:
         await scene.enter(Tenancy.STRICT)
         if exists:
             await scene.create(version("other"))
-        await scene.create(instance(planExecution=run))
+        await scene.create(instance(planExecution=run, suspend=suspend))
         assert scene.plans() == {}
+        assert scene.stored is not None
+        assert scene.stored["spec"]["planExecution"] == run
         ready = scene.ready()
         assert (ready["status"], ready["reason"]) == ("False", NOT_GRANTED)
         texts.add(ready["message"])

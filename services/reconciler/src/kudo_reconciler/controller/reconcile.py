@@ -110,6 +110,9 @@ class InstanceReconciler:
 
     async def _with_version(self, instance: Instance) -> Result:
         version = await self.context.versions.get(instance.operator_version_key)
+        if self._is_closed(instance, version) and instance.scheduled.plan_name:
+            # Whoever asked for the run may have granted it a moment before.
+            version = await self.context.versions.live(instance.operator_version_key)
         if self._is_closed(instance, version):
             return await self.idle.not_granted(instance)
         if version is None:
@@ -124,15 +127,17 @@ class InstanceReconciler:
     def _is_closed(self, instance: Instance, version: OperatorVersion | None) -> bool:
         """Return whether nothing may be done with an OperatorVersion, since it is not granted.
 
-        Nothing of it gets into the status then, not even the names of its plans. With one that was
-        granted when a run of the Instance used it, that run ends, what is in force is observed, and
-        the Instance is cleaned up, since a deleted Instance must not leave anything behind. A
-        scheduled run is refused where it begins, which reads the grant live.
+        Nothing of it gets into the status then, not even the names of its plans, and a run that is
+        scheduled waits, as it does for one that does not exist. With one that was granted when a
+        run of the Instance used it, that run ends, what is in force is observed, and the Instance
+        is cleaned up, since a deleted Instance must not leave anything behind. A further run is
+        refused where it begins.
         """
         if not self.context.lacks_grant(instance, version):
             return False
         if version is None:
             return True
-        if instance.metadata.deleting:
-            return not has_run_with(instance)
-        return not instance.scheduled.plan_name and not has_run_with(instance)
+        if not instance.metadata.deleting and self.scheduled.beginning.memory_of(instance):
+            # It was granted a moment ago, and the first status is not stored.
+            return False
+        return not has_run_with(instance)
