@@ -20,8 +20,10 @@ def options(objects: list[Any], component: str) -> list[str]:
     return found
 
 
-def test_the_values_of_the_chart_are_the_defaults_of_both_services() -> None:
+def test_without_values_both_services_have_their_defaults() -> None:
     objects = of_set("default")
+    every = options(objects, "reconciler") + options(objects, "webhook")
+    assert not [one for one in every if "--namespace-" in one or "operations" in one]
     reconciler = ReconcilerSettings.read(options(objects, "reconciler"), {})
     webhook = WebhookSettings.read(options(objects, "webhook"), {})
     assert reconciler.fairness == Fairness()
@@ -53,11 +55,11 @@ def test_no_service_and_no_policy_opens_the_debug_port() -> None:
     ("values", "says"),
     [
         (
-            {"reconciler": {"fairness": {"operations": {"namespace": 64}}}},
+            {"reconciler": {"fairness": {"operations": {"total": 64, "namespace": 64}}}},
             "reconciler.fairness.operations: namespace (64) must be less than total (64)",
         ),
         (
-            {"webhook": {"fairness": {"workerJobMemory": {"namespace": "65536Ki"}}}},
+            {"webhook": {"fairness": {"workerJobMemory": {"total": "64Mi", "namespace": "65536Ki"}}}},
             "webhook.fairness.workerJobMemory: namespace (65536Ki) must be less than total (64Mi)",
         ),
         (

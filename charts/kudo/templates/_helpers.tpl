@@ -199,6 +199,8 @@ Argument: tls.certManager. */}}
 {{- end }}
 
 {{/* Options of what namespaces may take, of tokens for metrics and of the debug port, as items of a list.
+What is null is left to the service, so that its defaults are in one place. The service refuses a share
+that is not below its total, too: it knows both where only one of them is set here.
 Arguments: root, component, its values. */}}
 {{- define "kudo.sharingArgs" -}}
 {{- $root := index . 0 }}{{ $component := index . 1 }}{{ $values := index . 2 -}}
@@ -207,11 +209,15 @@ Arguments: root, component, its values. */}}
 {{- range $name, $share := . }}
 {{- $option := kebabcase $name }}
 {{- if kindIs "map" $share }}
-{{- if le (include "kudo.amount" $share.total | int64) (include "kudo.amount" $share.namespace | int64) }}
+{{- if and $share.total $share.namespace (le (include "kudo.amount" $share.total | int64) (include "kudo.amount" $share.namespace | int64)) }}
 {{- fail (printf "%s.fairness.%s: namespace (%v) must be less than total (%v)" $component $name $share.namespace $share.total) }}
 {{- end }}
-- --{{ $option }}={{ $share.total }}
-- --namespace-{{ $option }}={{ $share.namespace }}
+{{- with $share.total }}
+- --{{ $option }}={{ . }}
+{{- end }}
+{{- with $share.namespace }}
+- --namespace-{{ $option }}={{ . }}
+{{- end }}
 {{- else if not (kindIs "invalid" $share) }}
 {{- if le (get $totals $name | int64) ($share | int64) }}
 {{- fail (printf "%s.fairness.%s (%v) must be less than %v" $component $name $share (get $totals $name)) }}
