@@ -6,6 +6,7 @@ The packages that it depends on are installed with it, without Instances: its pl
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.core.arguments import CLIENT, Args
 from kubectl_kudo.core.errors import describe
 from kubectl_kudo.core.output import JsonObject
@@ -58,8 +59,8 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     if before is not None:
         check_same_account(args, before)
         verify_before_install(args, located, resolution)
-        await _give_to_existing(session, args, install_set, before, values)
-        await bring_to(session, args, install_set, before, values)
+        giving = await _giving_to_existing(session, args, install_set, before, values)
+        await bring_to(session, args, install_set, before, values, giving)
         return
     instance = None if args.skip_instance else _instance(args, install_set, values)
     verify_before_install(args, located, resolution)
@@ -100,21 +101,21 @@ async def _creation(
     return create
 
 
-async def _give_to_existing(
+async def _giving_to_existing(
     session: Session,
     args: Args,
     install_set: InstallSet,
     before: JsonObject,
     values: dict[str, str],
-) -> None:
-    """Give the account of an Instance that exists what the plans of this version need."""
+) -> Giving | None:
+    """Return what gives the account of an Instance that exists what this version needs, tried."""
     version = install_set.root.operator_version
     spec = before["spec"]
     wire = {**before, "spec": {**spec, "parameters": {**(spec.get("parameters") or {}), **values}}}
     giving = await giving_of(session, args, version, wire, versions_of(install_set))
     if giving is not None:
         await giving.check()
-        await giving.apply()
+    return giving
 
 
 async def _existing(session: Session, args: Args, install_set: InstallSet) -> JsonObject | None:

@@ -3,6 +3,9 @@
 The same call has the same result, however often it runs: what is there already stays.
 """
 
+from contextlib import nullcontext
+
+from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
@@ -36,15 +39,18 @@ async def bring_to(
     install_set: InstallSet,
     before: JsonObject,
     values: dict[str, str],
+    giving: Giving | None = None,
 ) -> None:
     """Upgrade the Instance, or update it if it has the version already.
+
+    What gives its account the rights is applied after all checks, right before the Instance.
 
     Raises:
         CliError: it would be denied, or its version cannot be replaced.
     """
     version = install_set.root.operator_version
     if version_key(before) != (version.metadata.namespace, version.metadata.name):
-        await upgrade_to(session, args, install_set, before, values)
+        await upgrade_to(session, args, install_set, before, values, giving)
         return
     found = await find_installed(session, install_set, replace=args.replace_version)
     users = await check_replaceable(session, found.replaced, before)
@@ -52,8 +58,9 @@ async def bring_to(
         _check_values(before, version, values)
 
     async def write() -> JsonObject:
-        await run_children_again(session, before, users)
-        return await _updated(session, before, version, values, run=bool(found.replaced))
+        async with giving.applied() if giving else nullcontext():
+            await run_children_again(session, before, users)
+            return await _updated(session, before, version, values, run=bool(found.replaced))
 
     after = await Installation(session, install_set, found).run(write)
     assert after is not None, "the Instance is written"

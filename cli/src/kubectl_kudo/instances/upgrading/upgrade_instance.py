@@ -2,10 +2,12 @@
 
 import shlex
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import INSTANCES
@@ -49,8 +51,9 @@ async def upgrade_to(
     install_set: InstallSet,
     before: JsonObject,
     values: dict[str, str],
+    giving: Giving | None = None,
 ) -> None:
-    """Upgrade an Instance to the version of the set.
+    """Upgrade an Instance to the version of the set, its account before it.
 
     Raises:
         CliError: it would be denied, or is no upgrade.
@@ -63,8 +66,9 @@ async def upgrade_to(
     users = await check_replaceable(session, found.replaced, before)
 
     async def write() -> JsonObject:
-        await run_children_again(session, before, users)
-        return await _send(session, before, version, steps.values)
+        async with giving.applied() if giving else nullcontext():
+            await run_children_again(session, before, users)
+            return await _send(session, before, version, steps.values)
 
     after = await Installation(session, install_set, found).run(write)
     session.report.show_all(session.writes.objects)
