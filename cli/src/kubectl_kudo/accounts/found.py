@@ -1,6 +1,7 @@
 """Which account an Instance acts as, and where KUDO is installed."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from kubectl_kudo.core.output import JsonObject, talk
 from kubeio.client import Client
@@ -60,19 +61,37 @@ def _annotation(namespace: JsonObject) -> str | None:
     return str(found) if found else None
 
 
-async def kudo_namespace(client: Client, named: str = "") -> str:
-    """Return the namespace where KUDO is installed: the named one, else that of its Deployment."""
-    if named:
-        return named
+@dataclass(frozen=True, slots=True)
+class Reconciler:
+    """Who acts as the accounts.
+
+    Attributes:
+        namespace: Where KUDO is installed.
+        account: The ServiceAccount of its Deployment; `init --service-account` sets another one.
+    """
+
+    namespace: str
+    account: str = RECONCILER
+
+
+async def reconciler_of(client: Client, named: str = "") -> Reconciler:
+    """Return the reconciler of the named namespace, else the one that is in the cluster."""
     try:
-        found = await client.list(DEPLOYMENTS, label_selector=_OURS, metadata_only=True)
-    except Forbidden:
-        talk(
-            f"You may not list Deployments, so KUDO is taken to be in namespace {DEFAULT_NAMESPACE}"
-            "; name another one with --kudo-namespace"
-        )
-        return DEFAULT_NAMESPACE
-    where = (
-        obj["metadata"]["namespace"] for obj in found.items if obj["metadata"]["name"] == RECONCILER
-    )
-    return str(next(where, DEFAULT_NAMESPACE))
+        found = await client.list(DEPLOYMENTS, namespace=named or None, label_selector=_OURS)
+    except (Forbidden, ValueError):
+        if not named:
+            talk(
+                "You may not list Deployments, so KUDO is taken to be in namespace "
+                f"{DEFAULT_NAMESPACE}; name another one with --kudo-namespace"
+            )
+        return Reconciler(named or DEFAULT_NAMESPACE)
+    ours = (_reconciler(obj) for obj in found.items if obj["metadata"]["name"] == RECONCILER)
+    return next(ours, Reconciler(named or DEFAULT_NAMESPACE))
+
+
+def _reconciler(deployment: JsonObject) -> Reconciler:
+    pod: Any = deployment
+    for field_name in ("spec", "template", "spec"):
+        pod = pod.get(field_name) or {}
+    account = pod.get("serviceAccountName") or RECONCILER
+    return Reconciler(deployment["metadata"]["namespace"], account)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kubectl_kudo.accounts.found import Reconciler
 from kubectl_kudo.accounts.names import cluster_role_name, role_name
 from kubectl_kudo.core.output import JsonObject
 from kubeio.kinds import (
@@ -66,17 +67,16 @@ def documents_of(owner: Owner, rights: Rights) -> list[Document]:
     return found
 
 
-def impersonator(namespace: str, kudo_namespace: str) -> Document:
+def impersonator(namespace: str, reconciler: Reconciler) -> Document:
     """Return the RoleBinding that lets the reconciler act as the accounts of a namespace."""
+    account, place = reconciler.account, reconciler.namespace
     name = "kudo-impersonator"
     obj = {
         "apiVersion": f"{_RBAC}/v1",
         "kind": ROLE_BINDINGS.kind,
         "metadata": {"name": name, "namespace": namespace},
         "roleRef": {"apiGroup": _RBAC, "kind": CLUSTER_ROLES.kind, "name": name},
-        "subjects": [
-            {"kind": "ServiceAccount", "name": "kudo-reconciler", "namespace": kudo_namespace}
-        ],
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": place}],
     }
     comments = (f"KUDO may act as each service account of namespace {namespace}.",)
     return Document(ROLE_BINDINGS, obj, comments=comments)

@@ -6,11 +6,11 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from kubectl_kudo.accounts.found import RECONCILER, Accounts, kudo_namespace
+from kubectl_kudo.accounts.found import Accounts, Reconciler, reconciler_of
 from kubectl_kudo.accounts.rights import RightsInCluster, Versions
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.errors import CliError, ExitCode
+from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, check_format, talk
 from kubectl_kudo.core.session import Session, in_session
@@ -47,7 +47,7 @@ def check(args: Args) -> None:
 
 async def _check(session: Session, args: Args) -> None:
     found = await _instances(session, args)
-    own = await kudo_namespace(session.client, args.kudo_namespace)
+    own = await reconciler_of(session.client, args.kudo_namespace)
     checker = _Checker.of(session, own, args.service_account)
     findings: list[Finding] = []
     for number, wire in enumerate(found, 1):
@@ -93,7 +93,7 @@ class _Checker:
     """Checks Instances.
 
     Attributes:
-        kudo: The namespace of KUDO.
+        kudo: The reconciler.
         account: Name of the account to check instead of that of an Instance; empty for that.
     """
 
@@ -102,11 +102,11 @@ class _Checker:
     rights: RightsInCluster
     accounts: Accounts
     reviews: Reviews
-    kudo: str
+    kudo: Reconciler
     account: str
 
     @classmethod
-    def of(cls, session: Session, kudo: str, account: str) -> "_Checker":
+    def of(cls, session: Session, kudo: Reconciler, account: str) -> "_Checker":
         client, versions = session.client, Versions(session.client)
         rights = RightsInCluster(client, versions)
         return cls(session, versions, rights, Accounts(client), Reviews(client), kudo, account)
@@ -117,20 +117,26 @@ class _Checker:
         account = Account(metadata.namespace, self.account or await self.accounts.of(instance))
         finding = Finding(metadata.namespace, metadata.name, account.name)
         await self._check_account(account, finding)
+        try:
+            await self._check_version(instance, account, finding)
+        except Forbidden as error:
+            finding.lack(f"an operatorversion that you may read: {describe(error)}")
+        return finding
+
+    async def _check_version(self, instance: Instance, account: Account, finding: Finding) -> None:
         await self._check_reference(instance, finding)
         version = await self.versions.find(instance.operator_version_key)
         if version is None:
             finding.lack(
                 "its operatorversion: " + printable("/".join(instance.operator_version_key))
             )
-            return finding
+            return
         rights = await self.rights.of(version, instance, {})
         finding.notes += rights.notes
         await self._check_rights(account, rights, finding)
-        return finding
 
     async def _check_account(self, account: Account, finding: Finding) -> None:
-        if is_reserved(account.namespace, self.kudo):
+        if is_reserved(account.namespace, self.kudo.namespace):
             finding.lack(
                 f"a namespace where KUDO acts as accounts: {account.namespace} is reserved"
             )
@@ -146,7 +152,7 @@ class _Checker:
             finding.lack(f"service account {account.name}: it does not exist")
         except Forbidden:
             finding.notes.append("you may not read its account, which may not exist")
-        reconciler = Account(self.kudo, RECONCILER)
+        reconciler = Account(self.kudo.namespace, self.kudo.account)
         for verb, group in _IMPERSONATE:
             asked = Question(account.namespace, verb, group, "serviceaccounts", account.name)
             if await self.reviews.allowed(reconciler, asked):

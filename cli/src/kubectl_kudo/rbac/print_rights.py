@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from kubectl_kudo.accounts.found import Accounts, kudo_namespace
+from kubectl_kudo.accounts.found import Accounts, reconciler_of
 from kubectl_kudo.accounts.objects import Document, Owner, documents_of, impersonator
 from kubectl_kudo.accounts.rights import RightsInCluster, Versions, rights_without_cluster
 from kubectl_kudo.accounts.text import text_of
@@ -100,9 +100,10 @@ def print_impersonator(args: Args) -> None:
 
 
 async def _impersonator(session: Session, args: Args) -> None:
-    own = await kudo_namespace(session.client, args.kudo_namespace)
-    if is_reserved(session.namespace, own):
-        why = "KUDO itself is there" if session.namespace == own else "Kubernetes reserves kube-*"
+    own = await reconciler_of(session.client, args.kudo_namespace)
+    if is_reserved(session.namespace, own.namespace):
+        ours = session.namespace == own.namespace
+        why = "KUDO itself is there" if ours else "Kubernetes reserves kube-*"
         raise CliError(
             f"KUDO acts as no account of namespace {session.namespace}: {why}, and whoever may "
             "create instances there would get the rights of its accounts",

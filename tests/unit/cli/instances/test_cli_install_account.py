@@ -107,6 +107,21 @@ def test_repeating_it_with_upgrade_changes_nothing(kudo: Cli, api: FakeApi, pack
     assert json.dumps(api.objects["roles", "kudo-tea"]["rules"]) == before
 
 
+def test_a_refused_upgrade_leaves_the_rights_as_they_were(
+    kudo: Cli, api: FakeApi, package: Path
+) -> None:
+    argv = ("install", str(package), *INSTALL, "--create-service-account", "--upgrade")
+    assert kudo(*argv).code == 0
+    api.changes.clear()
+    operator = package / "operator.yaml"
+    text = operator.read_text(encoding="utf-8")
+    operator.write_text(text.replace("0.3.0", "0.2.0"), encoding="utf-8")
+    ran = kudo(*argv)
+    assert ran.code != 0
+    assert "allow-downgrade" in ran.err
+    assert api.changes == []
+
+
 def test_an_upgrade_does_not_change_the_account(kudo: Cli, api: FakeApi, package: Path) -> None:
     argv = ("install", str(package), *INSTALL, "--upgrade")
     assert kudo(*argv).code == 0
@@ -202,6 +217,14 @@ def test_uninstall_names_the_rights_that_stay(kudo: Cli, api: FakeApi, package: 
     assert ran.code == 0
     assert "kubectl delete role,rolebinding kudo-tea -n kitchen" in ran.err
     assert of_accounts(api) == CREATED
+
+
+def test_uninstall_names_the_rights_in_the_cluster(kudo: Cli, api: FakeApi, package: Path) -> None:
+    kudo("install", str(package), *INSTALL, "--create-service-account")
+    api.add("clusterrolebindings", {"metadata": {"name": "kudo:kitchen:tea"}})
+    ran = kudo("uninstall", "--instance", "tea")
+    assert "kubectl delete role,rolebinding kudo-tea -n kitchen; " in ran.err
+    assert "kubectl delete clusterrole,clusterrolebinding kudo:kitchen:tea; " in ran.err
 
 
 def test_uninstall_names_no_rights_that_do_not_exist(

@@ -145,10 +145,11 @@ def test_rbac_of_a_package_works_without_a_cluster(
     assert role["rules"][0]["resources"] == ["configmaps"]
 
 
-def reconciler(api: FakeApi, namespace: str) -> None:
+def reconciler(api: FakeApi, namespace: str, account: str = "") -> None:
     labels = {"app.kubernetes.io/part-of": "kudo"}
     metadata = {"name": "kudo-reconciler", "namespace": namespace, "labels": labels}
-    api.add("deployments", {"metadata": metadata, "spec": {}})
+    spec = {"template": {"spec": {"serviceAccountName": account}}} if account else {}
+    api.add("deployments", {"metadata": metadata, "spec": spec})
 
 
 def test_rbac_of_a_namespace_prints_the_binding_of_the_reconciler(kudo: Cli, api: FakeApi) -> None:
@@ -163,6 +164,18 @@ def test_rbac_of_a_namespace_prints_the_binding_of_the_reconciler(kudo: Cli, api
     assert documents(ran.out)["RoleBinding/kudo-impersonator"]["subjects"] == [
         {**account, "namespace": "other"}
     ]
+
+
+def test_the_binding_names_the_account_that_the_reconciler_has(kudo: Cli, api: FakeApi) -> None:
+    reconciler(api, "default", account="ours")
+    for argv in ((), ("--kudo-namespace", "default")):
+        (found,) = documents(kudo("rbac", "-n", "kitchen", *argv).out).values()
+        assert found["subjects"] == [
+            {"kind": "ServiceAccount", "name": "ours", "namespace": "default"}
+        ]
+    stored(api, SERVICE, account="cook")
+    kudo("rbac", "--check")
+    assert api.reviews[0][0] == "system:serviceaccount:default:ours"
 
 
 def test_who_may_not_list_deployments_is_told_the_default(kudo: Cli, api: FakeApi) -> None:
@@ -259,6 +272,18 @@ def test_check_finds_a_missing_operatorversion_and_a_reserved_namespace(
     ran = kudo("rbac", "--check", "--kudo-namespace", "kitchen")
     assert "its operatorversion: kitchen/op-1" in ran.out
     assert "kitchen is reserved" in ran.out
+
+
+def test_check_of_others_goes_on_where_an_operatorversion_may_not_be_read(
+    kudo: Cli, api: FakeApi
+) -> None:
+    stored(api, SERVICE, account="cook")
+    api.add("instances", build.instance("zoo", "op-2"))
+    api.refusals["GET", "operatorversions/op-1"] = (403, "not for you")
+    ran = kudo("rbac", "--check")
+    assert ran.code == 1
+    assert "an operatorversion that you may read: not for you" in ran.out
+    assert "its operatorversion: kitchen/op-2" in ran.out
 
 
 def test_check_says_which_right_the_user_lacks(kudo: Cli, api: FakeApi) -> None:
