@@ -59,8 +59,8 @@ def test_no_service_and_no_policy_opens_the_debug_port() -> None:
             "reconciler.fairness.operations: namespace (64) must be less than total (64)",
         ),
         (
-            {"webhook": {"fairness": {"workerJobMemory": {"total": "64Mi", "namespace": "65536Ki"}}}},
-            "webhook.fairness.workerJobMemory: namespace (65536Ki) must be less than total (64Mi)",
+            {"webhook": {"fairness": {"workerJobMemory": {"total": "1Mi", "namespace": "1024Ki"}}}},
+            "webhook.fairness.workerJobMemory: namespace (1024Ki) must be less than total (1Mi)",
         ),
         (
             {"reconciler": {"fairness": {"namespaceWorkers": 16}}},

@@ -9,7 +9,7 @@ import yaml
 
 from kudo_cluster.tenancy import IMPERSONATOR
 from tests.chart.objects import named, of_set, webhooks
-from tools.chart.helm import CHART, HelmError, Json, render, template
+from tools.chart.helm import CHART, HelmError, Json, helm, render, template
 from tools.chart.rbac import rights
 
 _FORBIDDEN = {
@@ -158,6 +158,8 @@ def test_operator_versions_are_reviewed_in_strict_alone() -> None:
         ({"tenancy": {"namespaces": ["kudo-system"]}}, "and in the namespace of the release"),
         ({"reconciler": {"extraArgs": ["--tenancy=compat"]}}, "set tenancy.mode and tenancy.wat"),
         ({"webhook": {"extraArgs": ["--tenancy=compat"]}}, "webhook.extraArgs: --tenancy=compat"),
+        # What --reuse-values makes of the values of a release that is older than tenancy.
+        ({"tenancy": None}, "Use --reset-then-reuse-values"),
     ],
     ids=str,
 )
@@ -166,6 +168,21 @@ def test_what_contradicts_the_mode_is_refused(values: dict[str, Any], says: str)
         template(values)
 
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        ("strict", "--instance hello -n NAMESPACE --create-service-account --wait"),
+        ("compat", "kubectl kudo install ./first-operator --instance hello --wait"),
+    ],
+)
+def test_the_notes_name_a_command_that_works_in_the_mode(mode: str, says: str) -> None:
+    options = ("--namespace=kudo-system", "--dry-run=client", f"--set=tenancy.mode={mode}")
+    _, _, notes = helm("install", "kudo", str(CHART), *options).partition("NOTES:")
+    assert says in notes
+    for path, section in re.findall(r'\((docs/\S+), "(.*?)"\)', notes):
+        assert f"## {section}\n" in (CHART.parents[1] / path).read_text(encoding="utf-8")
 
 
 def test_the_chart_says_where_nothing_is_looked_up() -> None:

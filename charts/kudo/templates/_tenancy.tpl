@@ -6,6 +6,9 @@
 {{/* The mode and why it is that one, as JSON. The reconciler of a release tells its mode by its
 arguments. `lookup` finds nothing without a cluster, as in `helm template`. */}}
 {{- define "kudo.tenancyDecision" -}}
+{{- if not .Values.tenancy -}}
+{{- fail "the values have no tenancy: with --reuse-values Helm leaves out the values that a newer chart adds. Use --reset-then-reuse-values." -}}
+{{- end -}}
 {{- $living := lookup "apps/v1" "Deployment" .Release.Namespace "kudo-reconciler" -}}
 {{- if .Values.tenancy.mode -}}
 {{- dict "mode" .Values.tenancy.mode "why" "tenancy.mode says so" | toJson -}}
