@@ -154,6 +154,8 @@ def test_operator_versions_are_reviewed_in_strict_alone() -> None:
         ({"tenancy": {"mode": "loose"}}, "must be one of '', 'strict', 'compat'"),
         ({"tenancy": {"watchedKinds": ["pods", "secrets"]}}, "secrets are never watched"),
         ({"tenancy": {"watchedKinds": ["*"]}}, "at '/tenancy/watchedKinds/0'"),
+        # The reconciler would not start.
+        ({"tenancy": {"watchedKinds": []}}, "at '/tenancy/watchedKinds': minItems"),
         ({"tenancy": {"namespaces": ["kube-system"]}}, "plans act as nobody in kube-*"),
         ({"tenancy": {"namespaces": ["kudo-system"]}}, "and in the namespace of the release"),
         ({"reconciler": {"extraArgs": ["--tenancy=compat"]}}, "set tenancy.mode and tenancy.wat"),
