@@ -35,6 +35,7 @@ class Giving:
     owner: Owner
     documents: Sequence[Document]
     _created: list[tuple[Resource, JsonObject]] = field(default_factory=list)
+    _replaced: list[tuple[Document, JsonObject, JsonObject]] = field(default_factory=list)
 
     @classmethod
     def of(cls, session: Session, owner: Owner, rights: Rights) -> "Giving":
@@ -66,7 +67,7 @@ class Giving:
         """Apply what is missing or differs.
 
         Raises:
-            CliError: the API server denies it; what this call created was deleted again.
+            CliError: the API server denies it; what this call changed is as it was before.
         """
         for document in self.documents:
             there = await self._find(document)
@@ -79,12 +80,14 @@ class Giving:
                 raise self._refused(document, error) from error
             if there is None:
                 self._created.append((document.kind, made))
+            elif made.get("rules") != there.get("rules"):
+                self._replaced.append((document, there, made))
             done = "created" if there is None else "configured"
             self.session.report.done(f"{_described(document)} {done}")
 
     @asynccontextmanager
     async def applied(self) -> AsyncIterator[None]:
-        """Apply all of it; delete again what this call created if what follows fails."""
+        """Apply all of it; take back what this call changed if what follows fails."""
         await self.apply()
         try:
             yield
@@ -93,9 +96,11 @@ class Giving:
             raise
 
     async def undo(self) -> None:
-        """Delete what this call created."""
+        """Delete what this call created, and give Roles the rules back that they had."""
         if self.session.report.dry:
             return
+        while self._replaced:
+            await self._restore(*self._replaced.pop())
         while self._created:
             kind, made = self._created.pop()
             metadata = made["metadata"]
@@ -106,6 +111,19 @@ class Giving:
                     namespace=metadata.get("namespace"),
                     uid=metadata["uid"],
                 )
+
+    async def _restore(self, document: Document, before: JsonObject, made: JsonObject) -> None:
+        """Apply the former rules of a Role if nobody has changed it since.
+
+        The Instance keeps its former version, whose plans would lack rights otherwise.
+        """
+        metadata = {
+            **document.object["metadata"],
+            "resourceVersion": made["metadata"]["resourceVersion"],
+        }
+        target = {**document.object, "metadata": metadata, "rules": before.get("rules") or []}
+        with suppress(ApiError):  # changed by somebody else, or the user may not grant them
+            await self.session.client.apply(document.kind, target, field_manager=FIELD_MANAGER)
 
     async def _find(self, document: Document) -> JsonObject | None:
         metadata = document.object["metadata"]

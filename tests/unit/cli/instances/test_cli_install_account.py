@@ -122,6 +122,24 @@ def test_a_refused_upgrade_leaves_the_rights_as_they_were(
     assert api.changes == []
 
 
+def test_a_role_gets_its_former_rules_back_if_the_upgrade_is_denied(
+    kudo: Cli, api: FakeApi, package: Path
+) -> None:
+    argv = ("install", str(package), *INSTALL, "--create-service-account", "--upgrade")
+    assert kudo(*argv).code == 0
+    former = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create"]}
+    api.objects["roles", "kudo-tea"]["rules"].append(former)
+    operator = package / "operator.yaml"
+    text = operator.read_text(encoding="utf-8")
+    operator.write_text(text.replace("0.3.0", "0.4.0"), encoding="utf-8")
+    seen: list[bool] = []
+    api.before_write = lambda _: seen.append(former in api.objects["roles", "kudo-tea"]["rules"])
+    api.refusals["PATCH", "instances/tea"] = (403, "denied the request: no")
+    assert kudo(*argv).code == 4
+    assert False in seen
+    assert former in api.objects["roles", "kudo-tea"]["rules"]
+
+
 def test_an_upgrade_does_not_change_the_account(kudo: Cli, api: FakeApi, package: Path) -> None:
     argv = ("install", str(package), *INSTALL, "--upgrade")
     assert kudo(*argv).code == 0
