@@ -72,6 +72,18 @@ async def test_an_unknown_kind_is_asked_for_again_but_not_at_once(
     assert (await discovery.resolve("example.dev/v1", "Gadget")).plural == "gadgets"
 
 
+async def test_looking_ahead_does_not_delay_who_needs_a_kind(api: FakeApi, client: Client) -> None:
+    discovery = Discovery(client, clock=Clock())
+    for _ in range(3):
+        with pytest.raises(UnknownKind):
+            await discovery.look_ahead("example.dev/v1", "Gadget")
+    assert len(api.seen) == 1
+    api.handlers["/apis/example.dev/v1"] = serves(plain("gadgets"))
+    assert (await discovery.resolve("example.dev/v1", "Gadget")).plural == "gadgets"
+    assert (await discovery.look_ahead("example.dev/v1", "Gadget")).plural == "gadgets"
+    assert len(api.seen) == 2
+
+
 async def test_a_kind_added_to_a_known_group_version_is_found(api: FakeApi, client: Client) -> None:
     clock = Clock()
     discovery = Discovery(client, clock=clock)

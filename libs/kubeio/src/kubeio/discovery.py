@@ -80,9 +80,33 @@ class Discovery:
             raise UnknownKind(api_version, kind)
         return found
 
-    async def for_object(self, obj: JsonObject) -> Resource:
-        """Return the resource of an object's kind; see ``resolve``."""
-        return await self.resolve(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
+    async def look_ahead(self, api_version: str, kind: str) -> Resource:
+        """Return the resource of a kind, which may not be served yet.
+
+        Nothing is read again. A kind that is not found does not count as looked for: ``resolve``
+        finds it as soon as its CRD is established.
+
+        Raises:
+            UnknownKind: it is not known by now.
+            ApiError, ConnectionLost: discovery failed.
+        """
+        if api_version in self._cache:
+            found = self._cached(api_version, kind)
+            if found is None:
+                raise UnknownKind(api_version, kind)
+            return found
+        try:
+            return await self.resolve(api_version, kind)
+        except UnknownKind:
+            known = self._cache.get(api_version)
+            if known is not None:
+                known.read_at = float("-inf")
+            raise
+
+    async def for_object(self, obj: JsonObject, *, ahead: bool = False) -> Resource:
+        """Return the resource of an object's kind; see ``resolve`` and ``look_ahead``."""
+        find = self.look_ahead if ahead else self.resolve
+        return await find(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
 
     async def resources(self, api_version: str) -> tuple[Resource, ...]:
         """Return the resources of a group version, none if it is not served."""

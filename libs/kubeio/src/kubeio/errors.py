@@ -170,6 +170,15 @@ class Forbidden(ApiError):
 class NotFound(ApiError):
     """404: no such object, or no such resource."""
 
+    @property
+    def names_object(self) -> bool:
+        """Whether there is no object, or no namespace, of a name.
+
+        Else the path is unknown: the API server does not serve the kind, or not in this version,
+        and nothing is known of the object.
+        """
+        return bool(self.details.get("name"))
+
 
 class MethodNotAllowed(ApiError):
     """405: the resource does not support this verb."""

@@ -54,6 +54,20 @@ MUTATING_WEBHOOKS: Final = Resource(
     "mutatingwebhookconfigurations",
     namespaced=False,
 )
+ADMISSION_POLICIES: Final = Resource(
+    _ADMISSION,
+    "v1",
+    "ValidatingAdmissionPolicy",
+    "validatingadmissionpolicies",
+    namespaced=False,
+)
+ADMISSION_POLICY_BINDINGS: Final = Resource(
+    _ADMISSION,
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    namespaced=False,
+)
 VALIDATING_WEBHOOKS: Final = Resource(
     _ADMISSION,
     "v1",

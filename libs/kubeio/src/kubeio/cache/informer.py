@@ -8,11 +8,11 @@ share the objects and must not change them (``types.copy_json``).
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, KeysView, Mapping
 
 from kubeio.cache.reflector import Phase, Reflector, Scope, Status, Timing
 from kubeio.cache.selector import label_matcher
-from kubeio.cache.store import Delta, Indexer, Objects, Store
+from kubeio.cache.store import Delta, Indexer, Key, Objects, Store
 from kubeio.client import Client
 from kubeio.errors import (
     ConnectionLost,
@@ -137,6 +137,14 @@ class Informer:
         for obj in tuple(self._store.objects.values()):
             handler(Delta("added", obj, None))
 
+    @property
+    def version(self) -> int:
+        """The resourceVersion that the watch has reached, 0 before the first list.
+
+        Every change of the kind up to it is in the cache.
+        """
+        return self._store.highest
+
     def get(self, namespace: str | None, name: str) -> JsonObject | None:
         """Return an object or None; the namespace is None for a cluster-scoped kind."""
         return self._store.objects.get((namespace or "", name))
@@ -152,6 +160,17 @@ class Informer:
             KeyError: the index does not exist.
         """
         return self._store.by_index(index, key)
+
+    def keys_by_index(self, index: str, key: str) -> KeysView[Key]:
+        """Return (namespace, name) of the objects for which the indexer returned this key.
+
+        It is a view: whoever needs only some, or whether one is among them, does not pay for all.
+        It must not be iterated across an await.
+
+        Raises:
+            KeyError: the index does not exist.
+        """
+        return self._store.keys_by_index(index, key)
 
     def __len__(self) -> int:
         return len(self._store.objects)

@@ -13,7 +13,7 @@ Invariants:
 * Objects are read-only once they are stored.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, KeysView, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +23,7 @@ from kubeio.types import JsonObject, Transform, copy_json, resource_version
 Key = tuple[str, str]
 Objects = list[JsonObject]
 Indexer = Callable[[JsonObject], Iterable[str]]
+_NOTHING: dict[Key, None] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,10 @@ class Store:
     def by_index(self, index: str, key: str) -> Objects:
         """Return the objects with this index key; raises KeyError for an unknown index."""
         return [self.objects[one] for one in self._indexes[index].buckets.get(key, ())]
+
+    def keys_by_index(self, index: str, key: str) -> KeysView[Key]:
+        """Return a view of the keys of the objects with this index key; see ``by_index``."""
+        return self._indexes[index].buckets.get(key, _NOTHING).keys()
 
     def prepared(self, obj: JsonObject) -> JsonObject:
         """Return an object in the form that is stored; the argument may be changed.
