@@ -14,6 +14,7 @@ OPERATORS: Final = (GROUP, VERSION, "Operator", "operators", True)
 """Group, version, kind, plural, and whether it is namespaced: where a kind lives in the API."""
 OPERATOR_VERSIONS: Final = (GROUP, VERSION, "OperatorVersion", "operatorversions", True)
 INSTANCES: Final = (GROUP, VERSION, "Instance", "instances", True)
+INVENTORIES: Final = (GROUP, VERSION, "Inventory", "inventories", True)
 
 LABEL_HERITAGE: Final = "heritage"
 HERITAGE: Final = "kudo"
@@ -32,6 +33,17 @@ ANNOTATION_LAST_APPLIED: Final = "kudo.dev/last-applied-configuration"
 ANNOTATION_SHARED_BY: Final = "kudo.dev/shared-by"
 ANNOTATION_PIPE_POD: Final = "kudo.dev/pipepod"
 ANNOTATION_DELETE_WITH_INSTANCE: Final = "kudo.dev/delete-with-instance"
+ANNOTATION_DELETION_POLICY: Final = "kudo.dev/deletion-policy"
+"""Of an object of a template: `retain` keeps it when its Instance is deleted."""
+RETAIN: Final = "retain"
+ANNOTATION_RETAINED_BY: Final = "kudo.dev/retained-by"
+"""Of a retained object: its Instance, as `namespace/name/operator/uid`."""
+ANNOTATION_PRUNE: Final = "kudo.dev/prune"
+"""Of an object of a template: "true" lets it be pruned although its kind holds data."""
+ANNOTATION_PRUNE_REQUESTED: Final = "kudo.dev/prune-requested-at"
+"""Of an Instance: its orphans are to be deleted, once; removed when that is done."""
+ANNOTATION_ADOPT_REQUESTED: Final = "kudo.dev/adopt-requested-at"
+"""Of an Instance: what it owns is to be recorded; removed when that is done."""
 ANNOTATION_ALLOW_FROM: Final = "kudo.dev/allow-from"
 """Of an OperatorVersion: the other namespaces whose Instances may use it."""
 ANNOTATION_SERVICE_ACCOUNT: Final = "kudo.dev/service-account"

@@ -16,6 +16,7 @@ from kudo.execution import (
     StepRef,
     TaskOutcome,
     adapt,
+    attempted_still,
     begin,
     ensure_entries,
     fail,
@@ -499,3 +500,58 @@ def test_a_task_started_when_its_first_pass_began() -> None:
     step = (entry.phases[0].steps or ())[0]
     (task,) = step.tasks or ()
     assert (task.started_at, task.finished_at) == (NOW, LATEST)
+
+
+# Digests of what was applied
+
+
+def waiting(applied: str, message: str = "waits", status: S = S.IN_PROGRESS) -> StepOutcome:
+    task = TaskOutcome("a", status, message, applied=applied)
+    return StepOutcome(status, message, (task,))
+
+
+def applied_of(entry: PlanStatus) -> list[str | None]:
+    steps = (step for phase in entry.phases or () for step in phase.steps or ())
+    return [task.applied for step in steps for task in step.tasks or ()]
+
+
+def recorded(before: PlanStatus, plan: Plan, *outcomes: StepOutcome, now: str) -> PlanStatus:
+    return record(before, dict(zip(runnable(plan, before), outcomes, strict=False)), now)
+
+
+def test_digests_are_kept_while_a_task_waits_and_are_gone_when_it_is_done() -> None:
+    plan = plan_of({"p": ("a",)})
+    entry = recorded(begin("x", plan, "u", NOW), plan, waiting("12345678"), now=NOW)
+    assert applied_of(entry) == ["12345678"]
+    failed = recorded(entry, plan, waiting("12345678", "e", S.ERROR), now=LATER)
+    assert applied_of(failed) == ["12345678"]
+    for status in (S.COMPLETE, S.FATAL_ERROR):
+        assert applied_of(recorded(entry, plan, waiting("1", "", status), now=LATER)) == [None]
+
+
+def test_digests_alone_change_no_entry() -> None:
+    plan = plan_of({"p": ("a",)})
+    entry = recorded(begin("x", plan, "u", NOW), plan, waiting("12345678"), now=NOW)
+    assert recorded(entry, plan, waiting("87654321"), now=LATER) == entry
+    moved = recorded(entry, plan, waiting("87654321", "waits longer"), now=LATER)
+    assert applied_of(moved) == ["87654321"]
+
+
+def test_an_attempt_that_goes_on_keeps_the_digests() -> None:
+    plan = plan_of({"p": ("a",)})
+    entry = recorded(begin("x", plan, "u", NOW), plan, waiting("12345678"), now=NOW)
+    (ref,) = runnable(plan, entry)
+    going = record(entry, {ref: attempted_still(entry, ref, "copies files")}, LATER)
+    assert applied_of(going) == ["12345678"]
+
+
+def test_the_digests_of_all_tasks_are_bounded() -> None:
+    names = tuple(f"s{number}" for number in range(40))
+    plan = plan_of({"p": names}, steps="parallel")
+    entry = recorded(begin("x", plan, "u", NOW), plan, *[waiting("1" * 800)] * 40, now=NOW)
+    found = applied_of(entry)
+    assert found == ["1" * 800] * 20 + [None] * 20
+    first, *others = runnable(plan, entry)
+    ended = StepOutcome(S.COMPLETE, None, (TaskOutcome("a", S.COMPLETE),))
+    outcomes = {first: ended} | {ref: waiting("1" * 800, "moves") for ref in others}
+    assert applied_of(record(entry, outcomes, LATER)).count("1" * 800) == 20

@@ -340,3 +340,107 @@ def test_what_the_api_server_writes_does_not_come_out_of_a_template() -> None:
     }
     found = enriched(source)["metadata"]
     assert set(found) == {"name", "namespace", "labels", "annotations", "ownerReferences"}
+
+
+# Retained objects
+
+RETAINED_BY = {"kudo.dev/retained-by": "ns/inst/op/u-1"}
+
+
+def with_policy(policy: Any, **metadata: Any) -> JsonObject:
+    source = an("v1", "PersistentVolumeClaim")
+    source["metadata"] |= {"annotations": {"kudo.dev/deletion-policy": policy}, **metadata}
+    return source
+
+
+def test_a_retained_object_has_no_owner_and_names_its_instance() -> None:
+    assert enriched(with_policy("retain"))["metadata"] == {
+        "name": "x",
+        "namespace": "ns",
+        "labels": LABELS,
+        "annotations": {"kudo.dev/deletion-policy": "retain", **ANNOTATIONS, **RETAINED_BY},
+    }
+
+
+def test_a_retained_object_keeps_other_owners() -> None:
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u-c"}
+    found = enriched(with_policy("retain", ownerReferences=[other, OWNER]))
+    assert found["metadata"]["ownerReferences"] == [other]
+
+
+def test_a_retained_object_is_not_taken_from_another_controller() -> None:
+    other = {"apiVersion": "v1", "kind": "Pod", "name": "c", "uid": "u-c", "controller": True}
+    with pytest.raises(FatalTaskError, match="already owned by another Pod controller c"):
+        enriched(with_policy("retain", ownerReferences=[other]))
+
+
+def test_the_policy_delete_is_as_good_as_none() -> None:
+    metadata = enriched(with_policy("delete"))["metadata"]
+    assert metadata["ownerReferences"] == [OWNER]
+    assert metadata["annotations"] == {"kudo.dev/deletion-policy": "delete", **ANNOTATIONS}
+
+
+def test_a_cluster_scoped_object_that_is_retained_names_nobody() -> None:
+    metadata = enriched(with_policy("retain"), namespaced=False)["metadata"]
+    assert metadata["annotations"] == {"kudo.dev/deletion-policy": "retain", **ANNOTATIONS}
+    assert "ownerReferences" not in metadata
+
+
+@pytest.mark.parametrize(
+    ("policy", "shown"),
+    [
+        ("keep", "'keep'"),
+        ("Retain", "'Retain'"),
+        ("", "''"),
+        ("x" * 100, f"'{'x' * 40}…'"),
+        (None, "no text"),
+        (True, "no text"),
+        (["retain"], "no text"),
+    ],
+)
+@pytest.mark.parametrize("namespaced", [True, False])
+def test_a_policy_that_there_is_not_is_refused(policy: Any, shown: str, namespaced: bool) -> None:
+    with pytest.raises(FatalTaskError) as raised:
+        enriched(with_policy(policy), namespaced=namespaced)
+    assert raised.value.reason == "TaskEnhancementError"
+    assert str(raised.value) == (
+        "PersistentVolumeClaim x: the annotation kudo.dev/deletion-policy is "
+        f"{shown}; it can be delete or retain"
+    )
+
+
+@pytest.mark.parametrize("namespaced", [True, False])
+@pytest.mark.parametrize("policy", ["retain", "delete"])
+def test_a_template_cannot_say_whose_a_retained_object_is(policy: str, namespaced: bool) -> None:
+    source = with_policy(policy)
+    source["metadata"]["annotations"]["kudo.dev/retained-by"] = "ns/other/op/u-2"
+    same = with_policy(policy)
+    assert enriched(source, namespaced=namespaced) == enriched(same, namespaced=namespaced)
+
+
+def test_an_object_without_a_policy_is_retained_by_nobody() -> None:
+    source = an("v1", "ConfigMap")
+    source["metadata"]["annotations"] = {"kudo.dev/retained-by": "ns/other/op/u-2"}
+    assert enriched(source)["metadata"]["annotations"] == ANNOTATIONS
+
+
+@pytest.mark.parametrize("annotations", [None, {}, ["kudo.dev/deletion-policy"], "retain"])
+def test_annotations_that_are_none_have_no_policy(annotations: Any) -> None:
+    source = an("v1", "ConfigMap")
+    source["metadata"]["annotations"] = annotations
+    assert enriched(source)["metadata"]["ownerReferences"] == [OWNER]
+
+
+# Inventories
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v2"])
+def test_templates_of_inventories_are_refused(version: str) -> None:
+    inventory = an(f"kudo.dev/{version}", "Inventory", objects=[])
+
+    with pytest.raises(FatalTaskError, match="Inventory x: only KUDO writes Inventories"):
+        enriched(inventory)
+
+
+def test_an_inventory_of_another_group_is_an_object_like_others() -> None:
+    assert enriched(an("shop.example.com/v1", "Inventory"))["metadata"]["labels"] == LABELS

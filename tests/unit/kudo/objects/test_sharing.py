@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from kudo.api import Instance
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.sharing import (
+    MANY,
     Claim,
     as_applied_last,
     claim,
     differs,
     goes_with_instance,
-    has_room,
     is_of_kudo,
     is_shared_by,
     shared_by,
@@ -35,10 +35,6 @@ NAMES = st.text("abc-019", min_size=1, max_size=8)
 def metadata(shared: str | None = None, **labels: str) -> dict[str, Any]:
     annotations = {} if shared is None else {"kudo.dev/shared-by": shared}
     return {"name": "x", "annotations": annotations, "labels": labels}
-
-
-def everyone(_: InstanceIdentity) -> bool:
-    return True
 
 
 @given(st.sets(st.builds(InstanceIdentity, NAMES, NAMES, NAMES)))
@@ -68,42 +64,53 @@ def test_the_sharer_is_the_instance_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "others"),
+    ("found", "others", "expected"),
     [
-        pytest.param(metadata(shared_by([A])), Claim.OURS, (), id="named alone"),
-        pytest.param(metadata(shared_by([A, B])), Claim.SHARED, ("ns/b",), id="named with others"),
-        pytest.param(metadata(shared_by([B, C])), Claim.SHARED, ("ns/b", "other/a"), id="others"),
-        pytest.param(metadata(heritage="other"), Claim.FOREIGN, (), id="of somebody else"),
-        pytest.param(metadata(), Claim.FOREIGN, (), id="of nobody"),
+        pytest.param(metadata(shared_by([A])), (), (Claim.OURS, ()), id="named alone"),
+        pytest.param(
+            metadata(shared_by([A, B])),
+            ("ns/b",),
+            (Claim.SHARED, ("ns/b",)),
+            id="named with another",
+        ),
+        pytest.param(metadata(shared_by([B])), (), (Claim.OURS, ()), id="others that are gone"),
+        pytest.param(metadata(MANY + "ns b u-b"), (), (Claim.OURS, ()), id="many that are gone"),
+        pytest.param(
+            metadata(MANY + "ns b u-b"), ("ns/b",), (Claim.SHARED, ("ns/b",)), id="many others"
+        ),
+        pytest.param(
+            metadata(shared_by([B]), heritage="kudo", **{"kudo.dev/instance": "b"}),
+            (),
+            (Claim.OURS, ()),
+            id="with the label of one that is gone",
+        ),
+        pytest.param(metadata(heritage="other"), (), (Claim.FOREIGN, ()), id="of somebody else"),
+        pytest.param(metadata(), (), (Claim.FOREIGN, ()), id="of nobody"),
+        pytest.param(metadata(), ("ns/b",), (Claim.FOREIGN, ()), id="on record before it exists"),
         pytest.param(
             metadata(heritage="kudo", **{"kudo.dev/instance": "a"}),
-            Claim.OURS,
             (),
+            (Claim.OURS, ()),
             id="left by the original for this name",
         ),
         pytest.param(
             metadata(heritage="kudo", **{"kudo.dev/instance": "z"}),
-            Claim.SHARED,
-            ("z",),
+            (),
+            (Claim.SHARED, ("z",)),
             id="left by the original for another name",
+        ),
+        pytest.param(
+            metadata(heritage="kudo", **{"kudo.dev/instance": "a"}),
+            ("ns/b",),
+            (Claim.SHARED, ("ns/b",)),
+            id="without its annotation",
         ),
     ],
 )
 def test_whose_an_object_is(
-    found: dict[str, Any], expected: Claim, others: tuple[str, ...]
+    found: dict[str, Any], others: tuple[str, ...], expected: tuple[Claim, tuple[str, ...]]
 ) -> None:
-    assert claim(found, INSTANCE, everyone) == (expected, others)
-
-
-def test_an_instance_of_the_same_name_made_anew_is_another() -> None:
-    former = InstanceIdentity("ns", "a", "u-old")
-    assert claim(metadata(shared_by([former])), INSTANCE, everyone) == (Claim.SHARED, ("ns/a",))
-
-
-@pytest.mark.parametrize("heritage", ["kudo", "other"])
-def test_what_only_the_dead_share_is_ours(heritage: str) -> None:
-    found = metadata(shared_by([B]), heritage=heritage, **{"kudo.dev/instance": "b"})
-    assert claim(found, INSTANCE, lambda _: False) == (Claim.OURS, ())
+    assert claim(found, INSTANCE, others) == expected
 
 
 def shown(**changes: Any) -> dict[str, Any]:
@@ -168,12 +175,20 @@ def test_what_goes_with_its_last_instance(
     assert goes_with_instance(group, kind, {"annotations": annotations}) is expected
 
 
+def test_a_retained_object_does_not_go_with_its_last_instance() -> None:
+    wish = {"kudo.dev/delete-with-instance": "true"}
+    for policy, expected in (("retain", False), ("delete", True)):
+        annotations = {**wish, "kudo.dev/deletion-policy": policy}
+        assert goes_with_instance("example.com", "A", {"annotations": annotations}) is expected
+
+
 @pytest.mark.parametrize(
     ("found", "ours"),
     [
         (metadata(), False),
         (metadata("broken"), False),
         (metadata(shared_by([A])), True),
+        (metadata(f"{MANY}ns b u-b"), True),
         (metadata(heritage="kudo"), True),
         (metadata(heritage="other"), False),
     ],
@@ -210,16 +225,17 @@ def test_what_others_applied_is_applied_with_the_marks_of_their_run() -> None:
     }
 
 
-@pytest.mark.parametrize(("length", "room"), [(256 * 1024 - 3, True), (256 * 1024 - 2, False)])
-def test_annotations_have_room_up_to_what_the_api_server_takes(length: int, room: bool) -> None:
-    live = {"metadata": {"annotations": {"b": "ü" * (length // 2), "a": "old"}}}
-    target = {"metadata": {"annotations": {"a": "x" * (1 + length % 2)}}}
-    assert has_room(target, live) is room
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
-    [(shared_by([A, B]), True), (shared_by([B]), False), ("ns/b/u-a", False), ("u-a", False)],
+    [
+        (shared_by([A, B]), True),
+        (shared_by([B]), False),
+        ("ns/b/u-a", False),
+        ("u-a", False),
+        (f"{MANY}ns a u-a", True),
+        (f"{MANY}ns b u-b,{shared_by([A, C])}", True),
+        (f"{MANY}ns b u-a,ns/c/u-a", False),
+    ],
 )
 def test_an_object_names_an_instance_by_all_parts(text: str, named: bool) -> None:
     assert is_shared_by(metadata(text), A) is named

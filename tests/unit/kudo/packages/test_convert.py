@@ -64,6 +64,15 @@ plans:
     assert (plan.timeout, phase.timeout, phase.steps[0].timeout) == ("1h30m", "1h", "10")
 
 
+@pytest.mark.parametrize(
+    ("line", "spec"),
+    [("", {}), ("prune: true", {"prune": True}), ("PRUNE: false", {"prune": False})],
+)
+def test_a_package_says_whether_its_instances_are_pruned(line: str, spec: dict[str, bool]) -> None:
+    plain = _objects().operator_version.to_wire()["spec"]
+    assert _objects(_OPERATOR + line).operator_version.to_wire()["spec"] == plain | spec
+
+
 def test_an_operator_has_what_is_known_apart_from_versions() -> None:
     assert _objects().operator.to_wire() == {
         "apiVersion": "kudo.dev/v1beta1",

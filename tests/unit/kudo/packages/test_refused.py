@@ -116,6 +116,7 @@ def test_broken_yaml_is_refused_with_its_line() -> None:
         ("tasks: [a]", "tasks[0] must be a mapping, not text"),
         ("tasks: [{spec: 5}]", "tasks[0].spec must be a mapping, not a number"),
         ("tasks: [{spec: {done: 'true'}}]", "tasks[0].spec.done must be true or false, not text"),
+        ("prune: 'true'", "prune must be true or false, not text"),
         ("tasks: [{spec: {resources: a}}]", "tasks[0].spec.resources must be a list, not text"),
         (
             "tasks: [{spec: {resources: [a, {b: c}]}}]",

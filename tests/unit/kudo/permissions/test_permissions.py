@@ -97,10 +97,73 @@ def test_a_task_needs_more_for_cluster_scoped_objects(task: str, sent: Json, ver
     assert rows(found.cluster) == {("scheduling.k8s.io", "priorityclasses", verbs, "")}
 
 
+@pytest.mark.parametrize("task", ["Apply", "Delete", "Toggle"])
+def test_nobody_needs_rights_on_inventories(task: str) -> None:
+    found = of_task(task, obj("kudo.dev/v1beta1", "Inventory"), parameter="on")
+
+    assert rows(found.namespaced) <= {FINALIZERS}
+    [note] = found.notes
+    assert "only KUDO writes Inventories" in note
+
+
+def test_inventories_that_are_not_rendered_need_no_rights() -> None:
+    text = "{{ if .Params.on }}\napiVersion: kudo.dev/v1beta1\nkind: Inventory\n{{ end }}"
+    found = rights(version({"a.yaml": text}, [build.task("t", "Apply", "a.yaml")], on=""))
+
+    assert rows(found.namespaced) == {FINALIZERS}
+
+
 def test_a_kind_that_is_never_deleted_with_an_instance_needs_no_delete() -> None:
     found = of_task("Apply", OWN_CRD)
     row = ("apiextensions.k8s.io", "customresourcedefinitions", "create get list patch", "")
     assert rows(found.cluster) == {row}
+
+
+def pruning(*objects: Json, of_version: bool | None = True, own: bool | None = None) -> Rights:
+    found = version({"a.yaml": build.template(*objects)}, [build.task("t", "Apply", "a.yaml")])
+    spec = found.spec.model_copy(update={"prune": of_version})
+    one = instance()
+    one = one.model_copy(update={"spec": one.spec.model_copy(update={"prune": own})})
+    needs = needs_of(found.model_copy(update={"spec": spec}), one, lambda _: None)
+    return rights_of(needs, {})
+
+
+def annotated(one: Json, **annotations: str) -> Json:
+    found = {f"kudo.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    return {**one, "metadata": {**one["metadata"], "annotations": found}}
+
+
+CLAIM = obj("v1", "PersistentVolumeClaim")
+
+
+@pytest.mark.parametrize(
+    ("sent", "resource", "verbs"),
+    [
+        (SERVICE, "services", TOGGLE),
+        (CLAIM, "persistentvolumeclaims", APPLY),
+        (annotated(CLAIM, prune="true"), "persistentvolumeclaims", TOGGLE),
+        (annotated(SERVICE, deletion_policy="retain"), "services", APPLY),
+    ],
+)
+def test_pruning_needs_the_deletion_of_what_it_may_delete(
+    sent: Json, resource: str, verbs: str
+) -> None:
+    assert rows(pruning(sent).namespaced) - {FINALIZERS} == {("", resource, verbs, "")}
+
+
+def test_pruning_needs_more_for_cluster_scoped_objects() -> None:
+    row = ("scheduling.k8s.io", "priorityclasses", "create delete get list patch", "")
+    assert rows(pruning(CLASS).cluster) == {row}
+
+
+@pytest.mark.parametrize(
+    ("of_version", "own", "verbs"), [(True, False, APPLY), (None, True, TOGGLE)]
+)
+def test_the_instance_says_whether_it_is_pruned(
+    of_version: bool | None, own: bool, verbs: str
+) -> None:
+    found = pruning(SERVICE, of_version=of_version, own=own)
+    assert ("", "services", verbs, "") in rows(found.namespaced)
 
 
 def test_rights_of_all_plans_and_tasks_are_joined() -> None:

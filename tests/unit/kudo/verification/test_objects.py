@@ -54,6 +54,27 @@ def test_names_of_roles_may_contain_nearly_anything() -> None:
     assert told("ObjectNameInvalid", rbac) == []
 
 
+POLICY = ALL.format(kind="Secret", name="a") + "  annotations:\n    a: b\n"
+
+
+@pytest.mark.parametrize("policy", ["keep", "'true'", "Retain"])
+def test_a_deletion_policy_that_there_is_not_is_an_error(policy: str) -> None:
+    [finding] = told("DeletionPolicyUnknown", f"{POLICY}    kudo.dev/deletion-policy: {policy}\n")
+    assert finding.is_error
+    assert positions([finding]) == ["templates/b.yaml:7"]
+    assert finding.problem.message == (
+        f"Secret \"a\": the annotation kudo.dev/deletion-policy is '{policy.strip(chr(39))}'; "
+        "it can be delete or retain"
+    )
+
+
+@pytest.mark.parametrize("policy", ["retain", "delete", "'{{ .Params.POLICY }}'"])
+def test_a_deletion_policy_may_depend_on_a_parameter(policy: str) -> None:
+    parameters = PARAMETERS + "  - {name: POLICY, default: retain}\n"
+    text = f"{POLICY}    kudo.dev/deletion-policy: {policy}\n"
+    assert told("DeletionPolicyUnknown", text, parameters) == []
+
+
 def test_a_namespace_that_is_replaced_is_warned_of() -> None:
     service = ALL.format(kind="Service", name="a")
     [finding] = told("NamespaceOverridden", service + "  namespace: monitoring\n")

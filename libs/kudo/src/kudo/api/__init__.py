@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         InstanceSpec,
         InstanceStatus,
         LastRun,
+        Orphan,
         PhaseStatus,
         PlanExecution,
         PlanStatus,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         TaskStatus,
         new_run,
     )
+    from kudo.api.inventory import Inventory, InventoryObject
     from kudo.api.operator import Maintainer, Operator, OperatorSpec
     from kudo.api.operatorversion import (
         OperatorVersion,
@@ -49,6 +51,8 @@ __all__ = [
     "Instance",
     "InstanceSpec",
     "InstanceStatus",
+    "Inventory",
+    "InventoryObject",
     "Json",
     "JsonObject",
     "LastRun",
@@ -59,6 +63,7 @@ __all__ = [
     "OperatorSpec",
     "OperatorVersion",
     "OperatorVersionSpec",
+    "Orphan",
     "OwnerReference",
     "Parameter",
     "Phase",
@@ -78,7 +83,7 @@ __all__ = [
     "operator_version_name",
 ]
 
-_MODULES = ("base", "instance", "operator", "operatorversion")
+_MODULES = ("base", "instance", "inventory", "operator", "operatorversion")
 
 
 def __getattr__(name: str) -> object:

@@ -16,10 +16,11 @@ from typing import Final
 from goyaml import dump
 from kudo.api.base import ApiObject
 from kudo.api.instance import Instance
+from kudo.api.inventory import Inventory
 from kudo.api.operator import Operator
 from kudo.api.operatorversion import OperatorVersion
 from kudo.api.wire import JsonObject
-from kudo.names import GROUP, VERSION
+from kudo.names import GROUP, LABEL_INSTANCE, VERSION
 
 _HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"
 _DROPPED: Final = frozenset({"$defs", "$ref", "anyOf", "allOf", "default", "title"})
@@ -49,8 +50,11 @@ class _Kind:
     short_name: str
     columns: tuple[_Column, ...]
     status_subresource: bool = False
+    in_category: bool = True
+    """Whether `kubectl get kudo` lists it."""
 
 
+_LABEL_OF_INSTANCE: Final = LABEL_INSTANCE.replace(".", r"\.")
 _AGE: Final = _Column("Age", ".metadata.creationTimestamp", "date")
 _KINDS: Final = (
     _Kind(
@@ -89,6 +93,13 @@ _KINDS: Final = (
             _Column("Reason", f"{_READY}.reason", priority=1),
         ),
         status_subresource=True,
+    ),
+    _Kind(
+        Inventory,
+        "inventories",
+        "kinv",
+        (_Column("Instance", f".metadata.labels.{_LABEL_OF_INSTANCE}"), _AGE),
+        in_category=False,
     ),
 )
 
@@ -140,7 +151,7 @@ def _definition(kind: _Kind) -> JsonObject:
                 "plural": kind.plural,
                 "singular": name.lower(),
                 "shortNames": [kind.short_name],
-                "categories": ["kudo"],
+                **({"categories": ["kudo"]} if kind.in_category else {}),
             },
             "scope": "Namespaced",
             "versions": [_version(kind)],

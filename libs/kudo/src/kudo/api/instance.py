@@ -134,6 +134,11 @@ class InstanceSpec(ApiModel):
         description="ServiceAccount of the namespace that plans act as. It must exist, and its "
         "rights bound what plans do.",
     )
+    prune: bool | None = Field(
+        None,
+        description="Whether objects that plans no longer apply are deleted; if it is not set, the "
+        "OperatorVersion decides.",
+    )
 
 
 _TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}
@@ -169,6 +174,11 @@ class TaskStatus(ApiModel):
     )
     progress: str | None = Field(
         None, description="A digest of that state of what the task waits for."
+    )
+    applied: str | None = Field(
+        None,
+        description="Digests of the objects that the task has applied, 8 digits each, while it "
+        "waits: after a restart what is unchanged is not applied again.",
     )
 
 
@@ -348,6 +358,19 @@ class LastRun(ApiModel):
     )
 
 
+class Orphan(ApiModel):
+    """An object that a plan has applied, and that no task applies any more."""
+
+    api_version: str = Field("", description="API version in which it was applied last.")
+    kind: str = Field("", description="Kind of the object.")
+    namespace: str | None = Field(
+        None, description="Namespace of the object; absent if it is cluster-scoped."
+    )
+    name: str = Field("", description="Name of the object.")
+    plan: str | None = Field(None, description="The plan that applied it last.")
+    task: str | None = Field(None, description="The task that applied it last.")
+
+
 class InstanceStatus(ApiModel):
     """What the reconciler observed: the state of plans, and conditions."""
 
@@ -372,6 +395,12 @@ class InstanceStatus(ApiModel):
     )
     history: tuple[RunRecord, ...] | None = Field(
         None, description="The runs that ended last, newest first; see spec.historyLimit."
+    )
+    orphans: tuple[Orphan, ...] | None = Field(
+        None, description="Objects that plans no longer apply, 20 at most; see spec.prune."
+    )
+    orphans_left_out: int | None = Field(
+        None, description="How many more there are.", json_schema_extra=_SECONDS
     )
 
 

@@ -158,6 +158,11 @@ class OperatorVersionSpec(ApiModel):
         json_schema_extra=_NULLABLE | {"maxProperties": bounds.PLANS},
     )
     connection_string: Text | None = Field(None, description="Kept for old objects; not used.")
+    prune: bool | None = Field(
+        None,
+        description="Whether objects that plans no longer apply are deleted, for Instances that "
+        "do not say it themselves.",
+    )
     upgradable_from: tuple[ObjectReference, ...] | None = Field(
         None,
         description="Versions from which an Instance may be upgraded to this one.",

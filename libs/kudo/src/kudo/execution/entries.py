@@ -28,6 +28,8 @@ from kudo.execution.limits import NO_LIMITS, Limits
 
 S = ExecutionStatus
 _MAX_MESSAGE = 2000
+_MAX_APPLIED = 16 << 10
+"""Characters of the digests of all tasks of a plan: hundreds of tasks may wait at a time."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,6 +54,7 @@ class TaskOutcome:
         failures: Attempts that failed in a row, while the task is retried.
         next_attempt_at: When it is tried again after that.
         awaits: Digest of what it waits for; empty if that is not known.
+        applied: Digests of the objects that it has applied; empty if they are not known.
     """
 
     name: str
@@ -61,6 +64,7 @@ class TaskOutcome:
     failures: int | None = None
     next_attempt_at: str | None = None
     awaits: str = ""
+    applied: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,10 @@ def record(
     if status_of(entry).terminal:
         return entry
     recorder = _Recorder(
-        {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()}, now, limits
+        {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()},
+        now,
+        limits,
+        _MAX_APPLIED - _characters_applied(entry),
     )
     phases = tuple(recorder.phase(index, phase) for index, phase in enumerate(entry.phases or ()))
     status = _roll_up([phase.status for phase in phases], entry.status, visited=True)
@@ -276,6 +283,7 @@ def known_outcomes(step: StepStatus) -> tuple[TaskOutcome, ...]:
             task.started_at,
             task.failures,
             task.next_attempt_at,
+            applied=task.applied or "",
         )
         for task in step.tasks or ()
     )
@@ -299,13 +307,23 @@ def _stamped(entry: PlanStatus, now: str) -> PlanStatus:
     return entry.model_copy(update=times)
 
 
-@dataclass(frozen=True, slots=True)
+def _characters_applied(entry: PlanStatus) -> int:
+    tasks = (task for _, step in steps_of_entry(entry) for task in step.tasks or ())
+    return sum(len(task.applied or "") for task in tasks)
+
+
+@dataclass(slots=True)
 class _Recorder:
-    """Records the outcomes of steps, by their positions."""
+    """Records the outcomes of steps, by their positions.
+
+    Attributes:
+        room: Characters that further digests of applied objects may take.
+    """
 
     outcomes: Mapping[tuple[int, int], StepOutcome]
     now: str
     limits: Limits
+    room: int
 
     def phase(self, index: int, phase: PhaseStatus) -> PhaseStatus:
         visited = any(position[0] == index for position in self.outcomes)
@@ -347,7 +365,7 @@ class _Recorder:
         watched = self.limits.watches_progress(outcome.name)
         if watched and outcome.awaits and outcome.awaits != progress:
             progressed_at, progress = now, outcome.awaits
-        return TaskStatus(
+        updated = TaskStatus(
             name=outcome.name,
             status=status,
             message=_shortened(outcome.message),
@@ -358,7 +376,18 @@ class _Recorder:
             next_attempt_at=outcome.next_attempt_at if status is S.ERROR else None,
             progressed_at=None if status.terminal else progressed_at,
             progress=None if status.terminal else progress,
+            applied=known.applied,
         )
+        # The digests alone are not worth a write.
+        return updated if updated == known else self._with_applied(updated, outcome)
+
+    def _with_applied(self, task: TaskStatus, outcome: TaskOutcome) -> TaskStatus:
+        """Return a task with the digests of what it has applied, if there is room for them."""
+        room = self.room + len(task.applied or "")
+        fits = not outcome.status.terminal and len(outcome.applied) <= room
+        applied = outcome.applied if fits else ""
+        self.room = room - len(applied)
+        return task.model_copy(update={"applied": applied or None})
 
 
 def _shortened(message: str | None) -> str | None:

@@ -1,7 +1,8 @@
 """Adds labels, annotations, namespace and owner to an object before it is applied.
 
 Labels and annotations overwrite what the template says; selectors are never touched. Objects
-that are cluster-scoped get no owner, since an owner must live in the same namespace.
+that are cluster-scoped get no owner, since an owner must live in the same namespace. Nor do
+retained objects: an annotation says whose they are.
 """
 
 import base64
@@ -11,6 +12,9 @@ from typing import TYPE_CHECKING
 
 from kudo import names
 from kudo.api import Json, JsonObject
+from kudo.identity import identity
+from kudo.objects.deletion_policy import is_retained, policy_problem
+from kudo.objects.inventory.retention import Retention
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
@@ -80,17 +84,24 @@ class Origin:
             "blockOwnerDeletion": True,
         }
 
+    @property
+    def retention(self) -> Retention:
+        return Retention.of(identity(self.instance), self.version.operator_name)
+
 
 def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObject:
     """Return the object to apply; `source` stays as it is.
 
     Raises:
-        FatalTaskError: the template names another controller as owner; TaskEnhancementError.
+        FatalTaskError: the template names another controller as owner, a deletion policy that
+            there is not, or a kind that only KUDO writes; TaskEnhancementError.
     """
     target: JsonObject = _copied(source)
     for field in _SERVER_FIELDS:
         target["metadata"].pop(field, None)
+    _refuse_inventories(target)
     _refuse_own_kinds(target, origin)
+    _check_policy(target)
     _add(target, ("metadata",), "labels", origin.labels)
     _add(target, ("metadata",), "annotations", origin.annotations)
     for path in _pod_metadata(target):
@@ -101,6 +112,7 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
         _add(claim, ("metadata",), "labels", origin.labels)
     if namespaced:
         _own(target, origin)
+    _retain(target, origin, namespaced=namespaced)
     return target
 
 
@@ -198,7 +210,38 @@ def _own(target: JsonObject, origin: Origin) -> None:
             f"{foreign[0].get('kind')} controller {foreign[0].get('name')}",
         )
     others = [owner for owner in owners if owner.get("uid") != origin.owner["uid"]]
-    metadata["ownerReferences"] = [*others, origin.owner]
+    owned = others if is_retained(metadata) else [*others, origin.owner]
+    metadata.pop("ownerReferences", None)
+    if owned:
+        metadata["ownerReferences"] = owned
+
+
+def _check_policy(target: JsonObject) -> None:
+    problem = policy_problem(target["metadata"])
+    if problem:
+        text = f"{target['kind']} {target['metadata']['name']}: {problem}"
+        raise FatalTaskError("TaskEnhancementError", text)
+
+
+def _retain(target: JsonObject, origin: Origin, *, namespaced: bool) -> None:
+    """Write down whose a retained object is; a template cannot.
+
+    A cluster-scoped object has its sharers instead: each of them would write another value.
+    """
+    metadata = target["metadata"]
+    if isinstance(metadata.get("annotations"), dict):
+        metadata["annotations"].pop(names.ANNOTATION_RETAINED_BY, None)
+    if namespaced and is_retained(metadata):
+        values = {names.ANNOTATION_RETAINED_BY: str(origin.retention)}
+        _add(target, ("metadata",), "annotations", values)
+
+
+def _refuse_inventories(target: JsonObject) -> None:
+    """Refuse templates of Inventories: in compat they would be written as the reconciler."""
+    if (_group(target), target["kind"]) == (names.GROUP, "Inventory"):
+        name = target["metadata"]["name"]
+        text = f"Inventory {name}: only KUDO writes Inventories; remove the template"
+        raise FatalTaskError("TaskEnhancementError", text)
 
 
 def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:

@@ -1,23 +1,30 @@
 """Sharing of cluster-scoped objects between Instances.
 
 Owner references cannot be used, since an owner must be in the object's namespace. An annotation
-names every Instance that applied the object, as `namespace/name/uid`. Whether the object is deleted
-with the last of them is decided by its template; some kinds always stay.
+names the Instances that applied the object, as `namespace/name/uid`. If they are many, it names the
+last one and some others, and the Inventories tell who the rest is; `inventory.sharers` writes it.
+Whether the object is deleted with the last of them is decided by its template; some kinds always
+stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kudo import names
-from kudo.identity import InstanceIdentity, identity
+from kudo.identity import InstanceIdentity
+from kudo.objects.deletion_policy import is_retained
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Instance, Json, JsonObject
 
+MOST_NAMED: Final = 16
+"""Instances that the annotation names if it names all."""
+MANY: Final = f"more than {MOST_NAMED} Instances, the last one "
+"""What it begins with if it does not: then follow namespace, name and uid, without slashes."""
 _NEVER_DELETED = frozenset(
     {
         ("apiextensions.k8s.io", "CustomResourceDefinition"),
@@ -45,16 +52,32 @@ _ANNOTATIONS_OF_LAST = (
     names.ANNOTATION_PLAN_UID,
 )
 """Annotations that name the run that applied an object last."""
-_MOST_BYTES = 256 * 1024
-"""Of the keys and values of all annotations of an object; the API server takes no more."""
 _SERVER_METADATA = frozenset(
     {"managedFields", "resourceVersion", "generation", "labels", "annotations"}
 )
 
 
 def sharers(metadata: Mapping[str, Json]) -> tuple[InstanceIdentity, ...]:
-    """Return the Instances that the annotation names; what cannot be read is left out."""
-    return _read(str((metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or ""))
+    """Return the Instances that the annotation lists; what cannot be read is left out."""
+    return _read(_annotation(metadata))
+
+
+def last_sharer(metadata: Mapping[str, Json]) -> InstanceIdentity | None:
+    """Return the last Instance that began to share an object, if too many share it to list all."""
+    text = _annotation(metadata)
+    if not text.startswith(MANY):
+        return None
+    parts = text.removeprefix(MANY).partition(",")[0].split(" ")
+    return InstanceIdentity(*parts) if len(parts) == 3 and all(parts) else None
+
+
+def names_everybody(metadata: Mapping[str, Json]) -> bool:
+    """Return whether the annotation of an object, if it has one, names all that share it."""
+    return not _annotation(metadata).startswith(MANY)
+
+
+def _annotation(metadata: Mapping[str, Json]) -> str:
+    return str((metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or "")
 
 
 @lru_cache(maxsize=4)  # an event of an object with thousands of sharers asks again and again
@@ -66,9 +89,22 @@ def _read(text: str) -> tuple[InstanceIdentity, ...]:
 
 def is_shared_by(metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
     """Return whether the annotation names an Instance."""
-    text = str((metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or "")
+    return is_listed(metadata, one) or one == last_sharer(metadata)
+
+
+def told(metadata: Mapping[str, Json], other: InstanceIdentity) -> str:
+    """Return how a user is told of another Instance that shares an object.
+
+    It is named only if the annotation names it: a tenant who reads the object knows it then. The
+    reconciler also finds others, in namespaces of which the tenant may know nothing.
+    """
+    return f"Instance {other}" if is_shared_by(metadata, other) else "another Instance"
+
+
+def is_listed(metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
+    """Return whether the annotation lists an Instance."""
     # Of an object with thousands of others no more is read than that it may be named.
-    return one.uid in text and one in sharers(metadata)
+    return one.uid in _annotation(metadata) and one in sharers(metadata)
 
 
 def shared_by(instances: Iterable[InstanceIdentity]) -> str:
@@ -79,7 +115,12 @@ def shared_by(instances: Iterable[InstanceIdentity]) -> str:
 def is_of_kudo(metadata: Mapping[str, Json]) -> bool:
     """Return whether a cluster-scoped object was applied by an Instance, here or with KUDO 0.19."""
     labels = metadata.get("labels") or {}
-    return labels.get(names.LABEL_HERITAGE) == names.HERITAGE or bool(sharers(metadata))
+    return labels.get(names.LABEL_HERITAGE) == names.HERITAGE or names_somebody(metadata)
+
+
+def names_somebody(metadata: Mapping[str, Json]) -> bool:
+    """Return whether the annotation names an Instance, which may no longer exist."""
+    return last_sharer(metadata) is not None or bool(sharers(metadata))
 
 
 def instance_label(metadata: Mapping[str, Json]) -> str:
@@ -104,27 +145,25 @@ class Claim(Enum):
 
 
 def claim(
-    metadata: Mapping[str, Json], instance: Instance, lives: Callable[[InstanceIdentity], bool]
+    metadata: Mapping[str, Json], instance: Instance, others: tuple[str, ...]
 ) -> tuple[Claim, tuple[str, ...]]:
-    """Return what an existing object is to an Instance, and which others share it.
+    """Return what an existing object is to an Instance, and some of the others that share it.
 
     Args:
         metadata: Of the object as it is stored.
         instance: Which wants to apply it.
-        lives: Whether an Instance still exists; entries of others count no more.
+        others: Others that share it and exist: all or some, none only if there are none. An empty
+            name stands for those that must not be named.
     """
-    ours = identity(instance)
-    named = sharers(metadata)
-    others = tuple(str(one) for one in named if one != ours and lives(one))
-    if others:
-        return Claim.SHARED, others
-    if named:
-        return Claim.OURS, ()
     if not is_of_kudo(metadata):
         return Claim.FOREIGN, ()
+    if others:
+        return Claim.SHARED, others
+    if names_somebody(metadata):
+        return Claim.OURS, ()
     # Left by the original, which wrote down no more than the name of the Instance.
     name = instance_label(metadata)
-    return (Claim.OURS, ()) if name == ours.name else (Claim.SHARED, (name,))
+    return (Claim.OURS, ()) if name == instance.metadata.name else (Claim.SHARED, (name,))
 
 
 def as_applied_last(target: JsonObject, live: JsonObject) -> JsonObject:
@@ -143,13 +182,6 @@ def as_applied_last(target: JsonObject, live: JsonObject) -> JsonObject:
 def _marked(values: Json, stored: Json, marks: tuple[str, ...]) -> JsonObject:
     rest = _rest(values, frozenset(marks))
     return rest | {key: stored[key] for key in marks if key in (stored or {})}
-
-
-def has_room(target: JsonObject, live: JsonObject) -> bool:
-    """Return whether a stored object can take the annotations of one to apply beside its own."""
-    merged = {**(live["metadata"].get("annotations") or {}), **target["metadata"]["annotations"]}
-    size = sum(len(key.encode()) + len(str(value).encode()) for key, value in merged.items())
-    return size <= _MOST_BYTES
 
 
 def differs(one: JsonObject, other: JsonObject) -> bool:
@@ -173,4 +205,4 @@ def goes_with_instance(group: str, kind: str, metadata: Mapping[str, Json]) -> b
     """Return whether a template asks that its object be deleted with its last Instance."""
     annotations = metadata.get("annotations") or {}
     requested = annotations.get(names.ANNOTATION_DELETE_WITH_INSTANCE) == "true"
-    return requested and (group, kind) not in _NEVER_DELETED
+    return requested and (group, kind) not in _NEVER_DELETED and not is_retained(metadata)

@@ -124,6 +124,7 @@ def _operator_version(package: Package, namespace: str) -> OperatorVersion:
             tasks=tuple(map(_task, file.tasks)) or None,
             parameters=tuple(map(_parameter, package.parameters)) or None,
             plans=None if file.plans is None else _plans(file.plans),
+            prune=file.prune,
         ),
     )
 

@@ -24,6 +24,8 @@ class OperatorFile:
         kubernetes_version: Lowest version of Kubernetes that it needs, such as "1.25.0".
         url: Home page of the operator.
         namespace_manifest: Template of the Namespace that `install --create-namespace` creates.
+        prune: Whether objects that plans no longer apply are deleted after a plan that is complete;
+            if absent, they are only reported. An Instance can say otherwise (`spec.prune`).
         maintainers: Who maintains the package.
         tasks: What plans can do. A step names the tasks that it runs.
         plans: The plans by name. `deploy` is needed; `update`, `upgrade` and `cleanup` run by
@@ -38,6 +40,7 @@ class OperatorFile:
     kubernetes_version: str = ""
     url: str = ""
     namespace_manifest: str = ""
+    prune: bool | None = None
     maintainers: tuple[PackageMaintainer, ...] = ()
     tasks: tuple[PackageTask, ...] = ()
     plans: Mapping[str, PackagePlan] | None = None

@@ -39,6 +39,7 @@ def parse_operator(content: bytes, problems: list[Problem]) -> OperatorFile:
         kubernetes_version=fields.text("kubernetesVersion"),
         url=fields.text("url"),
         namespace_manifest=fields.text("namespaceManifest"),
+        prune=fields.flag("prune"),
         maintainers=tuple(map(_maintainer, fields.children("maintainers") or ())),
         tasks=tuple(map(_task, fields.children("tasks") or ())),
         plans=None if plans is None else {name: _plan(plan) for name, plan in plans.items()},

@@ -19,7 +19,7 @@ _NAMESPACED: Final = {
     "rbac.authorization.k8s.io": "Role RoleBinding",
     "resource.k8s.io": "ResourceClaim ResourceClaimTemplate",
     "storage.k8s.io": "CSIStorageCapacity",
-    names.GROUP: "Instance Operator OperatorVersion",
+    names.GROUP: "Instance Inventory Operator OperatorVersion",
 }
 _CLUSTER_SCOPED: Final = {
     "": "Namespace Node PersistentVolume",

@@ -34,6 +34,7 @@ class Action(Enum):
         DELETE: Read and delete; a cluster-scoped object that others share is patched instead.
         TOGGLE: Either, by the value of a parameter.
         OWN: Apply and, since the template asks for it, delete with the Instance.
+        PRUNE: Apply, and delete once no plan applies it any more.
         READ: Read for a hash or a message.
     """
 
@@ -41,6 +42,7 @@ class Action(Enum):
     DELETE = "delete"
     TOGGLE = "toggle"
     OWN = "own"
+    PRUNE = "prune"
     READ = "read"
 
 

@@ -13,6 +13,7 @@ from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVer
 from kudo.children import Child, VersionKey, child_of
 from kudo.health import has_pods
 from kudo.objects.dependency_hash import dependencies_of
+from kudo.objects.inventory.pruning import may_be_pruned, prunes
 from kudo.objects.sharing import goes_with_instance
 from kudo.parameters import parse_parameter_file
 from kudo.permissions.grants import RBAC, add_grants
@@ -35,6 +36,7 @@ _TOO_LONG: Final = "not all templates were rendered, since that would take too l
 _PODS: Final = Kind("v1", "Pod")
 _REPLICA_SETS: Final = Kind("apps/v1", "ReplicaSet")
 _INSTANCE: Final = Kind(names.API_VERSION, "Instance")
+_INVENTORY: Final = (names.GROUP, "Inventory")
 _DEPENDENCIES: Final = {"ConfigMap": Kind("v1", "ConfigMap"), "Secret": Kind("v1", "Secret")}
 _WORKLOADS: Final = frozenset(
     {
@@ -144,6 +146,10 @@ class _Plans:
     def needs(self) -> Needs:
         return self.tree.needs
 
+    @property
+    def prunes(self) -> bool:
+        return prunes(self.instance, self.version)
+
     def add_all(self) -> None:
         rendered: dict[tuple[str, Action], set[Kind]] = {}
         applying = False
@@ -238,9 +244,21 @@ class _Plans:
         if action is not Action.DELETE:
             add_grants(obj, source, self.needs)
             self._add_definition(obj)
-        if action is Action.APPLY and goes_with_instance(kind.group, kind.kind, _metadata(obj)):
-            action = Action.OWN
-        self._need(kind, action, source)
+        self._need(kind, self._with_deletion(kind, _metadata(obj), action), source)
+
+    def _with_deletion(self, kind: Kind, metadata: JsonObject, action: Action) -> Action:
+        """Return what becomes of an object: without a Delete task, it may be deleted all the same.
+
+        Args:
+            kind: Its kind.
+            metadata: As its template gives it; empty if it is not known.
+            action: What its task does.
+        """
+        if action is not Action.APPLY:
+            return action
+        if self.prunes and may_be_pruned(kind.group, kind.kind, metadata):
+            return Action.PRUNE
+        return Action.OWN if goes_with_instance(kind.group, kind.kind, metadata) else action
 
     def _add_definition(self, obj: JsonObject) -> None:
         """Remember the kind that a CustomResourceDefinition defines."""
@@ -287,7 +305,7 @@ class _Plans:
         for kind in found.kinds:
             if kind in rendered:
                 continue
-            self._need(kind, action, source)
+            self._need(kind, self._with_deletion(kind, {}, action), source)
             if action is not Action.DELETE and (kind.group == RBAC or kind.kind in _WORKLOADS):
                 what = "what it grants" if kind.group == RBAC else "what its pods use"
                 self.needs.note(f"{source}: {kind}: {what} is not in this list")
@@ -331,6 +349,9 @@ class _Plans:
     # Texts
 
     def _need(self, kind: Kind, action: Action, source: str, only: tuple[str, ...] = ()) -> None:
+        if (kind.group, kind.kind) == _INVENTORY:
+            self.needs.note(f"{source}: only KUDO writes Inventories; the plan ends with an error")
+            return
         self.needs.add(Need(kind, action, source, only))
 
     def _source(self, task: Task, template: str = "") -> str:

@@ -6,6 +6,7 @@
 | Delete | delete, get | and patch, for an object that another Instance shares |
 | Toggle | create, delete, get, patch | and list |
 | deleted with the Instance | create, get, patch | create, delete, get, list, patch |
+| pruned | create, delete, get, patch | and list |
 | Read | get | get |
 
 Server-side apply is a patch, and a create where the object does not exist.
@@ -31,6 +32,10 @@ _VERBS: Final[dict[Action, tuple[frozenset[str], frozenset[str]]]] = {
     ),
     Action.OWN: (
         frozenset({"create", "get", "patch"}),
+        frozenset({"create", "delete", "get", "list", "patch"}),
+    ),
+    Action.PRUNE: (
+        frozenset({"create", "delete", "get", "patch"}),
         frozenset({"create", "delete", "get", "list", "patch"}),
     ),
     Action.READ: (frozenset({"get"}), frozenset({"get"})),

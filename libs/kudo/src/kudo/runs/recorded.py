@@ -7,7 +7,7 @@ was a schema must not end the process that watches them all.
 
 from dataclasses import dataclass
 
-from kudo.api import ExecutionStatus, Json, JsonObject
+from kudo.api import ExecutionStatus, Instance, Json, JsonObject
 
 _SUPERSEDED = "superseded by plan "
 _END_UNKNOWN = " ended without a recorded result"
@@ -55,6 +55,12 @@ def has_begun(instance: JsonObject) -> bool:
     run = _object(_object(instance.get("spec")).get("planExecution"))
     entry = _entries(instance).get(_text(run.get("planName")), {})
     return bool(run.get("uid")) and entry.get("uid") == run["uid"]
+
+
+def never_ran(instance: Instance) -> bool:
+    """Return whether no run of an Instance has a status, of whatever release."""
+    known = any(entry.uid for entry in instance.plan_status.values())
+    return instance.status.last_run is None and not known
 
 
 def ended_since(instance: JsonObject, moment: str) -> list[EndedRun]:

@@ -76,6 +76,7 @@ RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     objects.templates_are_not_empty,
     objects.names_can_be_used,
     objects.namespaces_are_not_set,
+    objects.deletion_policies_are_known,
     objects.objects_are_defined_once,
     objects.keys_of_objects_are_unique,
 )

@@ -8,6 +8,7 @@ CODES: Final[Mapping[str, str]] = {
     "CleanupNotManual": "A parameter triggers the plan cleanup, so changing it is denied.",
     "ConditionAlwaysTrue": "A condition is a parameter whose text is true even if it says false.",
     "DefaultUnquoted": "A default without quotes is read as another text than it is written.",
+    "DeletionPolicyUnknown": "The annotation kudo.dev/deletion-policy of an object is misspelt.",
     "DependencyAmbiguous": "Two dependencies have the same version and differ.",
     "DependencyLimit": "A package depends on too much.",
     "DependencyUnresolved": "A dependency cannot be found or read.",

@@ -84,6 +84,7 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
             **dict.fromkeys(("apiVersion", "name", "description", "url"), _TEXT),
             **dict.fromkeys(("operatorVersion", "appVersion", "kudoVersion"), _TEXT),
             **dict.fromkeys(("kubernetesVersion", "namespaceManifest"), _TEXT),
+            "prune": _ANY,
             "maintainers": _List(KnownFields({"name": _TEXT, "email": _TEXT})),
             "tasks": _List(_TASK),
             "plans": KnownFields({"*": _PLAN}),

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from kudo.dns1123 import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
+from kudo.names import ANNOTATION_DELETION_POLICY
+from kudo.objects.deletion_policy import policy_problem
 from kudo.packages import Package
 from kudo.packages.source import Position, Source, path_text
 from kudo.problems import shown, shown_name
@@ -20,6 +22,7 @@ from kudo.verification.templates import templates_of
 
 _NAME: Final = ("metadata", "name")
 _NAMESPACE: Final = ("metadata", "namespace")
+_POLICY: Final = ("metadata", "annotations", ANNOTATION_DELETION_POLICY)
 _SERVICE: Final = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _PATH_SEGMENTS: Final = frozenset({"rbac.authorization.k8s.io"})
 """Groups whose names may contain anything but `/` and `%`."""
@@ -86,6 +89,15 @@ def namespaces_are_not_set(rendering: Rendering) -> Iterator[Finding]:
         )
         place = rendering.place(item, _NAMESPACE, fill=fill)
         yield warning("NamespaceOverridden", message, place, "remove the field")
+
+
+def deletion_policies_are_known(rendering: Rendering) -> Iterator[Finding]:
+    """A plan fails at an object with another policy than there is."""
+    for item, fill in _objects(rendering):
+        problem = policy_problem(item.object["metadata"])
+        if problem:
+            place = rendering.place(item, _POLICY, fill=fill)
+            yield error("DeletionPolicyUnknown", f"{item}: {problem}", place)
 
 
 def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
