@@ -36,7 +36,16 @@ kubectl apply --server-side --force-conflicts -f "$kubeconfigs/rights.yaml"
 account kudo-webhook
 account kudo-reconciler
 
+# For the digests of Secrets in Inventories; made once.
+key=$kubeconfigs/kudo-reconciler/digest-key
+[ -s "$key" ] || head -c 32 /dev/urandom >"$key"
+chmod 644 "$key"
+
+reconciler=system:serviceaccount:kudo-system:kudo-reconciler
+sed -e "s#\${RECONCILER}#$reconciler#" "$here/inventories-policy.yaml" |
+    kubectl apply --server-side --force-conflicts -f -
+
 # The webhook writes the caBundle by itself, which is why the field is left out here.
 sed -e 's#\${URL}#https://kudo-webhook.kudo-system.svc:9443#' -e '/\${CA_BUNDLE}/d' \
-    -e 's#\${RECONCILER}#system:serviceaccount:kudo-system:kudo-reconciler#' \
+    -e "s#\${RECONCILER}#$reconciler#" \
     "$here/webhooks.yaml" | kubectl apply --server-side --force-conflicts -f -

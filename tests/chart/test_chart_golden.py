@@ -46,6 +46,7 @@ def test_the_crds_stay_when_the_release_goes() -> None:
 
     assert {crd["metadata"]["name"] for crd in crds} == {
         "instances.kudo.dev",
+        "inventories.kudo.dev",
         "operators.kudo.dev",
         "operatorversions.kudo.dev",
     }

@@ -158,6 +158,27 @@ def test_what_is_registered_is_what_the_local_cluster_registers() -> None:
 
 
 @EVERY_SET
+def test_the_key_for_digests_is_for_the_reconciler_alone(name: str) -> None:
+    secret = "digests" if name == "everything-set" else "kudo-digest-key"
+    mounted = {}
+    for component in ("webhook", "reconciler"):
+        pod, container = pod_and_container(named(of_set(name), "Deployment", f"kudo-{component}"))
+        volumes = {volume["name"]: volume.get("secret") for volume in pod.get("volumes", [])}
+        mounted[component] = volumes
+        if component == "reconciler":
+            [mount] = container["volumeMounts"]
+            assert f"--digest-key-file={mount['mountPath']}/key" in container["args"]
+            assert volumes[mount["name"]] == {"secretName": secret, "optional": True}
+    assert "digest-key" not in mounted["webhook"]
+
+
+@EVERY_SET
+def test_what_asks_no_cluster_renders_no_key(name: str) -> None:
+    # Each render would have another one.
+    assert not [obj for obj in of_set(name) if obj["kind"] == "Secret"]
+
+
+@EVERY_SET
 def test_configurations_are_empty_until_somebody_answers(name: str) -> None:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         assert "webhooks" not in named(of_set(name), kind, "kudo-instance-admission")

@@ -193,6 +193,7 @@ async def test_a_labelled_role_lets_the_waiting_plan_go_on(running: Site, namesp
         ("bind", "clusterroles"),
         ("impersonate", "serviceaccounts"),
         ("patch", "operatorversions.kudo.dev"),
+        ("deletecollection", "inventories.kudo.dev"),
         ("patch", "mutatingwebhookconfigurations"),
         ("get", "nodes"),
         ("create", "serviceaccounts --subresource=token"),

@@ -82,6 +82,22 @@ def test_users_may_not_write_the_status() -> None:
     assert [rule["verbs"] for rule in rules] == [["get"]]
 
 
+@EVERY_SET
+def test_only_the_reconciler_may_write_inventories(name: str) -> None:
+    found = {
+        role["metadata"]["name"]: set(rule["verbs"])
+        for role in of_set(name)
+        if role["kind"] in {"ClusterRole", "Role"}
+        for rule in role.get("rules", [])
+        if "inventories" in rule.get("resources", [])
+    }
+
+    reads = {"get", "list", "watch"}
+    users = {"kudo-view": reads} if "kudo-view" in _names_of_roles(name) else {}
+    # What it may not do, no plan in compat mode can grant: the garbage collector deletes them.
+    assert found == {"kudo-reconciler": {*reads, "create", "update"}, **users}
+
+
 def test_the_rights_can_be_given_to_users() -> None:
     subjects = {
         (subject["kind"], subject["name"])
@@ -96,6 +112,10 @@ def test_local_clusters_give_the_services_these_rights() -> None:
     found = {name: (FOLDER / name).read_text(encoding="utf-8") for name in texts()}
 
     assert found == texts(), "`make manifests` writes them again"
+
+
+def _names_of_roles(name: str) -> set[str]:
+    return {obj["metadata"]["name"] for obj in of_set(name) if obj["kind"] == "ClusterRole"}
 
 
 def _rules(objects: list[Json]) -> list[Json]:

@@ -71,6 +71,7 @@ def test_in_strict_the_reconciler_has_no_right_on_what_plans_write() -> None:
     assert written == {
         ("instances", "patch"),
         ("instances/status", "update"),
+        *(("inventories", verb) for verb in ("create", "update")),
         ("events", "create"),
         ("leases", "create"),
         ("leases", "update"),

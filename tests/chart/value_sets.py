@@ -96,6 +96,7 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "workers": 4,
             "workerProcesses": 3,
             "workerMemory": "256Mi",
+            "digestKey": {"existingSecret": "digests"},
             "fairness": {
                 "namespaceWorkers": 1,
                 "namespaceWorkerProcesses": 1,

@@ -5,7 +5,8 @@
 writes them to the package of the CLI; with `--check` it only prints which are stale. One file has
 the CRDs, and one for each mode of tenancy and source of certificates the rest, in the order in
 which it is applied. impersonator-old.yaml replaces the ClusterRole kudo-impersonator where the API
-server has no constrained impersonation. The policy of the webhook's account is in the chart alone.
+server has no constrained impersonation. The policy of the webhook's account is in the chart alone;
+the Secret with the key for digests is made by `kubectl kudo init` itself.
 Values of the command line are placeholders: ${NAMESPACE}, ${SERVICE_ACCOUNT} (of the reconciler),
 ${WEBHOOK_IMAGE}, ${RECONCILER_IMAGE} and ${PULL_POLICY}. Hooks and labels of Helm are left out.
 """
@@ -46,7 +47,7 @@ _VALUES: Final = {
 _TENANCIES: Final = {"compat": "", "strict": "-strict"}
 """The end of the names of the files of each mode."""
 _IMPERSONATOR: Final = "kudo-impersonator"
-_LEFT_OUT: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+_LEFT_OUT: Final = ("kudo-webhook-registration",)
 _REGISTERED: Final = "kudo.dev/webhooks"
 _ORDER: Final = (
     *("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
@@ -57,6 +58,8 @@ _ORDER: Final = (
         "Service",
         "NetworkPolicy",
         "PodDisruptionBudget",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
         "Deployment",
     ),
     *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
@@ -91,7 +94,7 @@ def _tenancy(mode: str, *, constrained: bool = True) -> Json:
 def _rendered(values: Mapping[str, Any]) -> list[Json]:
     text = template(values, options=[f"--namespace={_NAMESPACE}", "--no-hooks", "--skip-tests"])
     objects = yaml.safe_load_all(text)
-    return [_marked(_without_helm(obj)) for obj in objects if obj and obj["kind"] not in _LEFT_OUT]
+    return [_marked(_without_helm(obj)) for obj in objects if obj and _name(obj) not in _LEFT_OUT]
 
 
 def _namespace(objects: Iterable[Json]) -> Json:

@@ -1,22 +1,23 @@
-"""The RBAC of the chart, bound to users instead of service accounts.
+"""The RBAC and the policy of the chart, for users instead of service accounts.
 
     python -m tools.chart.rbac [--check]
 
-writes a file for each mode of tenancy to the package that starts local clusters; with `--check` it
-only prints which are stale. A local cluster runs both services outside of it, each with a client
-certificate whose common name is the user; whatever works with these rights works in a real
-installation. They are checked in, so that the demo needs no Helm.
+writes a file for each mode of tenancy, and one with the policy of Inventories, to the package that
+starts local clusters; with `--check` it only prints which are stale. A local cluster runs both
+services outside of it, each with a client certificate whose common name is the user; whatever works
+with these rights works in a real installation. They are checked in, so that the demo needs no Helm.
 """
 
 import argparse
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from tools.chart.helm import CHART, HelmError, Json, render
+from tools.chart.helm import CHART, NAMESPACE, HelmError, Json, render
 
 FOLDER: Final = CHART.parents[1] / "tools" / "cluster" / "src" / "kudo_cluster"
 FILES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -25,6 +26,9 @@ FILES: Final[Mapping[str, Mapping[str, Any]]] = {
     "chart-rbac-strict-old.yaml": {"mode": "strict", "constrainedImpersonation": False},
 }
 """The values `tenancy` of each file; the last is for servers without constrained impersonation."""
+POLICY: Final = "kudo-inventories"
+POLICY_FILE: Final = "inventories-policy.yaml"
+USER: Final = "${RECONCILER}"
 _HEADER: Final = "# Rendered from charts/kudo by `make manifests`; do not edit.\n"
 _GROUP: Final = "rbac.authorization.k8s.io"
 _OF_HELM: Final = ("app.kubernetes.io/", "helm.sh/")
@@ -47,16 +51,29 @@ def rights(values: Mapping[str, Any] | None = None, *, users: bool = True) -> li
 
 
 def texts() -> dict[str, str]:
-    """Return the text of each file by its name: the RBAC of the chart, without labels of Helm.
+    """Return the text of each file by its name, without labels of Helm.
 
     Raises:
         tools.chart.helm.HelmError: Helm cannot be built, or rejects the chart.
     """
-    return {name: _text({"tenancy": tenancy}) for name, tenancy in FILES.items()}
+    found = {name: _text(rights({"tenancy": tenancy})) for name, tenancy in FILES.items()}
+    return {**found, POLICY_FILE: _text(policy())}
 
 
-def _text(values: Mapping[str, Any]) -> str:
-    objects = [_without_helm(obj) for obj in rights(values)]
+def policy() -> list[Json]:
+    """Return the policy of Inventories and its binding; ${RECONCILER} stands for the user.
+
+    Raises:
+        tools.chart.helm.HelmError: Helm cannot be built.
+    """
+    found = [obj for obj in render() if obj["metadata"]["name"] == POLICY]
+    text = json.dumps(found).replace(f"system:serviceaccount:{NAMESPACE}:kudo-reconciler", USER)
+    replaced: list[Json] = json.loads(text)
+    return replaced
+
+
+def _text(found: Iterable[Json]) -> str:
+    objects = [_without_helm(obj) for obj in found]
     return _HEADER + yaml.safe_dump_all(objects, explicit_start=True, sort_keys=False)
 
 

@@ -66,6 +66,22 @@ def kubectl(cluster: Cluster, kubeconfig: Path, *arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def test_only_the_reconciler_may_write_inventories(
+    compose_cluster: Cluster, kubeconfigs: Path
+) -> None:
+    shown = ("--output=jsonpath={.spec.matchConditions[*].expression}",)
+    policy = ("get", "validatingadmissionpolicy", "kudo-inventories", *shown)
+    path = kubeconfigs / "admin.yaml"
+    user = "system:serviceaccount:kudo-system:kudo-reconciler"
+    expected = f"request.userInfo.username != '{user}'"
+    assert kubectl(compose_cluster, path, *policy) == expected
+
+
+def test_the_reconciler_has_a_key_for_digests(kubeconfigs: Path) -> None:
+    key = kubeconfigs / "kudo-reconciler" / "digest-key"
+    assert len(key.read_bytes()) == 32
+
+
 @pytest.mark.parametrize("name", ["webhook", "reconciler"])
 def test_a_service_acts_as_its_own_user_with_its_own_rights(
     compose_cluster: Cluster, kubeconfigs: Path, name: str
@@ -82,8 +98,11 @@ def test_a_service_has_no_credentials_but_its_own(kubeconfigs: Path, name: str) 
     [volume] = _SERVICES[name]["volumes"]
     folder, target, mode = volume.split(":")
     assert (folder, target, mode) == (f"./.kudo/compose/kudo-{name}", "/credentials", "ro")
-    [file] = (kubeconfigs / f"kudo-{name}").iterdir()
-    [found] = yaml.safe_load(file.read_text())["users"]
+    given = {path.name: path for path in (kubeconfigs / f"kudo-{name}").iterdir()}
+    kubeconfig = given.pop("kubeconfig.yaml")
+    # The key for digests opens nothing.
+    assert set(given) == ({"digest-key"} if name == "reconciler" else set())
+    [found] = yaml.safe_load(kubeconfig.read_text())["users"]
     assert set(found["user"]) == {"token"}
 
 

@@ -14,6 +14,7 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.init.checks import REQUIREMENTS, Plan, check, check_rights, old_server
 from kubectl_kudo.init.cluster import apply, find, installed, remove, until
+from kubectl_kudo.init.digest_key import make_digest_key
 from kubectl_kudo.init.kinds import RECONCILER, WEBHOOK, key_of, kind_of, named
 from kubectl_kudo.init.manifests import Manifests, read_manifests
 from kubectl_kudo.init.options import Options
@@ -108,6 +109,7 @@ class _Installation:
             await self._wait(WEBHOOK)
             await stop(self.client, original, self.options.wait_seconds)
             self.report.say(f"stopped KUDO 0.19: {original}")
+        await make_digest_key(self.client, self.options.namespace)
         await self._apply(self.manifests.controller)
         await self._remove_unused()
         self._installed("kudo controller")

@@ -4,6 +4,8 @@ from typing import Final
 
 from kubectl_kudo.core.output import JsonObject
 from kubeio.kinds import (
+    ADMISSION_POLICIES,
+    ADMISSION_POLICY_BINDINGS,
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     CONFIG_MAPS,
@@ -26,6 +28,7 @@ CERT_MANAGER: Final = "cert-manager.io"
 WEBHOOK: Final = "kudo-webhook"
 RECONCILER: Final = "kudo-reconciler"
 CONFIGURATION: Final = "kudo-instance-admission"
+COMPONENT: Final = "app.kubernetes.io/component"
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 OURS: Final = f"{MANAGED_BY}=kubectl-kudo,app.kubernetes.io/part-of=kudo"
 """Label selector of the objects that `init` has installed."""
@@ -33,7 +36,7 @@ OURS: Final = f"{MANAGED_BY}=kubectl-kudo,app.kubernetes.io/part-of=kudo"
 _ALL: Final = (
     *(CRDS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, DEPLOYMENTS, CLUSTER_ROLE_BINDINGS),
     *(MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, CONFIG_MAPS, CLUSTER_ROLES, ROLES, ROLE_BINDINGS),
-    *(NETWORK_POLICIES, POD_DISRUPTION_BUDGETS),
+    *(NETWORK_POLICIES, POD_DISRUPTION_BUDGETS, ADMISSION_POLICY_BINDINGS, ADMISSION_POLICIES),
     Resource(CERT_MANAGER, "v1", "Issuer", "issuers", namespaced=True),
     Resource(CERT_MANAGER, "v1", "Certificate", "certificates", namespaced=True),
 )

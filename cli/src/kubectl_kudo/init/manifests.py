@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.init.kinds import RECONCILER
+from kubectl_kudo.init.kinds import COMPONENT, labels_of
 from kubectl_kudo.init.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, STRICT, Options
 from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 
@@ -29,7 +29,7 @@ class Manifests:
         rights: Service accounts, roles and bindings.
         webhook: The webhook, its Deployment last.
         configurations: The webhook configurations.
-        controller: The reconciler, its Deployment last.
+        controller: The reconciler and the policy of Inventories, its Deployment last.
     """
 
     crds: tuple[JsonObject, ...]
@@ -121,4 +121,4 @@ def _of_kinds(objects: Iterable[JsonObject], kinds: set[str]) -> tuple[JsonObjec
 
 
 def _is_reconcilers(obj: JsonObject) -> bool:
-    return bool(obj["metadata"]["name"] == RECONCILER)
+    return labels_of(obj).get(COMPONENT) == "reconciler"

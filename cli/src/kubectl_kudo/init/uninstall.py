@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubectl_kudo.core.errors import CliError, UsageError
-from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, say, talk
+from kubectl_kudo.init import digest_key
 from kubectl_kudo.init.checks import installed_otherwise
 from kubectl_kudo.init.cluster import StillThere, find, installed, remove, until_gone
 from kubectl_kudo.init.kinds import RECONCILER, WEBHOOK, kind_of, named
@@ -22,8 +23,9 @@ from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import CRDS, DEPLOYMENTS, LEASES, SECRETS
 from kubeio.resource import Resource
 
-_MADE_BY_SERVICES: Final = (
+_NOT_IN_MANIFESTS: Final = (
     (LEASES, RECONCILER),
+    (SECRETS, digest_key.NAME),
     *((SECRETS, f"{WEBHOOK}-{what}") for what in ("certificate", "certificate-ca", "tls", "ca")),
 )
 _HELD: Final = (
@@ -119,8 +121,8 @@ class _Removing:
     removal: Removal
 
     async def crds(self) -> None:
-        # Instances first: their cleanup plans need their OperatorVersions.
-        for kind in (INSTANCES, OPERATOR_VERSIONS, OPERATORS):
+        # Instances first: their cleanup plans need their OperatorVersions, their ends Inventories.
+        for kind in (INSTANCES, OPERATOR_VERSIONS, OPERATORS, INVENTORIES):
             try:
                 await self._remove(CRDS, kind.name, None, wait=True)
             except StillThere as error:
@@ -132,7 +134,7 @@ class _Removing:
             # A reconciler that runs would create its Lease again, a webhook its Secrets.
             waits = kind == DEPLOYMENTS
             await self._remove(kind, metadata["name"], metadata.get("namespace"), wait=waits)
-        for kind, name in _MADE_BY_SERVICES if objects else ():
+        for kind, name in _NOT_IN_MANIFESTS if objects else ():
             await self._remove(kind, name, self.options.namespace)
 
     async def _remove(

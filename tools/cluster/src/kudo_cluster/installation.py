@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.pki import write_private
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.kubectl import kubectl
@@ -30,9 +31,13 @@ from kudo_cluster.tenancy import ENVIRONMENT, Tenancy, allow_tenant, give_rights
 _WEBHOOKS = Path(__file__).with_name("webhooks.yaml")
 # Registered in strict mode, too: that of OperatorVersions.
 _STRICT_WEBHOOKS = Path(__file__).with_name("webhooks-strict.yaml")
+# Who may write Inventories. It stays when the webhooks are taken away.
+_POLICY = Path(__file__).with_name("inventories-policy.yaml")
 # The RBAC rules of the chart allow the Lease of the reconciler in this namespace only.
 _LEASE_NAMESPACE = "kudo-system"
 LOOPBACK = "127.0.0.1"
+_SERVER_SIDE = ("--server-side", "--force-conflicts")
+_DIGEST_KEY_BYTES = 32
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 30.0
 _POLL = 0.05
@@ -163,6 +168,7 @@ class Installation:
     reconciler: Service
     configurations: str
     strict_configurations: str
+    policy: str
     supervision: Supervision = field(repr=False)
     tenancy: Tenancy = "compat"
 
@@ -212,6 +218,7 @@ class Installation:
 
     def launch(self, progress: Progress) -> None:
         """Start both services, and register the webhook once it is ready."""
+        kubectl(self.cluster, "apply", *_SERVER_SIDE, "-f", "-", text=self.policy)
         progress("starting the webhook and the reconciler")
         self.webhook.launch()
         self.reconciler.launch()
@@ -233,6 +240,7 @@ class Installation:
         }
         serving = [f"--host={address}", f"--port={port}", "--drain-seconds=0"]
         serving += [f"--tls-cert={certificate}", f"--tls-key={key}"]
+        reconciling = [f"--lease-namespace={_LEASE_NAMESPACE}", _digest_key_option(directory)]
 
         def service(name: Role, probe_port: int, arguments: list[str]) -> Service:
             command = [str(_program(f"kudo-{name}"))]
@@ -244,9 +252,10 @@ class Installation:
             cluster,
             directory,
             service("webhook", webhook_probes, serving),
-            service("reconciler", reconciler_probes, [f"--lease-namespace={_LEASE_NAMESPACE}"]),
+            service("reconciler", reconciler_probes, reconciling),
             _filled_in(_WEBHOOKS, values),
             _filled_in(_STRICT_WEBHOOKS, values) if _STRICT_WEBHOOKS.exists() else "",
+            _filled_in(_POLICY, values),
             supervision,
         )
 
@@ -281,6 +290,10 @@ class Installation:
         """Delete all webhook configurations."""
         for text in filter(None, (self.configurations, self.strict_configurations)):
             kubectl(self.cluster, "delete", "--ignore-not-found", "-f", "-", text=text)
+
+    def remove_policy(self) -> None:
+        """Delete the policy of Inventories, for a cluster that outlives the installation."""
+        kubectl(self.cluster, "delete", "--ignore-not-found", "-f", "-", text=self.policy)
 
     def another_reconciler(self, name: str, *options: str) -> Service:
         """Return another reconciler, not started yet; it ends with the others.
@@ -319,6 +332,14 @@ class Installation:
 
 def _filled_in(file: Path, values: Mapping[str, str]) -> str:
     return Template(file.read_text(encoding="utf-8")).substitute(values)
+
+
+def _digest_key_option(directory: Path) -> str:
+    """Return the option with the key for digests of Secrets, which is made once."""
+    path = directory / "digest-key"
+    if not path.exists():
+        write_private(path, os.urandom(_DIGEST_KEY_BYTES))
+    return f"--digest-key-file={path}"
 
 
 def _authority(address: str, port: int) -> str:
