@@ -1,4 +1,6 @@
-"""Wires the reconciler together: its parts, what runs, and the order in which it stops.
+"""The reconciler as a process: its caches, what runs, and the order in which it stops.
+
+`wiring` makes the controller of a term.
 
 Stopping: readiness fails first, the queue closes, reconciles in progress finish, waiting events are
 written, the Lease is released, then the watches end. The next process continues any interrupted
@@ -14,61 +16,40 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kubeio.cache.informer import Informer
-from kubeio.cache.reflector import Timing
+from kubeio.cache.reflector import Status, Timing
 from kubeio.cache.store import Delta, Indexer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
-from kubeio.discovery import Discovery
+from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.leader_election.elector import LeaderElector
 from kubeio.resource import Resource
 from kubeio.token_review import METRICS, TokenReviewer
 from kubeio.types import Transform
 from kudo.api import Json, JsonObject
+from kudo.objects.inventory.record import owner_of
 from kudo.runs.recorded import has_begun
 from kudo.tenancy import Tenancy
 from kudo_reconciler.clock import ApiServerClock, loop_seconds
-from kudo_reconciler.controller.context import ReconcileContext
-from kudo_reconciler.controller.controller import Controller
-from kudo_reconciler.controller.deletion import Deletion
-from kudo_reconciler.controller.idle import Idle
-from kudo_reconciler.controller.readiness import Readiness
-from kudo_reconciler.controller.reconcile import InstanceReconciler
-from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.workqueue import WorkQueue, namespace_limit
 from kudo_reconciler.environment import Environment
 from kudo_reconciler.events import EventRecorder
-from kudo_reconciler.execution.apply import ApplyTask
-from kudo_reconciler.execution.causes import Causes
-from kudo_reconciler.execution.child_versions import ChildVersions
-from kudo_reconciler.execution.delete import DeleteTask
-from kudo_reconciler.execution.kudo_operator import ChildTask
 from kudo_reconciler.execution.operations import Operations
-from kudo_reconciler.execution.pipe import PipeTask
-from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.run import PlanRunner
-from kudo_reconciler.execution.steps import StepRunner
-from kudo_reconciler.execution.tasks import TaskRunner
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.apply import Applier
-from kudo_reconciler.objects.cluster_scoped import ClusterObjects
-from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Ownership
-from kudo_reconciler.objects.resolver import Resolver
-from kudo_reconciler.objects.shares import Shares
-from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS, READINESS_KINDS
+from kudo_reconciler.objects.records.recorder import Recorder
+from kudo_reconciler.resources import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, READINESS_KINDS
 from kudo_reconciler.settings import Settings
-from kudo_reconciler.store.children import ChildStore
 from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.store.inventories import INDEXERS, InventoryStore, kept_inventory
 from kudo_reconciler.store.own_writes import OwnWrites
-from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, kept_version
 from kudo_reconciler.tenancy.access import AccessReviews
 from kudo_reconciler.tenancy.accounts import Accounts
 from kudo_reconciler.tenancy.directory import Directory, kept
+from kudo_reconciler.wiring import Parts, controller_of
 from serving.namespaces import Measure, Tally, serve_debug
 from serving.probes import Probes
 from serving.server import serve_probes
@@ -107,7 +88,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         leadership = _leadership(settings, lease_config, client.config.namespace, metrics)
         app = App(settings, Environment(client, leadership, pool, metrics))
         follow_turns(metrics.registry, leadership.beat)
-        probes.add("caches", lambda: app.synced or "the caches are not synced")
+        probes.add("caches", app.caches)
         group.create_task(
             serve_probes(
                 probes,
@@ -204,6 +185,7 @@ class App:
         metrics.queue.follow(self.queue.__len__, self.queue.longest_running)
         self._renderer = Renderer(environment.jobs, metrics.render_seconds.observe)
         self._events: EventRecorder | None = None
+        self._recorder: Recorder | None = None
         self._operations = Operations.within(settings.fairness, self.queue.add)
         self._events_refused = Tally()
         self._timing = Timing(idle=settings.watch_silence)
@@ -215,12 +197,28 @@ class App:
         metrics.add_instances(instances.list, self._clock.now)
         informer = self._informer(OPERATOR_VERSIONS, transform=kept_version)
         self._versions = VersionStore(client, informer)
+        self._inventories = InventoryStore(
+            client,
+            self._informer(INVENTORIES, INDEXERS, transform=kept_inventory),
+            OwnWrites(self._inventory_news),
+            self._instances.freshness,
+        )
         self._accounts = self._new_accounts()
 
     @property
     def synced(self) -> bool:
-        stores = self._instances.informer.has_synced and self._versions.informer.has_synced
-        return stores and self._accounts.directory.synced
+        return not self._unsynced()
+
+    def caches(self) -> bool | str:
+        """Return True if the caches are filled, else which kinds are missing, for the probe."""
+        kinds = ", ".join(self._unsynced())
+        return f"the caches are not synced: {kinds}" if kinds else True
+
+    def _unsynced(self) -> list[str]:
+        """Return the names of the kinds that were not listed yet."""
+        stores = (self._instances, self._versions, self._inventories)
+        informers = [*(one.informer for one in stores), *self._accounts.directory.informers]
+        return [one.resource.name for one in informers if not one.has_synced]
 
     def _new_accounts(self) -> Accounts:
         client, mode = self._client, self._settings.tenancy
@@ -249,15 +247,22 @@ class App:
             indexers=indexers,
             transform=transform,
             metadata_only=metadata_only,
-            on_status=partial(self._metrics.watches.seen, resource),
+            on_status=partial(self._watch_status, resource),
             timing=self._timing,
             clock=loop_seconds,
             rng=self._environment.rng,
         )
 
+    def _watch_status(self, resource: Resource, status: Status) -> None:
+        self._metrics.watches.seen(resource, status)
+        if isinstance(status.error, NotFound | Forbidden):
+            # Without these kinds nothing works: a CRD is missing, or a right.
+            log.warning("not watched", extra={"kind": resource.name, "why": str(status.error)})
+
     async def work(self) -> None:
         """Fill the caches, then process the queue while leading, until it is closed."""
         instances, versions = self._instances.informer, self._versions.informer
+        inventories = self._inventories.informer
         directory = self._accounts.directory.informers
         async with asyncio.TaskGroup() as watches:
             observer = Observer(
@@ -270,14 +275,17 @@ class App:
                 on_status=self._metrics.watches.seen,
                 on_watched=self._kind_watched,
                 rng=self._environment.rng,
+                inventories=self._inventories,
             )
-            always = [instances, versions, *directory]
+            always = [instances, versions, inventories, *directory]
             self._metrics.add_watches(lambda: [*always, *observer.informers()])
             instances.add_handler(self._instance_changed)
             versions.add_handler(self._version_changed)
+            inventories.add_handler(self._inventories.changed)
             informers = [
                 watches.create_task(versions.run(), name="informer of OperatorVersions"),
                 watches.create_task(instances.run(), name="informer of Instances"),
+                watches.create_task(inventories.run(), name="informer of Inventories"),
                 *(
                     watches.create_task(one.run(), name=f"informer of {one.resource.kind}s")
                     for one in directory
@@ -311,6 +319,8 @@ class App:
             refused=self._events_refused,
         )
         self._events = events
+        self._recorder = Recorder(self._inventories)
+        self._inventories.begin_term()
         freshness, rng = self._instances.freshness, self._environment.rng
         freshness.forget_term()
         try:
@@ -320,12 +330,32 @@ class App:
                 )
                 term.create_task(events.run(), name="events")
                 repeating = term.create_task(events.repeat(instances), name="repeated events")
-                await self._controller(observer, events).run()
+                parts = self._parts(observer, events, self._recorder)
+                await controller_of(parts).run()
                 beginning.cancel()
                 repeating.cancel()
                 events.close()
         finally:
-            self._events = None
+            self._events = self._recorder = None
+
+    def _parts(self, observer: Observer, events: EventRecorder, recorder: Recorder) -> Parts:
+        self._operations = Operations.within(self._settings.fairness, self.queue.add)
+        return Parts(
+            settings=self._settings,
+            environment=self._environment,
+            clock=self._clock,
+            queue=self.queue,
+            renderer=self._renderer,
+            operations=self._operations,
+            reviews=self._reviews,
+            instances=self._instances,
+            versions=self._versions,
+            inventories=self._inventories,
+            accounts=self._accounts,
+            observer=observer,
+            events=events,
+            recorder=recorder,
+        )
 
     def measures(self) -> list[Measure]:
         """Return what namespaces use, for /debug/namespaces; nothing on a standby."""
@@ -362,6 +392,29 @@ class App:
         else:
             self.queue.add(key)
 
+    def _inventory_news(self, uid: str, delta: Delta) -> None:
+        """Enqueue the Instance of an Inventory that somebody else has changed while we lead."""
+        if self._recorder is None:
+            return
+        one = self._recorder.changed_by_others(uid, delta)
+        if one is None:
+            self._tell_late_record(delta)
+            return
+        key = Key(one.namespace, one.name)
+        instance = self._instances.informer.get(*key)
+        if instance is None or instance["metadata"].get("deletionTimestamp"):
+            # The garbage collector deletes Inventories with their Instance.
+            self._recorder.damage.forget(key)
+        else:
+            self.queue.nudge(key)
+
+    def _tell_late_record(self, delta: Delta) -> None:
+        """Enqueue an Instance whose record the cache lacked: its status tells of orphans by it."""
+        one = owner_of(delta.object["metadata"])
+        known = self._instances.freshness.is_of_this_term(delta.object)
+        if one is not None and delta.kind != "deleted" and not known:
+            self.queue.nudge(Key(one.namespace, one.name))
+
     def _kind_watched(self, resource: Resource) -> None:
         """Enqueue every Instance once a kind is watched: many may wait for that."""
         if resource in READINESS_KINDS:
@@ -376,62 +429,6 @@ class App:
         reference = f"{metadata['namespace']}/{metadata['name']}"
         for instance in self._instances.informer.by_index(_BY_VERSION, reference):
             self.queue.add(_key(instance))
-
-    def _controller(self, observer: Observer, events: EventRecorder) -> Controller:
-        environment, clock = self._environment, self._clock
-        discovery = Discovery(self._client, clock=loop_seconds)
-        ownership, shares = Ownership(self._instances), Shares(observer)
-        pipe_pods = PipePods(self._accounts, observer)
-        operations = self._operations = Operations.within(self._settings.fairness, self.queue.add)
-        context = ReconcileContext(
-            instances=self._instances,
-            versions=self._versions,
-            readiness=Readiness(observer, self._client, self._accounts.identity_of),
-            events=events,
-            metrics=self._metrics,
-            clock=clock,
-            cluster_objects=ClusterObjects(
-                self._accounts, discovery, observer, ownership, shares, events
-            ),
-            pipe_pods=pipe_pods,
-            values=ValueChecks(environment.jobs),
-            operations=operations,
-            fresh_uid=environment.fresh_uid,
-            stopping=lambda: self.queue.closed,
-            tenancy=self._settings.tenancy,
-        )
-        resolver, hasher = Resolver(discovery), DependencyHasher(observer)
-        applier = Applier(discovery, observer, ownership, self._metrics)
-        tasks = TaskRunner(
-            apply=ApplyTask(resolver, hasher, applier, observer, self._instances, Causes(observer)),
-            delete=DeleteTask(resolver, observer, ownership, shares),
-            pipe=PipeTask(
-                pods=pipe_pods,
-                hasher=hasher,
-                applier=applier,
-                observer=observer,
-                waiter_image=self._settings.pipe_waiter_image,
-            ),
-            child=ChildTask(
-                ChildStore(self._instances),
-                ChildVersions(self._versions),
-                self._metrics,
-                self._reviews,
-            ),
-        )
-        idle = Idle(context)
-        runner = PlanRunner(
-            StepRunner(tasks),
-            operations,
-            self._renderer,
-            self._accounts,
-            clock,
-            self._metrics,
-            environment.rng,
-        )
-        scheduled = Scheduled.create(context, runner, idle, self._settings.recheck)
-        reconciler = InstanceReconciler(context, idle, scheduled, Deletion(context, scheduled))
-        return Controller(self.queue, reconciler, self._metrics, self._settings.workers)
 
 
 def _may_watch(settings: Settings) -> Callable[[Resource], bool]:

@@ -8,6 +8,7 @@ from kudo import names
 
 INSTANCES: Final = Resource(*names.INSTANCES)
 OPERATOR_VERSIONS: Final = Resource(*names.OPERATOR_VERSIONS)
+INVENTORIES: Final = Resource(*names.INVENTORIES)
 
 READINESS_KINDS: Final = (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, REPLICA_SETS, PODS)
 """The kinds whose health makes an idle Instance Ready."""

@@ -1,13 +1,14 @@
 """The options of the reconciler."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kubeio.leader_election.elector import LeaseTimes
 from kudo.tenancy import Tenancy
 from kudo.watched import WatchedKinds
+from kudo_reconciler.digest_key import read_digest_key
 from kudo_reconciler.fairness import USUAL, Fairness, fairness_options
 from serving.logs import Style
 from serving.namespaces import debug_option
@@ -146,6 +147,12 @@ _OPTIONS = (
         default=20.0,
         type=seconds,
     ),
+    Option(
+        "--digest-key-file",
+        _PREFIX + "DIGEST_KEY_FILE",
+        "File with a secret of 32 bytes or more, for the digests of Secrets in Inventories; "
+        "without one, Secrets have no digest.",
+    ),
     *fairness_options(_PREFIX),
     metrics_auth_option(_PREFIX),
     debug_option(_PREFIX),
@@ -173,6 +180,8 @@ class Settings:
         recheck: Seconds.
         watch: The kinds that may be watched in strict mode.
         grace: Seconds.
+        digest_key_file: As given, whether or not it exists.
+        digest_key: Its content; None if there is no file.
         metrics_auth: Whether /metrics asks for a token.
         debug_port: 0 for no listener.
         fairness: What one namespace may have.
@@ -195,6 +204,8 @@ class Settings:
     grace: float
     log_level: str
     log_style: Style
+    digest_key_file: Path | None = None
+    digest_key: bytes | None = field(default=None, repr=False)
     metrics_auth: MetricsAuth = "none"
     debug_port: int = 0
     fairness: Fairness = USUAL
@@ -215,9 +226,10 @@ class Settings:
                 environ=environ,
             )
         )
-        kubeconfig = values.pop("kubeconfig")
+        kubeconfig, key_file = values.pop("kubeconfig"), values.pop("digest_key_file")
         try:
             workers, fairness = WorkerSettings.take(values), Fairness.take(values)
+            key = read_digest_key(Path(key_file)) if key_file else None
         except ValueError as error:
             refuse(_PROGRAM, str(error))
         return cls(
@@ -225,6 +237,8 @@ class Settings:
             lease_times=_lease_times(values),
             worker_processes=workers,
             fairness=fairness,
+            digest_key_file=Path(key_file) if key_file else None,
+            digest_key=key,
             **values,
         )
 

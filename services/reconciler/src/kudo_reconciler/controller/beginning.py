@@ -19,6 +19,7 @@ from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.problems import Problem
 from kudo.runs.last_run import edited_since
 from kudo.runs.plan_choice import active_run
+from kudo.runs.recorded import never_ran
 from kudo.runs.retries import retry_problems
 from kudo.runs.revalidation import revalidate_scheduled, run_in_progress
 from kudo.runs.status import begun, running
@@ -213,6 +214,7 @@ class Beginning:
         plan, entry = version.plans.get(name), instance.plan_status.get(name)
         if plan is not None and entry is not None and entry.uid == uid:
             memory.finished.update(finished_tasks(adapt(name, plan, entry)))
+        memory.is_first_run = never_ran(instance)
         return memory
 
 

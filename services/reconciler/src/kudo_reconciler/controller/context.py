@@ -16,19 +16,21 @@ from kudo.tenancy import Tenancy, is_granted
 from kudo.values.checks import Check
 from kudo_reconciler.clock import Clock
 from kudo_reconciler.controller.readiness import Readiness
+from kudo_reconciler.controller.upkeep import Upkeep
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.cluster_scoped import ClusterObjects
+from kudo_reconciler.objects.records.recorder import Recorder
+from kudo_reconciler.objects.releasing.cluster_scoped import ClusterObjects
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
 
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
-READ_VALUES, FIND_CHILDREN = "values", "children"
+READ_VALUES, FIND_CHILDREN, FIND_ORPHANS = "values", "children", "orphans"
 """Names of operations, of which an Instance has one each at a time."""
 
 
@@ -75,6 +77,8 @@ class ReconcileContext:
     pipe_pods: PipePods
     values: ValueChecks
     operations: Operations
+    upkeep: Upkeep
+    recorder: Recorder
     fresh_uid: Callable[[], str]
     stopping: Callable[[], bool]
     """Whether this process is stopping: nothing new is started."""

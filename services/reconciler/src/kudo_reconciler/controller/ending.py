@@ -1,7 +1,8 @@
 """Ends runs: terminal status, clear with a uid test, status of the idle Instance.
 
 The writes come in this order; the end event is queued before the clear. After a crash between any
-two of them the next reconcile continues.
+two of them the next reconcile continues. Before all of them the record of the Instance is written,
+if the run has changed what belongs to it; see `leftovers`.
 """
 
 import logging
@@ -25,6 +26,8 @@ from kudo_reconciler.controller.context import (
     Result,
 )
 from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.leftovers import Leftovers
+from kudo_reconciler.controller.upkeep import with_orphans
 from kudo_reconciler.execution.run import PlanRunner
 from kudo_reconciler.execution.task_context import Memories
 from kudo_reconciler.keys import key_of
@@ -41,6 +44,7 @@ class Ending:
     runner: PlanRunner
     idle: Idle
     memories: Memories
+    leftovers: Leftovers
 
     async def fail(
         self,
@@ -72,6 +76,10 @@ class Ending:
         The conditions report the plan as running until it is cleared: a client that waits for Ready
         may trigger the same plan at once, which must not conflict with a run that is ending.
         """
+        memory = self.memories.get(key_of(instance))
+        if memory is not None and memory.is_of(instance, entry.uid or ""):
+            record = await self.leftovers.record(instance, entry, memory)
+            status = with_orphans(status, record)
         if instance.metadata.deleting:
             # No conditions are written afterwards, even if the finalizer of somebody else remains.
             status = with_conditions(instance, status, leaving(status), self.context.now())
@@ -91,6 +99,7 @@ class Ending:
             Outdated: the Instance changed; decide again.
         """
         uid = entry.uid or ""
+        self.leftovers.tell(instance, version, uid)
         self.context.events.finished(instance, entry.name, uid, status_of(entry))
         if instance.metadata.deleting and self.context.events.unwritten(instance):
             # The record of the run is deleted with the Instance: after a crash nobody could repeat
@@ -108,7 +117,7 @@ class Ending:
             return Result("finished", requeue_after=AGAIN_SECONDS)
         settled = await self.idle.settle(cleared, version)
         # Our own writes enqueue nothing: a run that `settle` has scheduled needs another reconcile.
-        return Result("finished", requeue_after=settled.requeue_after)
+        return Result("finished", requeue_after=settled.requeue_after, retry=settled.retry)
 
     async def _in_force(self, instance: Instance, version: OperatorVersion) -> bool:
         """Whether an OperatorVersion is still that of an Instance, and has not been edited."""

@@ -42,17 +42,21 @@ class Idle:
             text = "; ".join(problem.message for problem in revalidation.problems)
             occasion = f"{instance.metadata.uid}.{instance.metadata.generation}"
             context.events.warning(instance, occasion, first.reason, text)
+            status = context.upkeep.with_orphans(instance, status)
             await context.write_situation(instance, status, Situation((first.reason, text)))
             return Result("refused")
         if revalidation.plan is not None:
             await context.instances.schedule(instance, revalidation.plan, context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
+        upkept = await context.upkeep.of(instance, version)
+        instance, status = upkept.instance, context.upkeep.with_orphans(instance, status)
         found = await context.readiness.of(instance, status)
         if found.situation is None:
             await context.instances.write_status(instance, status)
         else:
             await context.write_situation(instance, status, found.situation)
-        return Result("idle", requeue_after=found.look_again)
+        times = [one for one in (found.look_again, upkept.look_again) if one is not None]
+        return Result("idle", requeue_after=min(times, default=None), retry=upkept.retry)
 
     async def without_version(self, instance: Instance, unusable: str = "") -> Result:
         """Report that the OperatorVersion is missing; release the Instance if it is being deleted.

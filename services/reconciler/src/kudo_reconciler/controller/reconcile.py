@@ -19,6 +19,7 @@ from kudo.runs.revalidation import has_run_with
 from kudo.runs.suspension import RESUMED, is_recorded
 from kudo_reconciler.controller.context import (
     FIND_CHILDREN,
+    FIND_ORPHANS,
     OUR_FINALIZERS,
     READ_VALUES,
     ReconcileContext,
@@ -27,6 +28,7 @@ from kudo_reconciler.controller.context import (
 )
 from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.restoring import Restoring
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.errors import Outdated, Superseded
 from kudo_reconciler.execution.operations import StillGoing
@@ -45,6 +47,7 @@ class InstanceReconciler:
     idle: Idle
     scheduled: Scheduled
     deletion: Deletion
+    restoring: Restoring
 
     async def reconcile(self, key: Key) -> Result:
         """Reconcile the Instance of a key.
@@ -55,7 +58,9 @@ class InstanceReconciler:
         instance = self.context.instances.cached(key)
         if instance is None:
             await self.scheduled.forget(key)
-            await self.context.operations.forget(key, READ_VALUES, FIND_CHILDREN)
+            await self.context.operations.forget(key, READ_VALUES, FIND_CHILDREN, FIND_ORPHANS)
+            self.context.recorder.damage.forget(key)
+            await self.context.upkeep.forget(key)
             await self.context.cluster_objects.forget(key)
             return Result("gone")
         try:
@@ -83,7 +88,12 @@ class InstanceReconciler:
         await self.context.operations.close()
 
     async def _reconcile(self, instance: Instance) -> Result:
+        if instance.metadata.deleting or instance.suspended or instance.scheduled.plan_name:
+            # A run may apply again what is being pruned. And once a pause is stored, nothing is in
+            # flight any more.
+            await self.context.upkeep.stop(key_of(instance))
         self._tell_pause(instance)
+        await self.restoring.restore(instance)
         deleting = instance.metadata.deleting
         if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
             # Only finalizers of others block the deletion; no plan runs any more.

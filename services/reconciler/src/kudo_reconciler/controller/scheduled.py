@@ -39,11 +39,13 @@ from kudo_reconciler.controller.beginning import Beginning
 from kudo_reconciler.controller.context import (
     AGAIN_SECONDS,
     FIND_CHILDREN,
+    FIND_ORPHANS,
     ReconcileContext,
     Result,
 )
 from kudo_reconciler.controller.ending import Ending
 from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.leftovers import Leftovers
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.event_queue import Severity
 from kudo_reconciler.execution.child_versions import ChildVersions
@@ -75,10 +77,15 @@ class Scheduled:
 
     @classmethod
     def create(
-        cls, context: ReconcileContext, runner: PlanRunner, idle: Idle, recheck: float
+        cls,
+        context: ReconcileContext,
+        runner: PlanRunner,
+        idle: Idle,
+        leftovers: Leftovers,
+        recheck: float,
     ) -> "Scheduled":
         memories: Memories = {}
-        ending = Ending(context, runner, idle, memories)
+        ending = Ending(context, runner, idle, memories, leftovers)
         beginning = Beginning(context, ending, memories, runner.accounts, recheck)
         return cls(context, runner, beginning, ending, memories, recheck)
 
@@ -86,6 +93,7 @@ class Scheduled:
         """Forget the run of an Instance; if it has not ended, it was removed from the spec."""
         memory = self.memories.pop(key, None)
         if memory is not None:
+            await self.context.operations.forget(key, FIND_ORPHANS)
             await self.runner.end(memory, Intent.DELETE)
             self.context.metrics.run_stopped(memory.plan)
 
@@ -118,6 +126,7 @@ class Scheduled:
         memory = self.memories.get(key)
         if memory is not None and not memory.is_of(instance, uid):
             # No write of the old run may arrive after a write of the new one was sent.
+            await self.context.operations.forget(key, FIND_ORPHANS)
             await self.runner.end(memory, Intent.CANCEL)
             memory = None
         if entry is None and self.context.events.unwritten(instance):
@@ -290,6 +299,7 @@ class Scheduled:
 
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         if key in self.memories:
+            await self.context.operations.forget(key, FIND_ORPHANS)
             await self.runner.end(self.memories[key], Intent.CANCEL)
         memory, begins = self.beginning.memory_of(instance), instance
         if memory is not None:

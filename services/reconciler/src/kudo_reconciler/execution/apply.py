@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, replace
 
+from kubeio.errors import NotFound
 from kudo.api import JsonObject
 from kudo.health import Health, State, health_of
 from kudo.names import FINALIZER_CLUSTER_RESOURCES
@@ -11,7 +12,13 @@ from kudo.objects.sharing import goes_with_instance
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.errors import Outdated, Suspended
+from kudo_reconciler.execution.applied import UNKNOWN, Digests, digits_of
 from kudo_reconciler.execution.causes import Causes, WaitingObject
+from kudo_reconciler.execution.recording import (
+    Recording,
+    remember_applied,
+    remember_rendered,
+)
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
@@ -35,6 +42,7 @@ class ApplyTask:
     observer: Observer
     instances: InstanceStore
     causes: Causes
+    recording: Recording
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Apply the objects not yet applied under this uid, then compute the health of all.
@@ -65,8 +73,7 @@ class ApplyTask:
         for item in known:
             if item.uid in context.memory.healthy:
                 continue
-            look = self.observer.body if context.memory.rechecking else self.observer.current
-            obj = await look(item.resource, item.namespace, item.name, client=context.client)
+            obj = await self._look(item, context)
             if obj is not None and obj["metadata"]["uid"] == item.uid:
                 objects.append(obj)
             elif item.resource.kind == "Job":
@@ -74,6 +81,18 @@ class ApplyTask:
             else:
                 missing = True
         return None if missing else objects
+
+    async def _look(self, item: AppliedObject, context: TaskContext) -> JsonObject | None:
+        """Return an applied object; None if it does not exist, or not in the version applied."""
+        look = self.observer.body if context.memory.rechecking else self.observer.current
+        try:
+            return await look(item.resource, item.namespace, item.name, client=context.client)
+        except NotFound:
+            if item.resource.kind == "Job":
+                raise
+            # It is resolved and applied again: in a version that is served, or it is told.
+            self.resolver.discovery.invalidate(item.resource.api_version)
+            return None
 
     async def _deleted_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
         # The account may get it: it has just been told that the Job does not exist.
@@ -91,6 +110,7 @@ class ApplyTask:
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
         desired = await self._desired(context)
         await self._add_finalizer(desired, context)
+        await self.recording.expect([(one.manifest, one.resource) for one in desired], context)
         before = {
             (item.resource, item.namespace, item.name): item
             for item in context.memory.applied.get(context.key, ())
@@ -98,17 +118,34 @@ class ApplyTask:
         # Before anything is applied, so that no event of it is missed.
         await self.observer.watch_all(one.resource for one in desired)
         items, objects = [], []
-        for one in desired:
-            done = before.get((one.resource, one.namespace, one.name))
-            if done is not None and done.uid in context.memory.healthy:
-                items.append(done)
-                continue
-            applied = await self.applier.apply(one, context)
-            uid = applied["metadata"]["uid"]
-            items.append(AppliedObject(one.resource, one.namespace, one.name, uid))
-            objects.append(applied)
+        with Digests.kept(context, len(desired)) as digests:
+            for number, one in enumerate(desired):
+                done = before.get((one.resource, one.namespace, one.name))
+                if done is not None and done.uid in context.memory.healthy:
+                    items.append(done)
+                    continue
+                applied = None if before else await self._unchanged(one, digests[number], context)
+                if applied is None:
+                    applied = await self.applier.apply(one, context)
+                    digests.applied(number, applied, one.target)
+                remember_applied(applied, one.resource, context)
+                uid = applied["metadata"]["uid"]
+                items.append(AppliedObject(one.resource, one.namespace, one.name, uid))
+                objects.append(applied)
         context.memory.applied[context.key] = tuple(items)
         return objects
+
+    async def _unchanged(
+        self, one: Desired, digits: str, context: TaskContext
+    ) -> JsonObject | None:
+        """Return an object that this run has applied before, if it need not be sent again."""
+        if digits == UNKNOWN:
+            return None
+        known = await self.applier.existing_object(one, context)
+        if known is None or digits_of(context.uid, known, one.target) != digits:
+            return None
+        context.seen.add(one.place)
+        return known
 
     async def _sent(self, context: TaskContext) -> list[JsonObject]:
         """Return the objects that an earlier process has sent for this run.
@@ -129,6 +166,7 @@ class ApplyTask:
             )
             objects.append(obj)
         context.memory.applied[context.key] = tuple(items)
+        remember_rendered([(item.resource, item.name) for item in items], context)
         return objects
 
     async def _desired(self, context: TaskContext) -> list[Desired]:

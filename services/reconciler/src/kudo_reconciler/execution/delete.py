@@ -15,18 +15,19 @@ from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
-from kudo.identity import identity
-from kudo.objects.sharing import is_of_kudo
+from kudo.identity import InstanceIdentity, identity
+from kudo.objects.sharing import instance_label, is_of_kudo, names_somebody, told
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.execution.recording import remember_deleted
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, controller_of
 from kudo_reconciler.objects.refusals import error_text, task_error
+from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
 from kudo_reconciler.objects.run_context import check_may_write
-from kudo_reconciler.objects.shares import Shares
 
 _ATTEMPTS = 5
 
@@ -80,6 +81,8 @@ class DeleteTask:
             except KindNotServed:
                 continue
             found = await self._delete(resolved, context)
+            name = str(manifest.object["metadata"]["name"])
+            remember_deleted(resolved.resource, context.tenant, name, context)
             if found is not None:
                 deleted.append(found)
         return tuple(deleted)
@@ -100,6 +103,8 @@ class DeleteTask:
                 await self.observer.watch(resource)
                 check_may_write(context)
                 await self._send(item, live, context.client)
+                if not resource.namespaced:
+                    self.shares.left(resource, item.name, identity(context.instance))
             except NotFound:
                 return None
             except (Conflict, Invalid) as error:
@@ -130,12 +135,13 @@ class DeleteTask:
             )
             raise FatalTaskError("TaskDeleteError", f"failed to delete {manifest}: {text}")
         ours = identity(context.instance)
-        another = await self.ownership.another(live["metadata"], ours)
+        another = await self.ownership.another(resource, live["metadata"], ours)
         if another is None:
             return False
         check_may_write(context)
         await self.shares.remove_sharer(resource, live, ours, client=context.client)
-        text = f"{manifest} stays: Instance {another} shares it; Instance {ours} no longer does"
+        other = _told(live["metadata"], another)
+        text = f"{manifest} stays: {other} shares it; Instance {ours} no longer does"
         context.tell("Normal", "ClusterResourcesKept", text)
         return True
 
@@ -164,6 +170,13 @@ class DeleteTask:
         except (ApiError, ConnectionLost) as error:
             text = f"cannot read {resource.kind} {name}: {error_text(error, resource)}"
             raise task_error("TaskDeleteError", text, error) from error
+
+
+def _told(metadata: JsonObject, another: InstanceIdentity) -> str:
+    """Return how to tell of another sharer; of an object of KUDO 0.19, the label names it."""
+    if not names_somebody(metadata) and instance_label(metadata) == another.name:
+        return f"Instance {another}"
+    return told(metadata, another)
 
 
 def _check_owner(manifest: Manifest, live: JsonObject, owner: str) -> None:

@@ -20,6 +20,7 @@ from kudo.health import State, failed_plan, health_of
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.child_versions import ChildVersions
+from kudo_reconciler.execution.recording import Recording
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
@@ -40,6 +41,7 @@ class ChildTask:
     versions: ChildVersions
     metrics: Metrics
     reviews: AccessReviews
+    recording: Recording
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Send the next update, if one is needed, and report the health of the child.
@@ -50,6 +52,7 @@ class ChildTask:
             Superseded: the run was replaced.
         """
         child = await self._desired(context)
+        await self.recording.expect_named([(INSTANCES, child.name)], context)
         seen = await self._read(child, context)
         if seen is not None and _is_of_this_run(seen, context):
             health = health_of(seen)

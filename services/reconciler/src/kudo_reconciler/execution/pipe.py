@@ -17,13 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubeio.errors import ApiError, ConnectionLost
-from kubeio.kinds import CONFIG_MAPS, PODS, SECRETS
+from kubeio.kinds import PODS
 from kubeio.resource import Resource
 from kudo.api import JsonObject, PipeFile
 from kudo.objects.enrichment import enrich, execution_of
 from kudo.pipe import (
     EnvFileError,
-    PipeNames,
     artifact,
     unreadable,
     validate,
@@ -32,7 +31,13 @@ from kudo.pipe import (
 from kudo.pipe.progress import has_ended, waits_for
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.execution.expected.ahead import artifacts_of, pipe_names, resource_of
 from kudo_reconciler.execution.pipe_pods import PipePods, is_deleting
+from kudo_reconciler.execution.recording import (
+    Recording,
+    remember_applied,
+    remember_rendered,
+)
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
@@ -55,6 +60,7 @@ class PipeTask:
     hasher: DependencyHasher
     applier: Applier
     observer: Observer
+    recording: Recording
     waiter_image: str
 
     async def run(self, context: TaskContext) -> TaskResult:
@@ -68,6 +74,7 @@ class PipeTask:
         known = context.memory.applied.get(context.key)
         if known is None and await self._artifacts_exist(context):
             await self._delete_pod(context)
+            remember_rendered(artifacts_of(context), context)
             return TaskResult(done=True)
         pod, message = await self._pod(context)
         if message:
@@ -80,8 +87,11 @@ class PipeTask:
         check_may_write(context)
         await context.takes_long(f"copying files from pod {pod['metadata']['name']}")
         contents = await self.pods.read(pod, files, client=context.client)
-        for desired in await self._artifacts(context, files, contents):
-            await self.applier.apply(desired, context)
+        artifacts = await self._artifacts(context, files, contents)
+        await self.recording.expect_named([(one.resource, one.name) for one in artifacts], context)
+        for desired in artifacts:
+            applied = await self.applier.apply(desired, context)
+            remember_applied(applied, desired.resource, context)
         check_may_write(context)
         await self._request_deletion(pod, context)
         return TaskResult(done=True)
@@ -90,7 +100,7 @@ class PipeTask:
 
     async def _pod(self, context: TaskContext) -> tuple[JsonObject, str]:
         """Return the pod of this execution, and a message with what it waits for."""
-        name = _names(context).pod
+        name = pipe_names(context).pod
         found = await self._read(context, PODS, name, live=context.memory.rechecking)
         if found is not None and _is_ready(found, context):
             # The cache may be behind, and an exec cannot test the uid of the pod.
@@ -166,7 +176,7 @@ class PipeTask:
 
     async def _delete_pod(self, context: TaskContext) -> None:
         """Delete this Instance's pod for the task, if there is one."""
-        pod = await self._read(context, PODS, _names(context).pod, live=True)
+        pod = await self._read(context, PODS, pipe_names(context).pod, live=True)
         if pod is not None and is_owned(pod, context.instance.metadata.uid):
             await self._request_deletion(pod, context)
 
@@ -174,13 +184,12 @@ class PipeTask:
 
     async def _artifacts_exist(self, context: TaskContext) -> bool:
         """Return whether every artifact has been applied under this uid, before a crash."""
-        for file in context.task.spec.pipe or ():
-            name = _names(context).artifact(file.key or "")
-            found = await self._read(context, _resource(file), name, live=True)
+        for resource, name in artifacts_of(context):
+            found = await self._read(context, resource, name, live=True)
             if (
                 found is None
                 or execution_of(found) != context.uid
-                or not is_applied(found, _resource(file), context.instance)
+                or not is_applied(found, resource, context.instance)
             ):
                 return False
         return True
@@ -192,8 +201,8 @@ class PipeTask:
         desired = []
         for file, content in zip(files, contents, strict=True):
             made = await _content(file, content, context)
-            obj = artifact(file, made, _names(context).artifact(file.key or ""))
-            desired.append(_desired(context, _resource(file), obj))
+            obj = artifact(file, made, pipe_names(context).artifact(file.key or ""))
+            desired.append(_desired(context, resource_of(file), obj))
             # Each may be up to 1 MiB.
             await asyncio.sleep(0)
         return await self.hasher.hashed(desired, context)
@@ -211,16 +220,6 @@ class PipeTask:
             raise TransientTaskError("PipeTaskError", text) from error
 
 
-def _names(context: TaskContext) -> PipeNames:
-    return PipeNames(
-        context.instance.metadata.name,
-        context.path.plan,
-        context.ref.phase,
-        context.ref.step,
-        context.task.name,
-    )
-
-
 def _desired(context: TaskContext, resource: Resource, obj: JsonObject) -> Desired:
     manifest = Manifest(context.task.spec.pod or "", obj)
     return Desired(manifest, resource, enrich(obj, context.origin, namespaced=True))
@@ -234,10 +233,6 @@ async def _content(file: PipeFile, content: bytes, context: TaskContext) -> byte
         return await context.renderer.env_file(content, context.tenant)
     except EnvFileError as error:
         raise unreadable(file, error) from error
-
-
-def _resource(file: PipeFile) -> Resource:
-    return SECRETS if file.kind == "Secret" else CONFIG_MAPS
 
 
 def _remember(pod: JsonObject, context: TaskContext) -> None:

@@ -231,6 +231,7 @@ class PlanRunner:
 
     def _start(self, run: Run, ref: StepRef, entry: PlanStatus) -> None:
         memory = run.memory
+        memory.entry = entry
         memory.steps.begin(ref, entry, self.clock.now())
         memory.states[ref] = replace(memory.states.get(ref, StepState()), in_flight=True)
         known = {one.name: one for one in known_outcomes(step_status(entry, ref))}

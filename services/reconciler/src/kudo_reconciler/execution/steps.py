@@ -76,7 +76,7 @@ class StepRunner:
             # delete, as a PersistentVolumeClaim is by the pods of a StatefulSet.
             if deleting and not self._only_deletes(step, name):
                 break
-            tried.append(await self._try_task(step, name))
+            tried.append(_with_applied(await self._try_task(step, name), step.applied(name)))
             if tried[-1].failure is not None:
                 break
             if number < len(names) - 1 and step.kind_of(name) in _RECORDED_FIRST:
@@ -159,7 +159,8 @@ def refused(
         told = _fatal(path, began, _lasting(error))
     else:
         told = _of_task(TaskOutcome(path.task, S.ERROR, path.transient_message(error), began))
-    outcomes = {**known, path.task: told.outcome.tasks[0]}
+    applied = known[path.task].applied if path.task in known else ""
+    outcomes = {**known, path.task: _with_applied(told, applied).outcome.tasks[0]}
     tasks = tuple(outcomes[name] for name in paths if name in outcomes)
     return replace(told, outcome=replace(told.outcome, tasks=tasks))
 
@@ -209,6 +210,14 @@ def _of_task(
     """Return the result of a step of one task."""
     step = StepOutcome(outcome.status, outcome.message, (outcome,))
     return StepResult(step, failure, polled, faulty)
+
+
+def _with_applied(result: StepResult, applied: str) -> StepResult:
+    """Return the result of a step of one task with the digests of what the task has applied."""
+    if not applied:
+        return result
+    tasks = tuple(replace(task, applied=applied) for task in result.outcome.tasks)
+    return replace(result, outcome=replace(result.outcome, tasks=tasks))
 
 
 def _step_result(

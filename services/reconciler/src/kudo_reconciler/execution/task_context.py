@@ -1,6 +1,6 @@
 """The context of a step and of a task, the memory of a run, and the result of a task."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
@@ -15,12 +15,14 @@ from kudo.api import (
     JsonObject,
     OperatorVersion,
     Plan,
+    PlanStatus,
     Task,
 )
 from kudo.children import Child
 from kudo.execution import NO_LIMITS, Limits, StepRef, StepState, TaskOutcome, step_of
 from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
+from kudo.objects.inventory import record
 from kudo.rendering import Manifest, variables
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.execution.causes import WaitingObject
@@ -28,7 +30,7 @@ from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.durations import StepTimes
-from kudo_reconciler.objects.run_context import Place, Tell
+from kudo_reconciler.objects.run_context import Answer, Place, Tell
 
 TaskKey = tuple[StepRef, str]
 
@@ -64,6 +66,7 @@ class RunMemory:
         rechecking: Whether this reconcile does.
         children: The desired children of KudoOperator tasks; a template may render differently each
             time.
+        digests: Digests of what tasks have applied; see `execution.applied`.
         seen: Objects that tasks applied or found: none of them is created again for an Instance
             that was deleted.
         healthy: uids of objects that were healthy: none of them is created again after a deletion.
@@ -74,6 +77,13 @@ class RunMemory:
         limited_by: The `spec.planTimeout` that they were computed with; None before that.
         states: Backoff of the steps that were attempted.
         attempts: Attempts in progress, or ended and not recorded yet.
+        entry: The status entry of the run when its last step began.
+        is_first_run: Whether nothing was ever applied for the Instance before the run.
+        ahead: What each task applies, as it was rendered for the record; None before that.
+        rendered: The objects that each task has rendered; none for one that deletes.
+        removed: What Delete tasks, and Toggles that are off, have deleted.
+        answers: What is known of the objects that were applied.
+        recorded: The objects that the run has put on record.
     """
 
     uid: str
@@ -88,6 +98,7 @@ class RunMemory:
     deleted: dict[TaskKey, tuple[AppliedObject, ...]] = field(default_factory=dict)
     children: dict[TaskKey, Child] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
+    digests: dict[TaskKey, str] = field(default_factory=dict)
     seen: set[Place] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
     waiting: dict[str, WaitingObject] = field(default_factory=dict)
@@ -98,6 +109,13 @@ class RunMemory:
     limited_by: str | None = None
     states: dict[StepRef, StepState] = field(default_factory=dict)
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)
+    entry: PlanStatus | None = None
+    is_first_run: bool = False
+    ahead: dict[TaskKey, Sequence[record.Entry]] | None = None
+    rendered: dict[TaskKey, frozenset[record.Place]] = field(default_factory=dict)
+    removed: set[record.Place] = field(default_factory=set)
+    answers: dict[record.Place, Answer] = field(default_factory=dict)
+    recorded: set[record.Place] = field(default_factory=set)
 
     def is_of(self, instance: Instance, uid: str) -> bool:
         """Whether this is the memory of that run of that Instance."""
@@ -196,7 +214,14 @@ class StepContext:
             takes_long=self.takes_long,
             renderer=self.renderer,
             client=self.client,
+            applied=self.applied(name),
         )
+
+    def applied(self, task: str) -> str:
+        """Return the digests of what a task has applied, here or in an earlier process."""
+        known = self.known.get(task)
+        stored = "" if known is None else known.applied
+        return self.memory.digests.get((self.ref, task), stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +230,7 @@ class TaskContext:
 
     Attributes:
         is_current, is_suspended, tell, takes_long, renderer, client: As of the step.
+        applied: Digests of what the task has applied before; see `execution.applied`.
     """
 
     instance: Instance
@@ -220,6 +246,7 @@ class TaskContext:
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
     client: Client
+    applied: str = ""
 
     @property
     def identity(self) -> Identity | None:
@@ -233,6 +260,18 @@ class TaskContext:
     @property
     def seen(self) -> set[Place]:
         return self.memory.seen
+
+    @property
+    def is_first_run(self) -> bool:
+        return self.memory.is_first_run
+
+    @property
+    def answers(self) -> dict[record.Place, Answer]:
+        return self.memory.answers
+
+    @property
+    def recorded(self) -> set[record.Place]:
+        return self.memory.recorded
 
     @property
     def origin(self) -> Origin:

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from kubeio.errors import KubeError
 from kubeio.leader_election.elector import NotLeading
-from kudo.parameters import raw_values
-from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done, toggled_on
+from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done
 from kudo_reconciler.execution.task_context import TaskContext, TaskResult
+from kudo_reconciler.execution.toggles import is_on
 
 
 class ObjectTask(Protocol):
@@ -46,6 +46,8 @@ class TaskRunner:
             raise TransientTaskError("TaskError", f"{error}") from error
         if result.done:
             context.memory.finished.add(context.key)
+            # One that applies nothing has rendered nothing.
+            context.memory.rendered.setdefault(context.key, frozenset())
         return result
 
     def only_deletes(self, context: TaskContext) -> bool:
@@ -56,7 +58,7 @@ class TaskRunner:
         """
         task = context.task
         if task.kind == "Toggle":
-            return not toggled_on(task, _texts(context))
+            return not is_on(context)
         return task.kind == "Delete"
 
     def _check(self, context: TaskContext) -> None:
@@ -87,14 +89,7 @@ class TaskRunner:
                 )
 
     def _toggle(self, context: TaskContext) -> ObjectTask:
-        on = toggled_on(context.task, _texts(context))
-        return self.apply if on else self.delete
-
-
-def _texts(context: TaskContext) -> dict[str, str | None]:
-    """Return the parameters that are strings; maps and arrays, which need parsing, as None."""
-    raw = raw_values(context.version.parameters, context.instance.parameters)
-    return {one.name: None if one.value_type in {"array", "map"} else one.text or "" for one in raw}
+        return self.apply if is_on(context) else self.delete
 
 
 def _dummy(context: TaskContext) -> TaskResult:

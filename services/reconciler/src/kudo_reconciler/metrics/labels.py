@@ -55,6 +55,7 @@ RUN_REASONS: Final = (
     "InvalidPlan",
     "NamespaceReserved",
     "NotUpgradable",
+    "ObjectRetained",
     "OperatorChanged",
     "OperatorVersionChanged",
     "OperatorVersionNotFound",

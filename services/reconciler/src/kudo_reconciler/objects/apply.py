@@ -28,14 +28,15 @@ from kudo.api import JsonObject
 from kudo.api_errors import typed_patch
 from kudo.api_errors.advice import advice
 from kudo.objects.adoption import holds_data, without_owner
+from kudo.objects.deletion_policy import is_retained
+from kudo.objects.inventory.retention import Retention, retained_by
 from kudo.objects.managed_fields import last_applied, migrated, needs_migration, with_entry_of
 from kudo.objects.sharing import (
     Claim,
     as_applied_last,
     differs,
     goes_with_instance,
-    has_room,
-    sharers,
+    names_everybody,
 )
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
@@ -45,7 +46,7 @@ from kudo_reconciler.objects.cached_objects import is_whole, written_by
 from kudo_reconciler.objects.known_places import KnownPlaces
 from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.observer import ObjectWrite, Observer
-from kudo_reconciler.objects.ownership import Desired, Ownership
+from kudo_reconciler.objects.ownership import Desired, Ownership, is_owned
 from kudo_reconciler.objects.refusals import (
     Refusal,
     error_text,
@@ -97,6 +98,23 @@ class Applier:
             with self.observer.writing(*desired.place, key_of(context.instance)) as write:
                 return await self._apply(desired, context, write)
 
+    async def existing_object(self, desired: Desired, context: RunContext) -> JsonObject | None:
+        """Return an object that may have been applied before; None if that cannot be known.
+
+        From the cache it is what `cached_objects.reduced` keeps.
+        """
+        if self.observer.lacks(*desired.place):
+            return None
+        try:
+            known = await self.observer.current(
+                desired.resource, desired.namespace, desired.name, client=context.client
+            )
+        except (ApiError, ConnectionLost):
+            # It is applied then, which reports what is wrong.
+            return None
+        self._remember(desired, known)
+        return known
+
     async def _apply(self, desired: Desired, context: RunContext, write: ObjectWrite) -> JsonObject:
         known = await self._known(desired, context)
         for _ in range(_ATTEMPTS):
@@ -108,8 +126,6 @@ class Applier:
             except Conflict as conflict:
                 known = await self._after_conflict(desired, conflict, context)
             except NotFound as error:
-                # The namespace or the kind does not exist, or no longer.
-                self.discovery.invalidate(desired.resource.api_version)
                 if known is None:
                     raise self._task_error(desired, error, context) from error
                 known = await self._read_again(desired, context)
@@ -182,12 +198,33 @@ class Applier:
             raise TransientTaskError("TaskApplyError", text)
         if claim is Claim.FOREIGN:
             return await self._adopt(desired, known, context)
+        former = _former(desired, known, context)
         known = await self._migrate_fields(desired, known, context)
         if claim is Claim.KEPT:
             desired = _without_owner(desired, context)
         if claim is Claim.SHARED:
             return await self._share(desired, known, others, context)
-        return await self._send(desired, known, context, force=True)
+        applied = await self._send(desired, known, context, force=True)
+        if former is not None:
+            text = f"{desired.manifest} was retained for an earlier Instance {former.instance}, "
+            text += "which no longer exists: this one has taken it over, and it "
+            context.tell("Normal", "ObjectTakenOver", text + _fate(desired))
+        return await self._without_our_reference(desired, applied, context)
+
+    async def _without_our_reference(
+        self, desired: Desired, applied: JsonObject, context: RunContext
+    ) -> JsonObject:
+        """Remove the owner reference to the Instance that an object has kept though it is retained.
+
+        An apply leaves it if another field manager has written it too, such as a restore of a
+        backup. The garbage collector would delete the object with the Instance.
+        """
+        uid, metadata = context.instance.metadata.uid, applied["metadata"]
+        if not is_retained(desired.target["metadata"]) or not is_owned(applied, uid):
+            return applied
+        others = [one for one in metadata["ownerReferences"] if one.get("uid") != uid]
+        change = jsonpatch.replace("/metadata/ownerReferences", others)
+        return await self._patch(desired, applied, context, change)
 
     async def _create(self, desired: Desired, context: RunContext) -> JsonObject:
         """Create an object; the API server answers 409 if it exists.
@@ -242,8 +279,6 @@ class Applier:
     ) -> JsonObject:
         """Apply an object on exactly the state that was read."""
         target = await self.ownership.shared(desired, known, context.instance)
-        if not desired.resource.namespaced:
-            _check_room(desired, known, target)
         seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
         target = _with_metadata(target, **seen)
         return await self._apply_now(desired, target, context, force=force, dry_run=dry_run)
@@ -332,7 +367,7 @@ class Applier:
         if not differs(applied, live):
             return applied
         text = (
-            f"{desired.manifest} was applied by Instance {_some(others)} with other content: "
+            f"{desired.manifest} was applied by {_some(others, live)} with other content: "
             "the content of this template is applied now"
         )
         context.tell("Warning", "ObjectShared", text)
@@ -378,6 +413,9 @@ class Applier:
     def _task_error(
         self, desired: Desired, error: Refusal, context: RunContext
     ) -> FatalTaskError | TransientTaskError:
+        if isinstance(error, NotFound):
+            # The namespace or the kind does not exist, or no longer.
+            self.discovery.invalidate(desired.resource.api_version)
         said = without_secrets(error, desired.target)
         text = f"failed to apply {desired.manifest}: {error_text(error, desired.target)}"
         if isinstance(said, Conflict) and said.field_managers:
@@ -395,27 +433,14 @@ class Applier:
         return task_error("TaskApplyError", text, error)
 
 
-def _some(names: tuple[str, ...]) -> str:
-    """Return the first names, and the number of the others."""
-    named, others = ", ".join(names[:_NAMED]), len(names) - _NAMED
-    return f"{named} and {others} others" if others > 0 else named
-
-
-def _check_room(desired: Desired, known: JsonObject, target: JsonObject) -> None:
-    """Check that the annotations of a shared object have room for another sharer.
-
-    Raises:
-        TransientTaskError: they have none; when a sharer is deleted, they have.
-    """
-    sharing = len(sharers(known["metadata"]))
-    if not sharing or has_room(target, known):
-        return
-    text = (
-        f"{desired.manifest} is shared by {sharing} Instances, and its annotations, which list "
-        "them, are limited to 256 KiB: it is applied once one of them is deleted; or give it "
-        "another name in some of them"
-    )
-    raise TransientTaskError("TaskApplyError", text)
+def _some(others: tuple[str, ...], shared: JsonObject) -> str:
+    """Return the first names, if there are any, and the number of the others if it is known."""
+    if not any(others):
+        return "another Instance"
+    named, left = f"Instance {', '.join(others[:_NAMED])}", len(others) - _NAMED
+    if left > 0 and not names_everybody(shared["metadata"]):
+        return f"{named} and others"
+    return f"{named} and {left} others" if left > 0 else named
 
 
 def _with_metadata(target: JsonObject, **metadata: str) -> JsonObject:
@@ -426,13 +451,34 @@ def _holds_data(desired: Desired) -> bool:
     return holds_data(desired.resource.group, desired.resource.kind)
 
 
+def _former(desired: Desired, known: JsonObject, context: RunContext) -> Retention | None:
+    """Return the former Instance whose retained object ours takes over; None if it takes none."""
+    retention, uid = retained_by(known["metadata"]), context.instance.metadata.uid
+    if retention is None or not desired.resource.namespaced:
+        return None
+    return None if retention.uid == uid or is_owned(known, uid) else retention
+
+
 def _without_owner(desired: Desired, context: RunContext) -> Desired:
-    return replace(desired, target=without_owner(desired.target, context.instance.metadata.uid))
+    """Return an object that holds data and existed before, as it is sent.
+
+    If it is retained, its annotation says that it existed: nothing else would tell that it must
+    have no owner once it is retained no more.
+    """
+    target = without_owner(desired.target, context.instance.metadata.uid)
+    retention = retained_by(target["metadata"])
+    if retention is not None:
+        adopted = {names.ANNOTATION_RETAINED_BY: str(replace(retention, adopted=True))}
+        annotations = {**target["metadata"]["annotations"], **adopted}
+        target = {**target, "metadata": {**target["metadata"], "annotations": annotations}}
+    return replace(desired, target=target)
 
 
 def _fate(adopted: Desired) -> str:
     """Return what becomes of an adopted object when its Instance is deleted."""
     resource = adopted.resource
+    if is_retained(adopted.target["metadata"]):
+        return "stays when the Instance is deleted"
     if resource.namespaced:
         stays = _holds_data(adopted)
         return "stays when the Instance is deleted" if stays else "is deleted with the Instance"

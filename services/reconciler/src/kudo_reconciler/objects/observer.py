@@ -30,11 +30,15 @@ from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body
-from kudo.objects.sharing import sharers
+from kudo.objects.inventory.record import Place as RecordedPlace
+from kudo.objects.sharing import names_everybody, sharers
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
 from kudo_reconciler.objects.refusals import error_text
+from kudo_reconciler.objects.sharing.recorded_place import recorded
+from kudo_reconciler.objects.sharing.spread import Spread
+from kudo_reconciler.store.inventories import InventoryStore
 from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.tenancy.access import AccessReviews
 
@@ -67,6 +71,8 @@ class Observer:
         sync_timeout: Seconds that the first callers of `watch` wait for the first list of a kind.
         refusal_ttl: Seconds after which a kind that was refused is tried again.
         rng: Source of jitter.
+        inventories: Tell who shares an object if its annotation does not list all; None if nobody
+            has a record.
     """
 
     def __init__(
@@ -82,6 +88,7 @@ class Observer:
         sync_timeout: float = 1.0,
         refusal_ttl: float = 30.0,
         rng: random.Random | None = None,
+        inventories: InventoryStore | None = None,
     ) -> None:
         self.reviews = AccessReviews(loop_seconds) if reviews is None else reviews
         self.may_watch = may_watch
@@ -102,6 +109,10 @@ class Observer:
         self._synced: set[_Kind] = set()
         self._gone: OrderedDict[str, JsonObject] = OrderedDict()
         self.own: OwnWrites[_WriteKey] = OwnWrites(lambda key, _: changed(key[-1]))
+        self._inventories = inventories
+        self._spread = None
+        if inventories is not None:
+            self._spread = Spread(group, inventories.each_sharer, changed)
 
     async def watch(self, resource: Resource) -> bool:
         """Watch a kind; return False if it is not watched now and must be read.
@@ -161,6 +172,8 @@ class Observer:
         """End all watches."""
         for informer in self._informers.running():
             self._informers.stop(informer.resource)
+        if self._spread is not None:
+            self._spread.close()
 
     def informers(self) -> list[Informer]:
         """Return the informers that have synced; may be called from any thread."""
@@ -246,11 +259,14 @@ class Observer:
             None if there is none.
 
         Raises:
+            NotFound: the kind is not served in this version; the object may exist in another one.
             KubeError: it could not be read.
         """
         try:
             live = await client.get(resource, name, namespace=namespace)
-        except NotFound:
+        except NotFound as error:
+            if not error.names_object:
+                raise
             informer = self._informer(resource)
             if informer is not None:
                 informer.observe_gone(namespace, name)
@@ -269,7 +285,13 @@ class Observer:
         if informer is None or informer.error is not None:
             return False
         found = informer.get(namespace, name)
-        return found is not None and str(by) in _instance_of(found)
+        if found is None:
+            return False
+        if by in _instances_of(found):
+            return True
+        if self._inventories is None or resource.namespaced or not _has_unlisted(found):
+            return False
+        return self._inventories.is_shared_by_name(*by, recorded(resource, name))
 
     def lacks(self, resource: Resource, namespace: str | None, name: str) -> bool:
         """Return whether a kind is watched and no such object was seen.
@@ -332,13 +354,21 @@ class Observer:
         return [] if informer is None else informer.by_index(_BY_INSTANCE, str(key))
 
     def shared(self, namespace: str, name: str) -> list[tuple[Resource, JsonObject]]:
-        """Return the watched cluster-scoped objects that an Instance of this name shares."""
+        """Return the watched cluster-scoped objects that list an Instance of this name."""
         return [
             (informer.resource, obj)
             for informer in self.informers()
             if not informer.resource.namespaced
-            for obj in informer.list()
-            if any((s.namespace, s.name) == (namespace, name) for s in sharers(obj["metadata"]))
+            for obj in informer.by_index(_BY_INSTANCE, f"{namespace}/{name}")
+        ]
+
+    def cluster_scoped(self, place: RecordedPlace) -> list[tuple[Resource, JsonObject]]:
+        """Return the watched object of a place, in each version in which its kind is watched."""
+        return [
+            (informer.resource, obj)
+            for informer in self.informers()
+            if (informer.resource.group, informer.resource.kind) == (place.group, place.kind)
+            and (obj := informer.get(None, place.name)) is not None
         ]
 
     def _on_change(self, resource: Resource, delta: Delta) -> None:
@@ -346,10 +376,33 @@ class Observer:
             self._gone[delta.object["metadata"]["uid"]] = delta.object
             if len(self._gone) > _REMEMBERED:
                 self._gone.popitem(last=False)
-        for one in _concerned(delta):
-            namespace, _, name = one.partition("/")
-            key = Key(namespace, name)
-            self.own.changed((_kind(resource), *store_key(delta.object), key), delta)
+        concerned, others = _concerned(delta)
+        for one in concerned:
+            self.own.changed(self._write_key(resource, delta, one), delta)
+        if others and self._spread is not None:
+            self._tell_others(self._spread, resource, delta, concerned)
+
+    def _tell_others(
+        self, spread: Spread, resource: Resource, delta: Delta, told: set[Key]
+    ) -> None:
+        """Tell the Instances that share an object and that its annotation does not list.
+
+        Those that are writing it now first: whether the change is theirs is known only until their
+        write has ended.
+        """
+        place = recorded(resource, delta.object["metadata"]["name"])
+        writing = self._writers(resource, delta)
+        for one in writing - told:
+            self.own.changed(self._write_key(resource, delta, one), delta)
+        spread.tell(place, frozenset(writing | told))
+
+    def _writers(self, resource: Resource, delta: Delta) -> set[Key]:
+        """Return the Instances whose write to an object is in flight."""
+        place = (_kind(resource), *store_key(delta.object))
+        return {key[-1] for key in self.own.in_flight() if key[:-1] == place}
+
+    def _write_key(self, resource: Resource, delta: Delta, one: Key) -> _WriteKey:
+        return (_kind(resource), *store_key(delta.object), one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,27 +491,38 @@ def _kind(resource: Resource) -> _Kind:
     return resource.api_version, resource.plural
 
 
-def _concerned(delta: Delta) -> set[str]:
-    """Return the Instances that a change concerns, as `namespace/name`.
+def _concerned(delta: Delta) -> tuple[set[Key], bool]:
+    """Return the Instances that a change concerns, and whether it concerns sharers not listed.
 
     An object that moved to another Instance concerns both. If only the sharers of a cluster-scoped
     object changed, it concerns only those added or removed: hundreds may share it.
     """
-    after = set(_instance_of(delta.object))
-    if delta.old is None:
-        return after
-    before = set(_instance_of(delta.old))
-    cluster_scoped = not delta.object["metadata"].get("namespace")
-    if cluster_scoped and delta.kind == "updated" and only_shares_differ(delta.old, delta.object):
-        return before ^ after
-    return before | after
+    after = set(_instances_of(delta.object))
+    before = after if delta.old is None else set(_instances_of(delta.old))
+    if delta.object["metadata"].get("namespace"):
+        return before | after, False
+    old = delta.old or delta.object
+    if delta.kind == "updated" and only_shares_differ(old, delta.object):
+        return before ^ after, False
+    return before | after, _has_unlisted(delta.object) or _has_unlisted(old)
 
 
-def _instance_of(obj: JsonObject) -> list[str]:
-    """Return the Instances that an object belongs to, as `namespace/name`."""
+def _has_unlisted(obj: JsonObject) -> bool:
+    """Return whether Instances may share a cluster-scoped object that it does not list."""
+    metadata = obj["metadata"]
+    return not names_everybody(metadata) or not sharers(metadata)
+
+
+def _instances_of(obj: JsonObject) -> list[Key]:
+    """Return the Instances that an object belongs to, or lists as its sharers."""
     metadata = obj["metadata"]
     namespace = metadata.get("namespace")
     if not namespace:
-        return [str(one) for one in sharers(metadata)]
+        return [Key(one.namespace, one.name) for one in sharers(metadata)]
     name = (metadata.get("labels") or {}).get(names.LABEL_INSTANCE)
-    return [f"{namespace}/{name}"] if name else []
+    return [Key(namespace, name)] if name else []
+
+
+def _instance_of(obj: JsonObject) -> list[str]:
+    """Index of the objects by their Instances, as `namespace/name`."""
+    return [str(one) for one in _instances_of(obj)]

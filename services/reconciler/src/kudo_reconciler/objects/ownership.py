@@ -2,13 +2,15 @@
 
 * An object that the Instance owns is applied by force: it wins conflicts over fields.
 * An object that another controller owns, such as another Instance, is never changed.
-* A cluster-scoped object can have no owner: an annotation lists the Instances that apply it.
+* A cluster-scoped object can have no owner: Instances share it; see `sharers`.
+* A retained object of a namespace has no owner either: an annotation names its Instance. That one
+  applies it by force, and so does a later one of the same name and operator. If it holds data, only
+  the Instance that created it may own it once it is retained no more.
 * Any other object is applied without force, and adopted unless a field conflicts. Objects that hold
   data get no owner reference then; see `kudo.objects.adoption`.
 """
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
@@ -16,17 +18,17 @@ from kudo import names
 from kudo.api import Instance, Json, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.adoption import applied_by, holds_data
-from kudo.objects.sharing import Claim, claim, instance_label, shared_by, sharers
+from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
+from kudo.objects.sharing import Claim, claim, instance_label, names_somebody
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by
 from kudo_reconciler.objects.run_context import Place
+from kudo_reconciler.objects.sharing.recorded_place import recorded
+from kudo_reconciler.objects.sharing.sharers import Sharers
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
-
-_AT_ONCE = 16
-"""Number of Instances that are read at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +57,62 @@ class Desired:
     def name(self) -> str:
         return str(self.target["metadata"]["name"])
 
+    @property
+    def operator(self) -> str:
+        """The name of the operator that it is applied for."""
+        return str((self.target["metadata"].get("labels") or {}).get(names.LABEL_OPERATOR) or "")
+
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
     """Decides whose an object is, and so how it may be applied."""
 
     instances: InstanceStore
+    sharers: Sharers
 
     async def claim(
         self, desired: Desired, known: JsonObject, instance: Instance
     ) -> tuple[Claim, tuple[str, ...]]:
-        """Return the claim of an Instance to an existing object, and who shares the object.
+        """Return the claim of an Instance to an existing object, and others that share the object.
 
         Raises:
-            FatalTaskError: another controller owns it, or another Instance applies it.
+            FatalTaskError: another controller owns it, another Instance applies or retains it.
             TransientTaskError: its owner is an earlier Instance of this name, which was deleted.
             KubeError: the Instances that share it could not be read.
         """
         _refuse_foreign_controller(desired, known, instance)
         if not desired.resource.namespaced:
-            living = frozenset(await self._existing_sharers(known))
-            return claim(known["metadata"], instance, living.__contains__)
-        if is_owned(known, instance.metadata.uid):
-            return Claim.OURS, ()
+            metadata, place = known["metadata"], recorded(desired.resource, desired.name)
+            others = await self.sharers.others(metadata, place, identity(instance))
+            return claim(metadata, instance, others)
+        retention, uid = retained_by(known["metadata"]), instance.metadata.uid
+        if is_owned(known, uid):
+            # A restored backup may have brought back an owner reference that it must not have.
+            kept = retention is not None and retention.uid == uid and retention.adopted
+            return (Claim.KEPT if kept else Claim.OURS), ()
+        if retention is not None:
+            await self._check_retained(desired, retention, instance)
+            existed = retention.adopted or retention.uid != uid
+            keeps_data = holds_data(desired.resource.group, desired.resource.kind)
+            return (Claim.KEPT if existed and keeps_data else Claim.OURS), ()
         return (await self._unowned(desired, known, instance)), ()
+
+    async def _check_retained(
+        self, desired: Desired, retention: Retention, instance: Instance
+    ) -> None:
+        """Check that an Instance may apply a retained object that nobody owns.
+
+        Raises:
+            FatalTaskError: it is retained for another Instance; ObjectRetained.
+            KubeError: that Instance could not be read.
+        """
+        ours, operator = identity(instance), desired.operator
+        if may_take_over(retention, ours, operator, lives=False):
+            # Only then it matters whether the former Instance exists.
+            lives = retention.uid != ours.uid and await self.sharers.exists(retention.instance)
+            if may_take_over(retention, ours, operator, lives=lives):
+                return
+        raise FatalTaskError("ObjectRetained", _retained_for_another(desired, retention))
 
     async def _unowned(self, desired: Desired, known: JsonObject, instance: Instance) -> Claim:
         """Return the claim of an Instance to an object of its namespace that has no owner.
@@ -92,7 +126,7 @@ class Ownership:
         name, metadata = applied_by(known["metadata"], written_by(known)), instance.metadata
         if name == metadata.name:
             return Claim.KEPT
-        if name and await self.at(Key(metadata.namespace, name)) is not None:
+        if name and await self.sharers.at(Key(metadata.namespace, name)) is not None:
             text = f"the object is already applied by another Instance {name}"
             raise FatalTaskError(
                 "TaskEnhancementError", f"failed to apply {desired.manifest}: {text}"
@@ -102,65 +136,24 @@ class Ownership:
     async def shared(
         self, desired: Desired, known: JsonObject | None, instance: Instance
     ) -> JsonObject:
-        """Return the object to send, with the annotation that lists the Instances that share it.
+        """Return the object to send, with the annotation that tells who shares it.
 
         Raises:
             KubeError: they could not be read.
         """
         if desired.resource.namespaced:
             return desired.target
-        metadata = desired.target["metadata"]
-        sharing = shared_by((*await self._existing_sharers(known), identity(instance)))
+        metadata, place = desired.target["metadata"], recorded(desired.resource, desired.name)
+        before = None if known is None else known["metadata"]
+        sharing = await self.sharers.joined(before, place, identity(instance))
         annotations = {
             **(metadata.get("annotations") or {}),
             names.ANNOTATION_SHARED_BY: sharing,
         }
         return {**desired.target, "metadata": {**metadata, "annotations": annotations}}
 
-    async def _existing_sharers(self, known: JsonObject | None) -> list[InstanceIdentity]:
-        """Return the Instances that share an object and exist.
-
-        Those that the cache lacks are read live, since an Instance that does not exist is removed
-        from the sharers: the cache may just have been started.
-        """
-        named = () if known is None else sharers(known["metadata"])
-        unknown = [one for one in named if not self.is_cached(one)]
-        gone = set(unknown).difference(await self._existing(unknown))
-        return [one for one in named if one not in gone]
-
-    async def _existing(self, named: Sequence[InstanceIdentity]) -> list[InstanceIdentity]:
-        """Return those Instances that exist, read from the API server."""
-        existing = []
-        for start in range(0, len(named), _AT_ONCE):
-            some = named[start : start + _AT_ONCE]
-            found = await asyncio.gather(*map(self.exists, some))
-            existing += [one for one, exists in zip(some, found, strict=True) if exists]
-        return existing
-
-    def is_cached(self, one: InstanceIdentity) -> bool:
-        """Return whether an Instance exists in the cache, which may be behind."""
-        raw = self.instances.informer.get(one.namespace, one.name)
-        return raw is not None and raw["metadata"]["uid"] == one.uid
-
-    async def exists(self, one: InstanceIdentity) -> bool:
-        """Return whether an Instance exists, read from the API server.
-
-        Raises:
-            KubeError: the request failed.
-        """
-        return await self.at(Key(one.namespace, one.name)) == one
-
-    async def at(self, key: Key) -> InstanceIdentity | None:
-        """Return the Instance of a name, read from the API server; None if there is none.
-
-        Raises:
-            KubeError: the request failed.
-        """
-        found = await self.instances.live(key)
-        return None if found is None else identity(found)
-
     async def another(
-        self, metadata: Mapping[str, Json], ours: InstanceIdentity
+        self, resource: Resource, metadata: Mapping[str, Json], ours: InstanceIdentity
     ) -> InstanceIdentity | None:
         """Return an Instance other than ours that shares a cluster-scoped object.
 
@@ -170,16 +163,11 @@ class Ownership:
         Raises:
             KubeError: a request failed.
         """
-        named = sharers(metadata)
-        if not named:
-            return await self._of_label(metadata, ours)
-        others = [one for one in named if one != ours]
-        for one in filter(self.is_cached, others):
-            # One is enough, and the first that is cached most likely exists.
-            if await self.exists(one):
-                return one
-        unknown = [one for one in others if not self.is_cached(one)]
-        return next(iter(await self._existing(unknown)), None)
+        place = recorded(resource, str(metadata["name"]))
+        found = await self.sharers.another(metadata, place, ours)
+        if found is not None or names_somebody(metadata):
+            return found
+        return await self._of_label(metadata, ours)
 
     async def _of_label(
         self, metadata: Mapping[str, Json], ours: InstanceIdentity
@@ -211,7 +199,12 @@ def is_applied(obj: JsonObject, resource: Resource, instance: Instance) -> bool:
     """Return whether a namespaced object is the Instance's, with or without an owner reference."""
     if is_owned(obj, instance.metadata.uid):
         return True
-    if controller_of(obj) is not None or not holds_data(resource.group, resource.kind):
+    if controller_of(obj) is not None:
+        return False
+    retention = retained_by(obj["metadata"])
+    if retention is not None:
+        return retention.uid == instance.metadata.uid
+    if not holds_data(resource.group, resource.kind):
         return False
     return applied_by(obj["metadata"], written_by(obj)) == instance.metadata.name
 
@@ -230,3 +223,16 @@ def _refuse_foreign_controller(desired: Desired, known: JsonObject, instance: In
         )
         raise TransientTaskError("TaskEnhancementError", text)
     raise FatalTaskError("TaskEnhancementError", f"{text}{kind} controller {name}")
+
+
+def _retained_for_another(desired: Desired, retention: Retention) -> str:
+    """Return why a retained object is not applied, and how it can be adopted."""
+    command = (
+        f"kubectl annotate {desired.resource.name} {desired.name} -n {desired.namespace} "
+        f"{names.ANNOTATION_RETAINED_BY}-"
+    )
+    return (
+        f"failed to apply {desired.manifest}: the object is retained for Instance "
+        f"{retention.instance} of operator {retention.operator}; if this Instance is to adopt it, "
+        f"remove the annotation: {command}"
+    )

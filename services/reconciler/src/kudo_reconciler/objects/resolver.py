@@ -53,18 +53,25 @@ class Resolver:
 
     discovery: Discovery
 
-    async def resolve(self, manifest: Manifest, context: RunContext) -> Resolved:
+    async def resolve(
+        self, manifest: Manifest, context: RunContext, *, ahead: bool = False
+    ) -> Resolved:
         """Return the resource of an object's kind, or of its successor.
+
+        Args:
+            manifest: The object.
+            context: The run.
+            ahead: Whether it is to be applied later: an earlier step may bring its kind.
 
         Raises:
             FatalTaskError: neither is served.
             TransientTaskError: discovery failed.
         """
-        found = await self._served(manifest, manifest.object)
+        found = await self._served(manifest, manifest.object, ahead)
         if found is not None:
             return Resolved(manifest, found)
         modern = _modern(manifest, manifest.object)
-        found = await self._served(manifest, modern)
+        found = await self._served(manifest, modern, ahead)
         if found is None:
             raise _unknown(manifest)
         old, new = manifest.object["apiVersion"], modern["apiVersion"]
@@ -72,9 +79,9 @@ class Resolver:
         context.tell("Warning", "RemovedAPIVersion", text)
         return Resolved(manifest, found, removed=True)
 
-    async def _served(self, manifest: Manifest, obj: JsonObject) -> Resource | None:
+    async def _served(self, manifest: Manifest, obj: JsonObject, ahead: bool) -> Resource | None:
         try:
-            return await self.discovery.for_object(obj)
+            return await self.discovery.for_object(obj, ahead=ahead)
         except UnknownKind:
             return None
         except (ApiError, ConnectionLost) as error:

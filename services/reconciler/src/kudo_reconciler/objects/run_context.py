@@ -4,11 +4,12 @@ Tasks are in `execution`, above this package, which uses them only by this proto
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
+from kudo.objects.inventory import record
 from kudo_reconciler.errors import Superseded, Suspended
 from kudo_reconciler.event_queue import Severity
 
@@ -16,6 +17,18 @@ Place = tuple[Resource, str | None, str]
 """Where an object is: kind, namespace, name."""
 Tell = Callable[[Severity, str, str], None]
 """Writes an event of a run: severity, reason, message."""
+
+
+class Answer(NamedTuple):
+    """What the answer to an apply says of an object.
+
+    Attributes:
+        uid: Of the object.
+        adopted: Whether it existed before and holds data, so that it stays with its Instance gone.
+    """
+
+    uid: str
+    adopted: bool
 
 
 class RunContext(Protocol):
@@ -44,6 +57,18 @@ class RunContext(Protocol):
     @property
     def seen(self) -> set[Place]:
         """Return the objects that existed when the run applied them, or that it created."""
+
+    @property
+    def is_first_run(self) -> bool:
+        """Return whether nothing was ever applied for the Instance before the run."""
+
+    @property
+    def answers(self) -> dict[record.Place, Answer]:
+        """Return what is known of the objects that the run has applied."""
+
+    @property
+    def recorded(self) -> set[record.Place]:
+        """Return the objects that the run has put on record."""
 
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
         """Return the 16-byte digest of the content of a ConfigMap or Secret.

@@ -59,6 +59,10 @@ class Freshness:
         version = resource_version(instance)
         return self._term is not None and version is not None and version > self._term
 
+    def is_reached_by(self, version: int) -> bool:
+        """Return whether a watch that has reached a resourceVersion has all of former leaders."""
+        return self._term is not None and version >= self._term
+
     def changed(self, key: Key, delta: Delta) -> None:
         """Record that a state came into the cache, or that the Instance was deleted."""
         if delta.kind == "deleted":

@@ -191,6 +191,16 @@ class InstanceStore:
             return None
         return await self._patch(instance, *operations)
 
+    async def remove_annotation(self, instance: Instance, name: str, value: str) -> Instance:
+        """Remove an annotation that has this value.
+
+        Raises:
+            Outdated: the Instance changed since it was read, or was deleted.
+        """
+        path = jsonpatch.pointer(("metadata", "annotations", name))
+        change = jsonpatch.test(path, value), jsonpatch.remove(path)
+        return await self._patch(instance, _same_version(instance), *change)
+
     async def add_finalizer(self, instance: Instance, finalizer: str) -> bool:
         """Add a finalizer to the Instance; return False if it is present already.
 

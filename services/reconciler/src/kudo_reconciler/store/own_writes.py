@@ -5,7 +5,7 @@ are held back while a write to it is in flight. The answer contains the resource
 write; all other versions are changes of others.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -59,6 +59,10 @@ class OwnWrites(Generic[_Key]):
                 for delta in flight.held:
                     if not flight.is_own(delta):
                         self.news(key, delta)
+
+    def in_flight(self) -> Collection[_Key]:
+        """Return the objects to which a write is in flight."""
+        return self._flights.keys()
 
     def answered(self, key: _Key, answer: JsonObject) -> None:
         """Record that a state of the object is the result of an own write alone."""

@@ -15,7 +15,7 @@ from typing import Final
 
 from kubeio.client import Client
 from kubeio.connection.identity import Identity
-from kubeio.errors import KubeError
+from kubeio.errors import KubeError, TooManyRequests
 from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
@@ -29,7 +29,7 @@ _REVIEWS: Final = Resource(
     "selfsubjectaccessreviews",
     namespaced=False,
 )
-_Question = tuple[Identity, str, str, str]
+_Question = tuple[Identity | None, str, str, str]
 """Who; the group and the plural of the kind; the namespace, empty for all of them."""
 
 
@@ -114,9 +114,36 @@ class AccessReviews:
             task.exception()
 
 
-def _body(question: _Question) -> JsonObject:
+async def may_apply(client: Client, resource: Resource, namespace: str | None) -> bool:
+    """Return whether the identity of a client may apply objects of a kind in a namespace.
+
+    True also if it may do so with objects that exist, or if the review fails. Of a right that names
+    objects nothing is known. Nothing is kept: this is asked about rarely, and of many kinds.
+
+    Args:
+        client: Of the account; without an identity the question is about the reconciler.
+        resource: The kind.
+        namespace: None for a cluster-scoped kind.
+
+    Raises:
+        NotLeading: this replica is not the leader any more.
+        TooManyRequests: the API server is busy.
+    """
+    for verb in ("create", "patch"):
+        body = _body((client.identity, resource.group, resource.plural, namespace or ""), verb)
+        try:
+            if _is_allowed(await client.create(_REVIEWS, body)):
+                return True
+        except (NotLeading, TooManyRequests):
+            raise
+        except KubeError:
+            return True
+    return False
+
+
+def _body(question: _Question, verb: str = "get") -> JsonObject:
     _, group, plural, namespace = question
-    attributes = {"verb": "get", "group": group, "resource": plural, "namespace": namespace}
+    attributes = {"verb": verb, "group": group, "resource": plural, "namespace": namespace}
     return {
         "apiVersion": _REVIEWS.api_version,
         "kind": _REVIEWS.kind,

@@ -3,29 +3,45 @@
 They stay, as with KUDO 0.19, unless their template requests deletion and no other Instance shares
 them. An event names those that stay.
 
+The record of the Instance tells which objects these are, if it is complete. Each is read by name,
+and released if its annotation says that the Instance shares it. Else all cluster-scoped kinds are
+listed.
+
 It is done as the account of the Instance. What that may not do is left undone and told in an event:
 nobody may bring the account or its rights back, and the Instance would stay for ever.
 """
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kubeio.errors import Conflict, Forbidden, Invalid, KubeError, MethodNotAllowed, NotFound
+from kubeio.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    MethodNotAllowed,
+    NotFound,
+)
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
-from kudo.objects.sharing import goes_with_instance, is_shared_by, sharers
+from kudo.objects.sharing import (
+    goes_with_instance,
+    is_listed,
+    sharers,
+)
 from kudo.tasks import TaskError
 from kudo.tenancy import Tenancy
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership
-from kudo_reconciler.objects.shares import Shares
+from kudo_reconciler.objects.releasing.recorded_objects import Found, RecordedObjects
+from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)
@@ -39,6 +55,23 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Released:
+    """What has become of the objects of an Instance, as `Kind name`.
+
+    Attributes:
+        kept: They stay, as they should.
+        left: The account was not allowed to release them.
+    """
+
+    kept: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    def refuse(self, name: str, error: Forbidden) -> None:
+        self.left.append(name)
+        log.warning("not released", extra={"object": name, "why": str(error)})
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterObjects:
     """The cluster-scoped objects that Instances applied."""
 
@@ -49,11 +82,12 @@ class ClusterObjects:
     shares: Shares
     events: EventRecorder
 
+    @property
+    def recorded(self) -> RecordedObjects:
+        return RecordedObjects(self.discovery, self.observer, self.shares.sharers)
+
     async def release(self, instance: Instance) -> None:
         """Delete what is deleted with an Instance; remove it from the sharers of other objects.
-
-        Lists all cluster-scoped kinds: neither the memory of this process nor the current
-        OperatorVersion tells which objects an earlier version applied.
 
         Raises:
             KubeError: a request failed; it is safe to retry.
@@ -61,26 +95,38 @@ class ClusterObjects:
         one, client = identity(instance), await self._client(instance)
         if client is None:
             return
-        kept, left = [], []
-        found, unlisted = await self._all_shared_by(one, client)
-        if client.identity is not None:
-            found += [
-                (kind, obj)
-                for kind, obj in self.observer.shared(one.namespace, one.name)
-                if kind in unlisted and is_shared_by(obj["metadata"], one)
-            ]
+        released = Released()
+        found, unlisted = await self._found(one, client, released)
         for resource, obj in found:
             try:
                 if not await self._release(resource, obj, one, client):
-                    kept.append(_named(resource, obj))
+                    released.kept.append(_named(resource, obj))
             except Forbidden as error:
                 if client.identity is None:
                     raise
-                left.append(_named(resource, obj))
-                log.warning("not released", extra={"object": left[-1], "why": str(error)})
-        await self._report_kept(one, kept)
-        if client.identity is not None:
-            self._report_left(one, client.identity.user, left, unlisted if not found else [])
+                released.refuse(_named(resource, obj), error)
+        await self._report_kept(one, released.kept)
+        user = "the reconciler" if client.identity is None else client.identity.user
+        self._report_left(one, user, released.left, unlisted)
+
+    async def _found(
+        self, one: InstanceIdentity, client: Client, released: Released
+    ) -> tuple[list[Found], list[Resource]]:
+        """Return the objects that an Instance shares, and kinds that may have more of them."""
+        on_record = await self.recorded.of(one, client)
+        if on_record is not None:
+            for place, error in on_record.refused.items():
+                released.refuse(str(place), error)
+            return on_record.found, []
+        found, unlisted = await self._all_shared_by(one, client)
+        if client.identity is None:
+            return found, []
+        found += [
+            (kind, obj)
+            for kind, obj in self.observer.shared(one.namespace, one.name)
+            if kind in unlisted and is_listed(obj["metadata"], one)
+        ]
+        return found, [] if found else unlisted
 
     async def _client(self, instance: Instance) -> Client | None:
         """Return a client that acts as the account of an Instance; None if it cannot be used.
@@ -109,15 +155,19 @@ class ClusterObjects:
             KubeError: a request failed.
         """
         kept: dict[InstanceIdentity, list[str]] = {}
-        shared = self.observer.shared(*key)
-        if not shared:
+        shared, unlisted = self.observer.shared(*key), self.recorded.unlisted(key)
+        if not shared and not unlisted:
             return
-        present = await self.ownership.at(key)
+        present = await self.ownership.sharers.at(key)
         for resource, obj in shared:
             for one in sharers(obj["metadata"]):
                 if (one.namespace, one.name) == key and one != present:
                     await self._forget(resource, obj, one)
                     kept.setdefault(one, []).append(_named(resource, obj))
+        for one, resource, obj in unlisted:
+            if one != present and not is_listed(obj["metadata"], one):
+                await self._forget(resource, obj, one)
+                kept.setdefault(one, []).append(_named(resource, obj))
         for one, objects in kept.items():
             await self._report_kept(one, objects)
 
@@ -169,7 +219,11 @@ class ClusterObjects:
         found: list[JsonObject] = []
         try:
             async for page in client.pages(resource, label_selector=_SELECTOR, metadata_only=True):
-                found += [obj for obj in page.items if is_shared_by(obj["metadata"], one)]
+                found += [
+                    obj
+                    for obj in page.items
+                    if self.shares.sharers.is_sharer(resource, obj["metadata"], one)
+                ]
         except (Forbidden, NotFound, MethodNotAllowed) as error:
             # Objects that may not be listed were not applied either, or the permission was revoked.
             log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
@@ -186,7 +240,7 @@ class ClusterObjects:
             try:
                 if (
                     goes_with_instance(resource.group, resource.kind, metadata)
-                    and await self.ownership.another(metadata, one) is None
+                    and await self.ownership.another(resource, metadata, one) is None
                 ):
                     return await self._delete(resource, obj, one, client)
                 await self.shares.remove_sharer(resource, obj, one, client=client)
@@ -211,6 +265,7 @@ class ClusterObjects:
                     resource_version=metadata["resourceVersion"],
                 )
                 write.deleted(obj, answer)
+                self.shares.left(resource, metadata["name"], one)
         except Forbidden as error:
             log.warning("not deleted", extra={"object": _named(resource, obj), "why": str(error)})
             return False
@@ -231,7 +286,9 @@ class ClusterObjects:
         if unlisted:
             kinds = ", ".join(sorted(str(kind.name) for kind in unlisted)[:_NAMED])
             more = f" and {len(unlisted) - _NAMED} other kinds" if len(unlisted) > _NAMED else ""
-            texts.append(f"{user} may not list {kinds}{more}: its objects of these stay")
+            texts.append(
+                f"{user} may not list {kinds}{more}: if it applied such objects, they stay"
+            )
         if texts:
             text = f"cluster-scoped objects are not released: {'; '.join(texts)}"
             self._warn(one, text)

@@ -1,0 +1,197 @@
+"""Records at the end of a run what it has deleted, and what it has left behind.
+
+    record ─> terminal status, with status.orphans ─> event ObjectsOrphaned ─> clear
+
+A process that takes over after the first write finds the marks of the run on record: the same
+record results, so nothing is written again. After the second it queues the event again, whose name
+is that of the run. What an earlier process has deleted in the same run stays on record if nothing
+else tells that it is gone; the next run of the plan takes it off. The same holds for what a run has
+deleted that another one has replaced, since such a run has no end.
+
+Nothing is written for an Instance that is being deleted: its record goes with it.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kubeio.errors import Forbidden, KubeError, NotFound
+from kubeio.leader_election.elector import NotLeading
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus
+from kudo.execution import StepRef, status_of, step_of, steps_of
+from kudo.identity import InstanceIdentity, identity
+from kudo.objects.inventory.orphans import Finished
+from kudo.objects.inventory.pruning import prunes
+from kudo.objects.inventory.record import Entry, Place, Record
+from kudo.tasks import TaskError
+from kudo_reconciler.controller.context import FIND_ORPHANS, ReconcileContext
+from kudo_reconciler.execution.expected.every_plan import EveryPlan
+from kudo_reconciler.execution.task_context import RunMemory
+from kudo_reconciler.keys import key_of
+from kudo_reconciler.objects.records.orphan_search import Ended, Left, OrphanSearch, unknown
+from kudo_reconciler.objects.records.recorder import adopts, what_lacks
+from kudo_reconciler.tenancy.accounts import Accounts
+
+log = logging.getLogger(__name__)
+
+_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """Records what runs have deleted and left behind."""
+
+    context: ReconcileContext
+    accounts: Accounts
+    search: OrphanSearch
+    every_plan: EveryPlan
+
+    async def record(
+        self, instance: Instance, entry: PlanStatus, memory: RunMemory
+    ) -> Record | None:
+        """Write the record at the end of a run; return it, or None if there is none.
+
+        Args:
+            instance: The Instance.
+            entry: The entry of the run, which is terminal.
+            memory: Of the run.
+
+        Raises:
+            StillGoing: objects are read, or the record is being written.
+            KubeError: the record could not be read or written.
+        """
+        if instance.metadata.deleting:
+            return None
+        try:
+            return await self._record(instance, entry, memory)
+        except NotLeading:
+            raise
+        except KubeError as error:
+            self._tell_lacking(instance, memory.uid, error)
+            raise
+
+    def _tell_lacking(self, instance: Instance, uid: str, error: KubeError) -> None:
+        """Tell, once, that the run does not end as the installation lacks something."""
+        if isinstance(error, Forbidden | NotFound):
+            text = f"what the run has left behind cannot be recorded, so it does not end: {error}"
+            advice = what_lacks(error)
+            text = f"{text}; {advice}" if advice else text
+            self.context.events.warning(instance, uid, "InventoryNotWritten", text)
+
+    async def _record(
+        self, instance: Instance, entry: PlanStatus, memory: RunMemory
+    ) -> Record | None:
+        one = identity(instance)
+        found = await self.context.recorder.inventories.current(one)
+        if found is None:
+            return None
+        ended = _ended(entry, memory)
+        if status_of(entry) is not ExecutionStatus.COMPLETE:
+            return await self._write(one, Left(set(ended.removed)), memory)
+        if not self.search.may_leave(found, memory.version, ended):
+            if not adopts(found, memory.answers):
+                return found
+            return await self._write(one, Left(), memory)
+        # It may read many objects.
+        return await self.context.operations.result(
+            key_of(instance),
+            FIND_ORPHANS,
+            memory.uid,
+            lambda: self._search(instance, found, ended, memory),
+        )
+
+    def tell(self, instance: Instance, version: OperatorVersion, uid: str) -> None:
+        """Queue the event of the orphans of a run."""
+        if instance.metadata.deleting or not instance.status.orphans:
+            return
+        one = identity(instance)
+        found = [entry for entry in self.context.recorder.of(one) if entry.orphaned_by == uid]
+        if found:
+            text = f"{_text(found)}; {_next(one, pruned=prunes(instance, version))}"
+            self.context.events.note(one, uid, "Normal", "ObjectsOrphaned", text)
+
+    async def _search(
+        self, instance: Instance, found: Record, ended: Ended, memory: RunMemory
+    ) -> Record:
+        try:
+            left = await self._left(instance, found, ended, memory)
+        except TaskError as error:
+            # An orphan is one only if that is certain. The next run of the plan tries it again.
+            log.info("orphans not looked for", extra={"error": str(error)})
+            left = unknown(found, ended)
+        return await self._write(identity(instance), left, memory)
+
+    async def _left(
+        self, instance: Instance, found: Record, ended: Ended, memory: RunMemory
+    ) -> Left:
+        """Return what a run has left behind.
+
+        Raises:
+            TaskError: a task of a plan cannot be rendered, or the account cannot be used.
+        """
+        client = await self.accounts.acting(instance, memory.account)
+        wanted = self.search.candidates(found, memory.version, ended)
+        as_begun = memory.as_begun(instance)
+        applied = await self.every_plan.applied(wanted, as_begun, memory, client)
+        return await self.search.left(found, memory.version, ended, applied, client)
+
+    async def _write(self, one: InstanceIdentity, left: Left, memory: RunMemory) -> Record:
+        return await self.context.recorder.ended(one, left.changed, memory.answers)
+
+
+def _ended(entry: PlanStatus, memory: RunMemory) -> Ended:
+    """Return what is known of the tasks of a run.
+
+    Of a task that another process has run, or whose result a retry took over, nothing is known
+    here. Which of both it was is not recorded: in a retry it counts as taken over.
+    """
+    plan = memory.version.plans.get(memory.plan)
+    rendered: dict[str, frozenset[Place]] = {}
+    missing: set[str] = set()
+    for ref, name in _tasks(plan):
+        places = memory.rendered.get((ref, name))
+        if places is None:
+            missing.add(name)
+        rendered[name] = rendered.get(name, frozenset()) | (places or frozenset())
+    unknown = frozenset(missing if entry.retry_of else ())
+    known = {name: places for name, places in rendered.items() if name not in unknown}
+    finished = Finished(memory.plan, memory.uid, known, unknown)
+    return Ended(finished, frozenset(missing) - unknown, _removed(memory))
+
+
+def _removed(memory: RunMemory) -> frozenset[Place]:
+    """Return what leaves the record since the run has deleted it.
+
+    What the run has applied before, such as a Job that its plan cleans up, stays: it would be
+    recorded and removed again by each run. A cluster-scoped object leaves it all the same, since
+    its entry is a share, for which another Instance would keep the object.
+    """
+    applied = frozenset[Place]().union(*memory.rendered.values())
+    return frozenset(
+        place for place in memory.removed if not place.namespace or place not in applied
+    )
+
+
+def _tasks(plan: Plan | None) -> Iterator[tuple[StepRef, str]]:
+    if plan is not None:
+        for ref in steps_of(plan):
+            for name in step_of(plan, ref).tasks:
+                yield ref, name
+
+
+def _text(found: Iterable[Entry]) -> str:
+    names = [str(entry.place) for entry in found]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    what = "object is" if len(names) == 1 else "objects are"
+    return f"{len(names)} {what} no longer applied: {', '.join(names[:_NAMED])}{more}"
+
+
+def _next(one: InstanceIdentity, *, pruned: bool) -> str:
+    """Return what becomes of orphans; `prunes` tells whether they are deleted without a request."""
+    if pruned:
+        return "pruning is on, so what need not be kept is deleted next"
+    return (
+        f"`kubectl kudo prune --instance {one.name} -n {one.namespace} --dry-run=client` lists "
+        "what would be deleted"
+    )

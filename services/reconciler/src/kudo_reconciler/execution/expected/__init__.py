@@ -1,0 +1,1 @@
+"""What tasks are expected to apply, found out without running them."""

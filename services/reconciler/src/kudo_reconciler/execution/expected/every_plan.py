@@ -1,0 +1,119 @@
+"""Finds out which objects the plans of an OperatorVersion apply, whether they run or not.
+
+An object that one plan no longer applies may be that of another one, so nothing is an orphan before
+all of them were asked. It is known which tasks applied an object last, not which others would.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from kubeio.client import Client
+from kubeio.leader_election.elector import NotLeading
+from kudo.api import Instance
+from kudo.execution import StepRef, step_of, steps_of
+from kudo.objects.inventory.record import Place
+from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
+from kudo_reconciler.errors import described
+from kudo_reconciler.execution.expected.ahead import AT_ONCE, Ahead
+from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.task_context import RunMemory, TaskContext
+from kudo_reconciler.objects.records.entries import place_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryPlan:
+    """Renders the tasks of all plans; worker processes are charged to the namespace as usual."""
+
+    ahead: Ahead
+    renderer: Renderer
+
+    async def applied(
+        self, wanted: Collection[Place], instance: Instance, memory: RunMemory, client: Client
+    ) -> frozenset[Place]:
+        """Return which objects tasks of any plan of the version of a run apply.
+
+        Places are kept, never what was rendered. Nothing is rendered once all were found.
+
+        Args:
+            wanted: The objects that are in question.
+            instance: With the parameters of the run.
+            memory: Of the run.
+            client: Of its account; nothing is sent with it.
+
+        Raises:
+            TaskError: what a task applies cannot be known now.
+        """
+        looked_for, found = frozenset(wanted), set[Place]()
+        for context in _contexts(instance, memory, self.renderer, client):
+            if len(found) == len(looked_for):
+                break
+            try:
+                found |= looked_for & await self._places(context)
+            except (TaskError, NotLeading):
+                raise
+            except Exception as fault:
+                # A bug must not keep the run from its end.
+                log.error(
+                    "rendering crashed", extra={"task": str(context.path), **described(fault)}
+                )
+                text = f"internal error ({type(fault).__name__})"
+                raise TransientTaskError("TaskRenderingError", text) from fault
+            # Tasks that apply nothing wait for nothing, and there may be thousands.
+            await asyncio.sleep(0)
+        return frozenset(found)
+
+    async def _places(self, context: TaskContext) -> set[Place]:
+        namespace, places = context.instance.metadata.namespace, set[Place]()
+        for number, one in enumerate(await self.ahead.objects(context), 1):
+            places.add(place_of(one.resource, namespace, one.name))
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return places
+
+
+def _contexts(
+    instance: Instance, memory: RunMemory, renderer: Renderer, client: Client
+) -> Iterator[TaskContext]:
+    """Yield the context of each task in each step of each plan.
+
+    Raises:
+        FatalTaskError: the OperatorVersion lacks a task of one of its plans.
+    """
+    version = memory.version
+    # Of several tasks with one name the first one counts.
+    tasks = {task.name: task for task in reversed(version.spec.tasks or ())}
+    for plan, ref, name in _uses(memory):
+        task = tasks.get(name)
+        path = TaskPath(instance.key, plan, ref.phase, ref.step, name)
+        if task is None:
+            raise FatalTaskError("UnknownTaskName", f"missing task {path}")
+        yield TaskContext(
+            instance=instance,
+            version=version,
+            uid=memory.uid,
+            path=path,
+            ref=ref,
+            task=task,
+            memory=memory,
+            is_current=lambda: True,
+            is_suspended=lambda: False,
+            tell=lambda *_: None,
+            takes_long=_says_nothing,
+            renderer=renderer,
+            client=client,
+        )
+
+
+def _uses(memory: RunMemory) -> Iterator[tuple[str, StepRef, str]]:
+    for name, plan in memory.version.plans.items():
+        for ref in steps_of(plan):
+            for task in step_of(plan, ref).tasks:
+                yield name, ref, task
+
+
+async def _says_nothing(_: str) -> None:
+    return

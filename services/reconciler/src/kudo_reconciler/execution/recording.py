@@ -1,0 +1,158 @@
+"""Records what a task will apply, and with it what the rest of its plan will.
+
+At the first object of a run that is not on record, it is found out what every task applies, so that
+one write records it all. What cannot be rendered now is left to its own turn.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kubeio.resource import Resource
+from kudo.api import ExecutionStatus, JsonObject
+from kudo.execution import StepRef, step_of, step_status, steps_of
+from kudo.objects.inventory.record import Entry
+from kudo.rendering import Manifest
+from kudo.tasks import TaskError
+from kudo_reconciler.execution.expected.ahead import Ahead
+from kudo_reconciler.execution.task_context import TaskContext, TaskKey
+from kudo_reconciler.objects.records.entries import Entries, answer_of, named, place_of
+from kudo_reconciler.objects.records.recorder import Recorder
+
+_APPLYING: Final = frozenset({"Apply", "Toggle", "KudoOperator", "Pipe"})
+"""Kinds of tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Records the objects of tasks.
+
+    Attributes:
+        recorder: Keeps the records.
+        ahead: Finds out what other tasks apply.
+        entries: Makes entries.
+    """
+
+    recorder: Recorder
+    ahead: Ahead
+    entries: Entries = field(default_factory=Entries)
+
+    async def expect(
+        self, objects: Iterable[tuple[Manifest, Resource]], context: TaskContext
+    ) -> None:
+        """Have the objects of a task on record before anything of the task is sent.
+
+        Raises:
+            FatalTaskError: a template names an Inventory.
+            TransientTaskError: the record could not be written; nothing may be sent.
+            Superseded, Suspended: the run may not write any more.
+        """
+        await self._expect(await self._entries(objects, context), context)
+
+    async def expect_named(
+        self, objects: Iterable[tuple[Resource, str]], context: TaskContext
+    ) -> None:
+        """Have objects on record of which the name alone counts; raises as `expect` does."""
+        await self._expect([_named(*one, context) for one in objects], context)
+
+    async def _expect(self, entries: Sequence[Entry], context: TaskContext) -> None:
+        memory, places = context.memory, frozenset(entry.place for entry in entries)
+        if memory.ahead is not None:
+            # It may have been rendered with other random content.
+            memory.ahead[context.key] = entries
+
+        async def plan() -> Sequence[Entry]:
+            return await self._plan(entries, context)
+
+        await self.recorder.expect(context, entries, plan)
+        # A task may be rendered again, with other names: what it has applied stays its own.
+        memory.rendered[context.key] = memory.rendered.get(context.key, frozenset()) | places
+        memory.removed.difference_update(places)
+
+    async def _entries(
+        self, objects: Iterable[tuple[Manifest, Resource]], context: TaskContext
+    ) -> Sequence[Entry]:
+        namespace, path = context.instance.metadata.namespace, context.path
+        return await self.entries.of(objects, namespace, path.plan, path.task)
+
+    async def _plan(self, own: Sequence[Entry], context: TaskContext) -> Sequence[Entry]:
+        """Return the entries of a whole plan, in the order of its tasks.
+
+        Of an object of several tasks the last one counts, so that they do not write in turn.
+        """
+        memory = context.memory
+        if memory.ahead is None:
+            memory.ahead = {key: made async for key, made in self._ahead(context)}
+        memory.ahead[context.key] = own
+        return [entry for entries in memory.ahead.values() for entry in entries]
+
+    async def _ahead(self, context: TaskContext) -> AsyncIterator[tuple[TaskKey, Sequence[Entry]]]:
+        for ref in steps_of(context.version.plans[context.path.plan]):
+            for name in _tasks_left(ref, context):
+                if (ref, name) == context.key:
+                    yield context.key, ()
+                    continue
+                try:
+                    made = await self._rendered(_context_of(ref, name, context))
+                except TaskError:
+                    continue
+                yield (ref, name), made
+
+    async def _rendered(self, context: TaskContext) -> Sequence[Entry]:
+        found = await self.ahead.objects(context)
+        made = [(one.manifest, one.resource) for one in found if one.manifest is not None]
+        others = [one for one in found if one.manifest is None]
+        entries = await self._entries(made, context)
+        return [*entries, *(_named(one.resource, one.name, context) for one in others)]
+
+
+def _named(resource: Resource, name: str, context: TaskContext) -> Entry:
+    path = context.path
+    return named(resource, name, context.tenant, path.plan, path.task)
+
+
+def remember_rendered(objects: Iterable[tuple[Resource, str]], context: TaskContext) -> None:
+    """Remember what a task has rendered that was sent by an earlier process."""
+    namespace, memory = context.instance.metadata.namespace, context.memory
+    places = frozenset(place_of(resource, namespace, name) for resource, name in objects)
+    memory.rendered[context.key] = memory.rendered.get(context.key, frozenset()) | places
+
+
+def remember_applied(applied: JsonObject, resource: Resource, context: TaskContext) -> None:
+    """Remember what the answer to an apply says of an object."""
+    metadata = context.instance.metadata
+    place = place_of(resource, metadata.namespace, applied["metadata"]["name"])
+    context.memory.answers[place] = answer_of(applied, resource, metadata.uid)
+
+
+def remember_deleted(
+    resource: Resource, namespace: str | None, name: str, context: TaskContext
+) -> None:
+    """Remember an object that was deleted, or that the Instance no longer shares."""
+    context.memory.removed.add(place_of(resource, namespace, name))
+
+
+def _tasks_left(ref: StepRef, context: TaskContext) -> list[str]:
+    """Return the tasks of a step that may apply objects and are not finished."""
+    memory, version = context.memory, context.version
+    entry = memory.entry
+    if entry is not None and step_status(entry, ref).status == ExecutionStatus.COMPLETE:
+        return []
+    found = ((name, version.task(name)) for name in _names(ref, context))
+    return [
+        name
+        for name, task in found
+        if task is not None and task.kind in _APPLYING and (ref, name) not in memory.finished
+    ]
+
+
+def _names(ref: StepRef, context: TaskContext) -> Sequence[str]:
+    return step_of(context.version.plans[context.path.plan], ref).tasks
+
+
+def _context_of(ref: StepRef, name: str, context: TaskContext) -> TaskContext:
+    """Return the context of another task of the plan; what it would tell is told at its turn."""
+    task = context.version.task(name)
+    assert task is not None
+    path = replace(context.path, phase=ref.phase, step=ref.step, task=name)
+    return replace(context, ref=ref, path=path, task=task, tell=lambda *_: None)

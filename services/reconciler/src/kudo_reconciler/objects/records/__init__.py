@@ -1,0 +1,1 @@
+"""What Instances have applied: the record of it, and what is left behind."""

@@ -1,0 +1,106 @@
+"""What others have changed in the Inventories of living Instances, until it is restored.
+
+Only the reconciler writes Inventories. A change of somebody else is taken back by the next write;
+if none comes, the Instance is enqueued for one, at most every 30 seconds, so that two writers do
+not fight without end.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kudo.identity import InstanceIdentity
+from kudo.objects.inventory.record import Entry, Place, Record
+from kudo_reconciler.clock import loop_seconds
+from kudo_reconciler.keys import Key
+
+SECONDS: Final = 30.0
+"""Between two writes that do nothing but restore the record of an Instance."""
+_MOST: Final = 1000
+"""Instances whose last restoration is remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a record by somebody else.
+
+    Attributes:
+        uid: Of the Instance.
+        entries: By object what was on record before, and after it; None for nothing.
+        complete: Whether the record was complete, before and after it.
+    """
+
+    uid: str
+    entries: Mapping[Place, tuple[Entry | None, Entry | None]]
+    complete: tuple[bool, bool]
+
+    def repaired(self, record: Record) -> Record:
+        """Return a record without the change; what was written since stays."""
+        still = {
+            place: before
+            for place, (before, after) in self.entries.items()
+            if record.get(place) == after
+        }
+        removed = [place for place, before in still.items() if before is None]
+        found = record.without(removed).merged(filter(None, still.values()))
+        before, after = self.complete
+        return replace(found, complete=before) if record.complete == after else found
+
+    def following(self, earlier: "Change") -> "Change":
+        """Return an earlier change and this one as one."""
+        entries = dict(earlier.entries)
+        for place, (before, after) in self.entries.items():
+            first, between = entries.get(place, (before, before))
+            entries[place] = (first if between == before else before, after)
+        complete = self.complete
+        if earlier.complete[1] == complete[0]:
+            complete = earlier.complete[0], complete[1]
+        return Change(self.uid, entries, complete)
+
+
+@dataclass(slots=True)
+class Damage:
+    """The changes that are not restored, by Instance."""
+
+    _found: dict[Key, Change] = field(default_factory=dict)
+    _restored: dict[Key, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def of(self, one: InstanceIdentity) -> Change | None:
+        found = self._found.get(_key(one))
+        return found if found is not None and found.uid == one.uid else None
+
+    def add(self, one: InstanceIdentity, before: Record, after: Record) -> None:
+        """Record that somebody else has changed the record of an Instance."""
+        places = dict.fromkeys([*before.entries, *after.entries])
+        found = {place: (before.get(place), after.get(place)) for place in places}
+        differing = {place: pair for place, pair in found.items() if pair[0] != pair[1]}
+        change = Change(one.uid, differing, (before.complete, after.complete))
+        earlier = self.of(one)
+        self._found[_key(one)] = change if earlier is None else change.following(earlier)
+
+    def is_repaired(self, one: InstanceIdentity, change: Change) -> None:
+        """Forget a change that was restored, unless another one came meanwhile."""
+        if self.of(one) is change:
+            del self._found[_key(one)]
+
+    def forget(self, key: Key) -> None:
+        """Forget the change of a record that nobody needs."""
+        self._found.pop(key, None)
+
+    def wait(self, key: Key) -> float:
+        """Return the seconds until the record of an Instance may be restored again."""
+        return max(0.0, self._restored.get(key, float("-inf")) + SECONDS - loop_seconds())
+
+    def tried(self, key: Key) -> None:
+        """Remember that the record of an Instance is restored now."""
+        self._restored.pop(key, None)
+        self._restored[key] = loop_seconds()
+        if len(self._restored) > _MOST:
+            del self._restored[next(iter(self._restored))]
+
+
+def _key(one: InstanceIdentity) -> Key:
+    return Key(one.namespace, one.name)

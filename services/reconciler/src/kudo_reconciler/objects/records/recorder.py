@@ -1,0 +1,251 @@
+"""Records what the plans of Instances apply, before they apply it.
+
+Inventories are written as the reconciler, never as the account of an Instance. See
+docs/design/20261123.inventory.md, "When it is written".
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kubeio.cache.store import Delta
+from kubeio.errors import Forbidden, KubeError, NotFound
+from kubeio.leader_election.elector import NotLeading
+from kudo.api import JsonObject
+from kudo.identity import InstanceIdentity, identity
+from kudo.objects.inventory.record import Entry, Place, Record, owner_of
+from kudo.tasks import TransientTaskError
+from kudo_reconciler.objects.locks import KeyedLocks
+from kudo_reconciler.objects.records.damage import Damage
+from kudo_reconciler.objects.records.wanted import Answers, Wanted, covers
+from kudo_reconciler.objects.run_context import Answer, RunContext, check_may_write
+from kudo_reconciler.resources import INVENTORIES
+from kudo_reconciler.store.inventories import Change, InventoryStore
+
+_POLICY: Final = "kudo-inventories"
+"""The ValidatingAdmissionPolicy that denies writes of others; the chart and `init` install it."""
+
+OtherTasks = Callable[[], Awaitable[Sequence[Entry]]]
+"""Returns what a plan will apply, as far as it can be known now: the task's own and all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Keeps the records of Instances.
+
+    Attributes:
+        inventories: Reads and writes them.
+        damage: What others have changed in them: each write restores it.
+        locks: By uid of the Instance: steps of a plan run in parallel.
+    """
+
+    inventories: InventoryStore
+    damage: Damage = field(default_factory=Damage)
+    locks: KeyedLocks[str] = field(default_factory=KeyedLocks)
+
+    def of(self, one: InstanceIdentity) -> Record:
+        """Return the record of an Instance as it is cached; empty if there is none."""
+        return self.inventories.cached(one) or Record()
+
+    async def expect(
+        self, context: RunContext, entries: Collection[Entry], others: OtherTasks
+    ) -> None:
+        """Have entries on record before their objects are sent.
+
+        Nothing is recorded for an Instance that is being deleted and has no record: it may be gone
+        with the namespace, in which nothing can be created, or with a deletion in the foreground.
+
+        Args:
+            context: The run.
+            entries: What a task is about to apply.
+            others: Called if something is missing on record, so that one write records it all.
+
+        Raises:
+            TransientTaskError: the record could not be written; nothing may be sent.
+            Superseded, Suspended: the run may not write any more.
+        """
+        one = identity(context.instance)
+        self._tell_ignored(context, one)
+        async with self.locks.of(one.uid):
+            if await self._covers(one, entries, context.recorded):
+                return
+            entries, known = await others(), self.inventories.cached(one)
+            wanted = await Wanted.of(entries, known, context)
+            found = await Answers.of(context.answers, known)
+            await self._save(
+                one, lambda record: self._expecting(context, one, wanted, found, record)
+            )
+            context.recorded.update(wanted.places)
+
+    async def ended(
+        self, one: InstanceIdentity, change: Change, answers: dict[Place, Answer]
+    ) -> Record:
+        """Change the record at the end of a run, and return it.
+
+        Args:
+            one: The Instance.
+            change: What leaves the record, and what becomes an orphan.
+            answers: What is known of the objects that the run has applied: it is stored if
+                something else is, or if the run has adopted one of them.
+
+        Raises:
+            KubeError: a request failed.
+        """
+        found = await Answers.of(answers, self.inventories.cached(one))
+
+        def with_answers(record: Record) -> Record:
+            after = change(record)
+            unchanged = after == record and not adopts(record, answers)
+            return after if unchanged else found.added(after)
+
+        return await self.save(one, with_answers)
+
+    async def save(self, one: InstanceIdentity, change: Change) -> Record:
+        """Change the record of an Instance; see `InventoryStore.save`."""
+        async with self.locks.of(one.uid):
+            return await self._restoring(one, change)
+
+    def changed_by_others(self, uid: str, delta: Delta) -> InstanceIdentity | None:
+        """Process a change of an Inventory that is no own write.
+
+        What was stored before this term may be a late event of a former leader's write. So may the
+        first Inventory of an Instance that has none: there is nothing to restore.
+
+        Args:
+            uid: Of the Instance.
+            delta: The change.
+
+        Returns:
+            The Instance if its record was changed.
+        """
+        one = _owner(uid, delta)
+        if one is None:
+            return None
+        if delta.kind != "deleted" and not self._is_of_others(uid, delta.object):
+            return None
+        before, after = self.inventories.change(one, delta)
+        if before in (after, Record()):
+            return None
+        self.damage.add(one, before, after)
+        return one
+
+    def _is_of_others(self, uid: str, obj: JsonObject) -> bool:
+        inventories = self.inventories
+        return inventories.freshness.is_of_this_term(obj) and not inventories.is_own(uid, obj)
+
+    async def _covers(
+        self, one: InstanceIdentity, entries: Collection[Entry], recorded: Collection[Place]
+    ) -> bool:
+        """Return whether entries are on record as they are, also by what former leaders wrote.
+
+        Random content of an object is rendered anew at each turn: for the digest alone, what this
+        run has put on record is not written again. What somebody else has written is about to be
+        taken back, so it covers nothing.
+        """
+        if self.damage.of(one) is not None:
+            return False
+        record = self.inventories.cached(one)
+        if record is None or not await covers(record, entries, recorded):
+            return False
+        try:
+            record = await self.inventories.current(one)
+        except NotLeading:
+            raise
+        except KubeError as error:
+            raise _task_error(one, error) from None
+        return record is not None and await covers(record, entries, recorded)
+
+    def _expecting(
+        self,
+        context: RunContext,
+        one: InstanceIdentity,
+        wanted: Wanted,
+        answers: Answers,
+        record: Record,
+    ) -> Record:
+        check_may_write(context)
+        begins = self.inventories.cached(one) is None
+        if begins and context.instance.metadata.deleting:
+            return record
+        complete = record.complete or (begins and context.is_first_run)
+        complete = complete and not wanted.refused
+        changed = wanted.merged(record)
+        if changed is record and complete == record.complete:
+            # Of an object of two tasks one is on record: the other one does not write for its sake.
+            return record
+        return answers.added(replace(changed, complete=complete))
+
+    async def _save(self, one: InstanceIdentity, change: Change) -> None:
+        try:
+            await self._restoring(one, change)
+        except NotLeading:
+            raise
+        except KubeError as error:
+            # Without its cause: that the account of the run lacks a right would be told otherwise.
+            raise _task_error(one, error) from None
+
+    async def _restoring(self, one: InstanceIdentity, change: Change) -> Record:
+        """Save a change, and with it what somebody else has taken from the record."""
+        found = self.damage.of(one)
+        if found is None:
+            return await self.inventories.save(one, change)
+        record = await self.inventories.save(one, lambda record: change(found.repaired(record)))
+        self.damage.is_repaired(one, found)
+        return record
+
+    def ignored(self, one: InstanceIdentity) -> str:
+        """Return what is to be told of entries that are left out; empty if there are none.
+
+        The next write drops them, so it is told before that.
+        """
+        number = self.inventories.ignored(one)
+        if not number:
+            return ""
+        what = "entry" if number == 1 else "entries"
+        return f"{number} {what} of its Inventories left out: no plan can have made them"
+
+    def _tell_ignored(self, context: RunContext, one: InstanceIdentity) -> None:
+        text = self.ignored(one)
+        if text:
+            context.tell("Warning", "InventoryIgnored", text)
+
+
+def _owner(uid: str, delta: Delta) -> InstanceIdentity | None:
+    states = [delta.object] if delta.old is None else [delta.object, delta.old]
+    owners = (owner_of(obj["metadata"]) for obj in states)
+    return next((owner for owner in owners if owner is not None and owner.uid == uid), None)
+
+
+def adopts(record: Record, answers: Mapping[Place, Answer]) -> bool:
+    """Return whether an object was adopted that is not on record as such.
+
+    The record was written before that could be known. It happens once for an object.
+    """
+    adopted = (record.get(place) for place, answer in answers.items() if answer.adopted)
+    return any(entry is not None and not entry.adopted for entry in adopted)
+
+
+def _task_error(one: InstanceIdentity, error: KubeError) -> TransientTaskError:
+    what = f"what it applies cannot be recorded in namespace {one.namespace}"
+    text = f"{what}, so nothing is sent: {error}"
+    advice = what_lacks(error)
+    return TransientTaskError("InventoryNotWritten", f"{text}; {advice}" if advice else text)
+
+
+def what_lacks(error: KubeError) -> str:
+    """Return what to do; empty if the error tells it, as an exceeded quota does."""
+    if isinstance(error, NotFound):
+        return f"the CustomResourceDefinition {INVENTORIES.name} of this release is needed"
+    if not isinstance(error, Forbidden):
+        return ""
+    if f"'{_POLICY}'" in error.message:
+        return (
+            f"the policy {_POLICY} expects another ServiceAccount of the reconciler: "
+            "see Inventories in docs/installing.md"
+        )
+    if " cannot " in error.message:  # so says RBAC alone
+        return (
+            "the ServiceAccount of the reconciler needs get, list, watch, create and update on "
+            f"{INVENTORIES.name}: upgrade the installation of KUDO"
+        )
+    return ""

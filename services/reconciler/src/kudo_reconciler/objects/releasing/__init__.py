@@ -1,0 +1,1 @@
+"""Releases the cluster-scoped objects that Instances share."""

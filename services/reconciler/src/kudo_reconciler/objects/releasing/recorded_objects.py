@@ -1,0 +1,137 @@
+"""Finds the cluster-scoped objects that an Instance has on record, without any list."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kubeio.client import Client
+from kubeio.discovery import Discovery
+from kubeio.errors import Forbidden, MethodNotAllowed, NotFound, UnknownKind
+from kubeio.resource import Resource
+from kudo.api import JsonObject
+from kudo.identity import InstanceIdentity
+from kudo.objects.inventory.record import Entry, Place
+from kudo.objects.sharing import is_listed, names_everybody
+from kudo_reconciler.keys import Key
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.sharing.recorded_place import recorded
+from kudo_reconciler.objects.sharing.sharers import Sharers
+
+Found = tuple[Resource, JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class OnRecord:
+    """The objects of an Instance that has a complete record.
+
+    Attributes:
+        found: Those that it shares, with their metadata at least.
+        refused: Those that it may share, and that its account may not read.
+    """
+
+    found: list[Found] = field(default_factory=list)
+    refused: dict[Place, Forbidden] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedObjects:
+    """Reads what Instances have on record."""
+
+    discovery: Discovery
+    observer: Observer
+    sharers: Sharers
+
+    async def of(self, one: InstanceIdentity, client: Client) -> OnRecord | None:
+        """Return the objects that an Instance shares; None if its record is not complete.
+
+        A record is a hint. It may name an object that the Instance never applied: its run was
+        interrupted, or somebody has written it by hand. So the object itself must say it, too.
+
+        Args:
+            one: The Instance.
+            client: Reads the objects with the identity of the Instance.
+
+        Raises:
+            KubeError: a request failed, other than that the client may not read an object.
+        """
+        entries = await self._entries(one)
+        if entries is None:
+            return None
+        objects = OnRecord()
+        for entry in entries:
+            try:
+                read = await self._read(entry, client)
+            except Forbidden as error:
+                objects.refused[entry.place] = error
+                continue
+            if read is not None and self.sharers.is_sharer(read[0], read[1]["metadata"], one):
+                objects.found.append(read)
+        objects.found.extend(self._off_record(entries, one))
+        return objects
+
+    def unlisted(self, key: Key) -> list[tuple[InstanceIdentity, Resource, JsonObject]]:
+        """Return the watched objects that Instances of a name share by their record alone."""
+        return [
+            (one, *found)
+            for one, entries in self.sharers.inventories.of_name(*key)
+            for entry in entries
+            if (one, entry.place) not in self.sharers.left
+            for found in self.observer.cluster_scoped(entry.place)
+            if not names_everybody(found[1]["metadata"])
+        ]
+
+    async def _entries(self, one: InstanceIdentity) -> list[Entry] | None:
+        cached = self.sharers.inventories.cached(one)
+        if cached is None or not cached.complete:
+            return None
+        # The cache may lack what a former leader has recorded.
+        live = await self.sharers.inventories.live(one)
+        if live is None or not live.complete:
+            return None
+        return [entry for entry in live if entry.cluster_scoped]
+
+    def _off_record(self, entries: Iterable[Entry], one: InstanceIdentity) -> list[Found]:
+        """Return watched objects that list an Instance which has no record of them."""
+        places = {entry.place for entry in entries}
+        return [
+            (resource, obj)
+            for resource, obj in self.observer.shared(one.namespace, one.name)
+            if recorded(resource, obj["metadata"]["name"]) not in places
+            and is_listed(obj["metadata"], one)
+        ]
+
+    async def _read(self, entry: Entry, client: Client) -> Found | None:
+        """Read the metadata of an object by name; None if there is none."""
+        resource = await self._resource(entry)
+        if resource is None or resource.namespaced:
+            return None
+        try:
+            return resource, await client.get(resource, entry.place.name, metadata_only=True)
+        except MethodNotAllowed:
+            # What cannot be read was not applied either.
+            return None
+        except NotFound as error:
+            if error.names_object:
+                return None
+        # The version is served no more, and the object may be in another one.
+        self.discovery.invalidate(resource.api_version)
+        served = await self._resource(entry)
+        if served is None:
+            return None
+        try:
+            return served, await client.get(served, entry.place.name, metadata_only=True)
+        except NotFound as answer:
+            if not answer.names_object:
+                raise
+            return None
+
+    async def _resource(self, entry: Entry) -> Resource | None:
+        """Return the kind of an entry; None if it is not served in any version.
+
+        Raises:
+            KubeError: discovery failed.
+        """
+        try:
+            return await self.discovery.resolve(entry.api_version, entry.place.kind)
+        except UnknownKind:
+            served = await self.discovery.versions(entry.place.group, entry.place.kind)
+            return next(iter(served), None)

@@ -1,0 +1,1 @@
+"""Who shares cluster-scoped objects."""

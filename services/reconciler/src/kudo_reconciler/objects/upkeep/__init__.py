@@ -1,0 +1,1 @@
+"""Deletes orphans, and records what belongs to Instances without a record."""

@@ -1,0 +1,393 @@
+"""Reads and writes Inventories, and finds the Instances that share a cluster-scoped object.
+
+Inventories are KUDO's own bookkeeping: they are read and written as the reconciler. Reads are
+answered from the cache, which keeps entries only; see `kudo.objects.inventory.record`. Each write
+tests the resourceVersion of what it replaces, and what it was computed from.
+
+A new leader's cache may lack what the former one wrote last. A creation cannot overwrite that: the
+API server answers 409. Whatever else is decided by a record is decided by `current` or in `save`,
+which read it live, once, until the watch has reached the resourceVersion at which the term began.
+`cached`, `sharers` and `shares` are hints.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Final, TypeVar, cast
+
+from kubeio.cache.informer import Informer
+from kubeio.cache.store import Delta
+from kubeio.client import Client
+from kubeio.errors import Conflict, KubeError, NotFound
+from kudo.api import JsonObject
+from kudo.identity import InstanceIdentity
+from kudo.objects.inventory.record import (
+    MOST_OBJECTS,
+    Entry,
+    Place,
+    Record,
+    inventory_name,
+    inventory_of,
+    owner_of,
+    read_entries,
+    sharding,
+    shards,
+)
+from kudo_reconciler.resources import INVENTORIES
+from kudo_reconciler.store.freshness import Freshness
+from kudo_reconciler.store.kept_records import KeptRecords
+from kudo_reconciler.store.own_writes import OwnWrites
+
+BY_INSTANCE: Final = "instance"
+BY_NAME: Final = "name"
+BY_SHARE: Final = "share"
+_ATTEMPTS: Final = 5
+_KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "ownerReferences")
+_AT_ONCE: Final = 5000
+"""Entries that are spread over Inventories without a pause, which takes 4 ms."""
+_MOST: Final = 200
+"""Inventories of an Instance: 100,000 objects."""
+
+_Content = tuple[tuple[Entry, ...], bool]
+"""Entries of an Inventory, and whether it is complete."""
+Change = Callable[[Record], Record]
+"""Computes the record to store from the one that is stored."""
+
+T = TypeVar("T")
+
+
+def kept_inventory(obj: JsonObject) -> JsonObject:
+    """Return what the cache keeps of an Inventory: entries, not their JSON."""
+    entries, ignored = read_entries(obj)
+    metadata = {key: obj["metadata"][key] for key in _KEPT if key in obj["metadata"]}
+    return {
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "metadata": metadata,
+        "complete": obj.get("complete") is True,
+        "entries": entries,
+        "ignored": ignored,
+    }
+
+
+def by_instance(obj: JsonObject) -> tuple[str, ...]:
+    """Index of the Inventories by uid of their Instance."""
+    owner = owner_of(obj["metadata"])
+    return () if owner is None else (owner.uid,)
+
+
+def by_share(obj: JsonObject) -> Iterable[str]:
+    """Index of the Inventories by the cluster-scoped objects in them."""
+    return {_share(entry.place) for entry in obj["entries"] if entry.cluster_scoped}
+
+
+def by_name(obj: JsonObject) -> tuple[str, ...]:
+    """Index of the Inventories by namespace and name of their Instance."""
+    owner = owner_of(obj["metadata"])
+    return () if owner is None else (str(owner),)
+
+
+INDEXERS: Final = {BY_INSTANCE: by_instance, BY_NAME: by_name, BY_SHARE: by_share}
+
+
+class RecordFull(KubeError):
+    """An Instance would have more objects on record than are read; nothing was sent."""
+
+    def __init__(self, objects: int) -> None:
+        super().__init__(
+            f"the Instance would have {objects:,} objects on record, and {_MOST * MOST_OBJECTS:,} "
+            "is the limit: have several Instances apply them, or prune its orphans"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryStore:
+    """The Inventories of the cluster.
+
+    Attributes:
+        client: The reconciler's own.
+        informer: Of Inventories, with `kept_inventory` and `INDEXERS`.
+        own: Tells own writes from the changes of others, by uid of the Instance.
+        freshness: Tells what was stored in this term.
+    """
+
+    client: Client
+    informer: Informer
+    own: OwnWrites[str]
+    freshness: Freshness = field(default_factory=Freshness)
+    _read_in_term: set[str] = field(default_factory=set)
+    _records: KeptRecords = field(default_factory=KeptRecords)
+    _sent: dict[str, dict[str, _Content]] = field(default_factory=dict)
+    """By uid of the Instance and name, what was sent and not answered yet, or never."""
+
+    def changed(self, delta: Delta) -> None:
+        """Process a change of the cache."""
+        states = [delta.object] if delta.old is None else [delta.object, delta.old]
+        owners = {owner_of(obj["metadata"]) for obj in states}
+        for owner in owners:
+            if owner is not None:
+                self.own.changed(owner.uid, delta)
+                if delta.kind == "deleted":
+                    self._sent.pop(owner.uid, None)
+
+    def begin_term(self) -> None:
+        """Forget which records were read: a former leader may have changed them."""
+        self._read_in_term.clear()
+        self._records.clear()
+        self._sent.clear()
+
+    def is_own(self, uid: str, obj: JsonObject) -> bool:
+        """Return whether an Inventory is as it was sent by a write whose answer was lost."""
+        sent = self._sent.get(uid, {}).get(obj["metadata"]["name"])
+        return sent is not None and sent == (obj["entries"], obj["complete"])
+
+    def cached(self, one: InstanceIdentity) -> Record | None:
+        """Return the record of an Instance from the cache; None if there is none."""
+        found = self._cached(one)
+        if not found:
+            return None
+        known = self._records.find(one.uid, found)
+        if known is None:
+            known = _record(found)
+            self._records.put(one.uid, found, known)
+        return known
+
+    async def current(self, one: InstanceIdentity) -> Record | None:
+        """Return the record of an Instance with every write of former leaders.
+
+        Raises:
+            KubeError: it had to be read, and could not be.
+        """
+        return self.cached(one) if self.is_current(one) else await self.live(one)
+
+    def change(self, one: InstanceIdentity, delta: Delta) -> tuple[Record, Record]:
+        """Return the record of an Instance before and after a change of an Inventory."""
+        name = delta.object["metadata"]["name"]
+        found = {obj["metadata"]["name"]: obj for obj in self._of(one.uid)}
+        before = _with(found, name, delta.object if delta.kind == "deleted" else delta.old)
+        after = _with(found, name, None if delta.kind == "deleted" else delta.object)
+        return _record(_ordered(one, before)), _record(_ordered(one, after))
+
+    def ignored(self, one: InstanceIdentity) -> int:
+        """Return how many entries of the cached record no plan can have made."""
+        return sum(int(obj["ignored"]) for obj in self._cached(one))
+
+    def sharers(self, place: Place) -> frozenset[InstanceIdentity]:
+        """Return the Instances that have a cluster-scoped object on record, by the cache."""
+        found = self.informer.by_index(BY_SHARE, _share(place))
+        owners = (owner_of(obj["metadata"]) for obj in found)
+        return frozenset(owner for owner in owners if owner is not None)
+
+    def some_sharers(self, place: Place) -> Iterator[InstanceIdentity]:
+        """Yield the Instances that have a cluster-scoped object on record, by the cache.
+
+        One after the other: tens of thousands may share it. Must not be iterated across an await.
+        """
+        for key in self.informer.keys_by_index(BY_SHARE, _share(place)):
+            obj = self.informer.get(*key)
+            owner = None if obj is None else owner_of(obj["metadata"])
+            if owner is not None:
+                yield owner
+
+    def each_sharer(self, place: Place) -> Iterator[InstanceIdentity]:
+        """Yield what `some_sharers` does; may be iterated across an await.
+
+        Instances that begin to share meanwhile are left out.
+        """
+        for key in tuple(self.informer.keys_by_index(BY_SHARE, _share(place))):
+            obj = self.informer.get(*key)
+            owner = None if obj is None else owner_of(obj["metadata"])
+            if owner is not None:
+                yield owner
+
+    def has_share(self, one: InstanceIdentity, place: Place) -> bool:
+        """Return whether an Instance has a cluster-scoped object on record, by the cache."""
+        return self._shares(place, BY_INSTANCE, one.uid)
+
+    def is_shared_by_name(self, namespace: str, name: str, place: Place) -> bool:
+        """Return whether an Instance of a name has a cluster-scoped object on record."""
+        return self._shares(place, BY_NAME, f"{namespace}/{name}")
+
+    def _shares(self, place: Place, index: str, key: str) -> bool:
+        shared = self.informer.keys_by_index(BY_SHARE, _share(place))
+        return any(one in shared for one in self.informer.keys_by_index(index, key))
+
+    def of_name(self, namespace: str, name: str) -> list[tuple[InstanceIdentity, list[Entry]]]:
+        """Return what Instances of a name have on record of cluster-scoped objects.
+
+        Of several if one was deleted and its Inventories are not yet.
+        """
+        found = self.informer.by_index(BY_NAME, f"{namespace}/{name}")
+        owners = {owner_of(obj["metadata"]) for obj in found}
+        return [(one, self.shares(one)) for one in owners if one is not None]
+
+    def shares(self, one: InstanceIdentity) -> list[Entry]:
+        """Return the cluster-scoped objects that an Instance has on record, by the cache."""
+        record = self.cached(one)
+        return [entry for entry in record or () if entry.cluster_scoped]
+
+    async def live(self, one: InstanceIdentity) -> Record | None:
+        """Read the record of an Instance from the API server; None if there is none.
+
+        Raises:
+            KubeError: it could not be read.
+        """
+        return _record(found) if (found := await self._read(one)) else None
+
+    async def save(self, one: InstanceIdentity, change: Change) -> Record:
+        """Change the record of an Instance, and return it as stored.
+
+        Nothing is sent for what stays the same. Calls for one Instance must not overlap: see
+        `Recorder.save`.
+
+        Args:
+            one: The Instance.
+            change: Called again with what is there if somebody else changed it.
+
+        Raises:
+            Conflict: it keeps changing.
+            RecordFull: too many objects.
+            KubeError: a request failed.
+        """
+        # The caller may have compared the record that is cached: it is not put together again.
+        stored, cached = self._cached(one), self.cached(one)
+        if stored and not self.is_current(one):
+            stored, cached = await self._read(one), None
+        for _ in range(_ATTEMPTS):
+            before = _record(stored) if cached is None else cached
+            after = change(before)
+            if after == before:
+                return before
+            try:
+                with self.own.writing(one.uid):
+                    await self._write(one, stored, after)
+            except Conflict:
+                stored, cached = await self._read(one), None
+            else:
+                self._read_in_term.add(one.uid)
+                self._sent.pop(one.uid, None)
+                return after
+        raise Conflict(f"the inventory of Instance {one} keeps changing", status=409)
+
+    async def _write(self, one: InstanceIdentity, stored: list[JsonObject], after: Record) -> None:
+        contents = await _contents(after, [*map(_places, stored)]) or [()]
+        if len(contents) > _MOST:
+            raise RecordFull(len(after))
+        for number, (known, entries) in enumerate(zip_longest(stored, contents)):
+            complete = after.complete and number == 0
+            if known is not None and (known["entries"], known["complete"]) == (entries, complete):
+                continue
+            body = inventory_of(one, number, entries or (), complete=complete)
+            sent = self._sent.setdefault(one.uid, {})
+            sent[body["metadata"]["name"]] = (entries or (), complete)
+            if known is None:
+                answer = await self.client.create(INVENTORIES, body, namespace=one.namespace)
+            else:
+                answer = await self._replace(body, known)
+            self.own.answered(one.uid, answer)
+            self.informer.observe(answer)
+
+    async def _replace(self, body: JsonObject, known: JsonObject) -> JsonObject:
+        """Replace an Inventory that is still as it was read.
+
+        Raises:
+            Conflict: it changed or was deleted.
+        """
+        body["metadata"] |= {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
+        try:
+            return await self.client.replace(INVENTORIES, body)
+        except NotFound as error:
+            raise Conflict("the inventory was deleted meanwhile", status=409) from error
+
+    @property
+    def has_term(self) -> bool:
+        """Return whether the cache has every write of former leaders, for all Instances."""
+        return self.freshness.is_reached_by(self.informer.version)
+
+    def is_current(self, one: InstanceIdentity) -> bool:
+        """Return whether the cached record has every write of former leaders."""
+        if self.has_term:
+            self._read_in_term.clear()
+            return True
+        return one.uid in self._read_in_term
+
+    def _cached(self, one: InstanceIdentity) -> list[JsonObject]:
+        """Return the Inventories of an Instance in order; those with other names are not ours."""
+        return _ordered(one, {obj["metadata"]["name"]: obj for obj in self._of(one.uid)})
+
+    def _of(self, uid: str) -> list[JsonObject]:
+        return self.informer.by_index(BY_INSTANCE, uid)
+
+    async def _read(self, one: InstanceIdentity) -> list[JsonObject]:
+        """Read the Inventories of an Instance by name, and update the cache.
+
+        One that has our name and belongs to nobody, or to another Instance, is empty: what it
+        contains was not recorded for this one, and the next write takes it over.
+        """
+        found = []
+        for number in range(_MOST):
+            name = inventory_name(one, number)
+            try:
+                live = await self.client.get(INVENTORIES, name, namespace=one.namespace)
+            except NotFound:
+                self.informer.observe_gone(one.namespace, name)
+                break
+            self.informer.observe(live)
+            foreign = owner_of(live["metadata"]) != one
+            kept = kept_inventory(live)
+            found.append({**kept, "entries": (), "complete": False} if foreign else kept)
+        self._read_in_term.add(one.uid)
+        return found
+
+
+async def _contents(record: Record, before: list[Iterator[Place]]) -> list[tuple[Entry, ...]]:
+    """Return the objects of each Inventory.
+
+    Usually at once: whether the run may write was checked right before.
+    """
+    if len(record) <= _AT_ONCE:
+        return shards(record, before)
+    return await _in_turns(sharding(record, before))
+
+
+async def _in_turns(steps: Generator[None, None, T]) -> T:
+    """Return what steps do; the event loop may run other tasks between them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast("T", end.value)
+        await asyncio.sleep(0)
+
+
+def _places(inventory: JsonObject) -> Iterator[Place]:
+    return (entry.place for entry in inventory["entries"])
+
+
+def _ordered(one: InstanceIdentity, by_name: Mapping[str, JsonObject]) -> list[JsonObject]:
+    """Return the Inventories of an Instance from the first on."""
+    ordered = []
+    for number in range(len(by_name)):
+        obj = by_name.get(inventory_name(one, number))
+        if obj is None or owner_of(obj["metadata"]) != one:
+            break
+        ordered.append(obj)
+    return ordered
+
+
+def _with(
+    inventories: Mapping[str, JsonObject], name: str, obj: JsonObject | None
+) -> dict[str, JsonObject]:
+    others = {key: value for key, value in inventories.items() if key != name}
+    return others if obj is None else {**others, name: obj}
+
+
+def _record(inventories: list[JsonObject]) -> Record:
+    complete = bool(inventories) and bool(inventories[0]["complete"])
+    entries = (entry for obj in inventories for entry in obj["entries"])
+    return Record(complete=complete).merged(entries)
+
+
+def _share(place: Place) -> str:
+    return f"{place.group}/{place.kind}/{place.name}"

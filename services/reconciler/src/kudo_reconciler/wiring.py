@@ -1,0 +1,219 @@
+"""Wires what reconciles: the controller of a term, its tasks, its objects, records and upkeep.
+
+The parts that outlive a term, such as caches, are made in `app`.
+"""
+
+from dataclasses import dataclass
+
+from kubeio.client import Client
+from kubeio.discovery import Discovery
+from kudo_reconciler.clock import ApiServerClock, loop_seconds
+from kudo_reconciler.controller.context import ReconcileContext
+from kudo_reconciler.controller.controller import Controller
+from kudo_reconciler.controller.deletion import Deletion
+from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.leftovers import Leftovers
+from kudo_reconciler.controller.readiness import Readiness
+from kudo_reconciler.controller.reconcile import InstanceReconciler
+from kudo_reconciler.controller.restoring import Restoring
+from kudo_reconciler.controller.scheduled import Scheduled
+from kudo_reconciler.controller.upkeep import Upkeep
+from kudo_reconciler.controller.workqueue import WorkQueue
+from kudo_reconciler.environment import Environment
+from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.execution.apply import ApplyTask
+from kudo_reconciler.execution.causes import Causes
+from kudo_reconciler.execution.child_versions import ChildVersions
+from kudo_reconciler.execution.delete import DeleteTask
+from kudo_reconciler.execution.expected.ahead import Ahead
+from kudo_reconciler.execution.expected.every_plan import EveryPlan
+from kudo_reconciler.execution.kudo_operator import ChildTask
+from kudo_reconciler.execution.operations import Operations
+from kudo_reconciler.execution.pipe import PipeTask
+from kudo_reconciler.execution.pipe_pods import PipePods
+from kudo_reconciler.execution.recording import Recording
+from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.run import PlanRunner
+from kudo_reconciler.execution.steps import StepRunner
+from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.apply import Applier
+from kudo_reconciler.objects.dependency_hash import DependencyHasher
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Ownership
+from kudo_reconciler.objects.records.entries import Entries
+from kudo_reconciler.objects.records.orphan_search import OrphanSearch
+from kudo_reconciler.objects.records.recorder import Recorder
+from kudo_reconciler.objects.releasing.cluster_scoped import ClusterObjects
+from kudo_reconciler.objects.releasing.shares import Shares
+from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.objects.sharing.sharers import Sharers
+from kudo_reconciler.objects.upkeep.adopter import Adopter
+from kudo_reconciler.objects.upkeep.pruner import Pruner
+from kudo_reconciler.settings import Settings
+from kudo_reconciler.store.children import ChildStore
+from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.store.inventories import InventoryStore
+from kudo_reconciler.store.values import ValueChecks
+from kudo_reconciler.store.versions import VersionStore
+from kudo_reconciler.tenancy.access import AccessReviews
+from kudo_reconciler.tenancy.accounts import Accounts
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the controller of a term is made of.
+
+    Attributes:
+        settings: Of the process.
+        environment: Of the process.
+        clock: Of the API server.
+        queue: Of the process; once it is closed, nothing new begins.
+        renderer: Of templates.
+        operations: Of this term.
+        reviews: Of what accounts may read.
+        instances: The cached Instances.
+        versions: The cached OperatorVersions.
+        inventories: The cached Inventories.
+        accounts: As which plans act.
+        observer: Of the objects of plans.
+        events: Of this term.
+        recorder: Of this term.
+    """
+
+    settings: Settings
+    environment: Environment
+    clock: ApiServerClock
+    queue: WorkQueue
+    renderer: Renderer
+    operations: Operations
+    reviews: AccessReviews
+    instances: InstanceStore
+    versions: VersionStore
+    inventories: InventoryStore
+    accounts: Accounts
+    observer: Observer
+    events: EventRecorder
+    recorder: Recorder
+
+    @property
+    def client(self) -> Client:
+        return self.environment.client
+
+    @property
+    def metrics(self) -> Metrics:
+        return self.environment.metrics
+
+    def stopping(self) -> bool:
+        return self.queue.closed
+
+
+@dataclass(frozen=True, slots=True)
+class _Objects:
+    """What reads and writes the objects of plans."""
+
+    discovery: Discovery
+    ownership: Ownership
+    shares: Shares
+    pipe_pods: PipePods
+
+
+def controller_of(parts: Parts) -> Controller:
+    """Return the controller of a term."""
+    discovery = Discovery(parts.client, clock=loop_seconds)
+    sharers = Sharers(parts.instances, parts.inventories)
+    objects = _Objects(
+        discovery,
+        Ownership(parts.instances, sharers),
+        Shares(parts.observer, sharers),
+        PipePods(parts.accounts, parts.observer),
+    )
+    context = _context(parts, objects)
+    resolver = Resolver(discovery)
+    ahead = Ahead(resolver)
+    recording = Recording(parts.recorder, ahead, Entries(parts.settings.digest_key))
+    idle = Idle(context)
+    runner = PlanRunner(
+        StepRunner(_tasks(parts, objects, resolver, recording)),
+        parts.operations,
+        parts.renderer,
+        parts.accounts,
+        parts.clock,
+        parts.metrics,
+        parts.environment.rng,
+    )
+    search = OrphanSearch(parts.observer, discovery)
+    leftovers = Leftovers(context, parts.accounts, search, EveryPlan(ahead, parts.renderer))
+    scheduled = Scheduled.create(context, runner, idle, leftovers, parts.settings.recheck)
+    reconciler = InstanceReconciler(
+        context,
+        idle,
+        scheduled,
+        Deletion(context, scheduled),
+        Restoring(context, parts.queue.add_after),
+    )
+    return Controller(parts.queue, reconciler, parts.metrics, parts.settings.workers)
+
+
+def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
+    discovery, ownership = objects.discovery, objects.ownership
+    return ReconcileContext(
+        instances=parts.instances,
+        versions=parts.versions,
+        readiness=Readiness(parts.observer, parts.client, parts.accounts.identity_of),
+        events=parts.events,
+        metrics=parts.metrics,
+        clock=parts.clock,
+        cluster_objects=ClusterObjects(
+            parts.accounts, discovery, parts.observer, ownership, objects.shares, parts.events
+        ),
+        pipe_pods=objects.pipe_pods,
+        values=ValueChecks(parts.environment.jobs),
+        operations=parts.operations,
+        upkeep=Upkeep(
+            parts.instances,
+            parts.operations,
+            parts.events,
+            Pruner(
+                parts.accounts, discovery, parts.observer, ownership, objects.shares, parts.recorder
+            ),
+            Adopter(parts.accounts, discovery, parts.recorder),
+            parts.stopping,
+        ),
+        recorder=parts.recorder,
+        fresh_uid=parts.environment.fresh_uid,
+        stopping=parts.stopping,
+        tenancy=parts.settings.tenancy,
+    )
+
+
+def _tasks(parts: Parts, objects: _Objects, resolver: Resolver, recording: Recording) -> TaskRunner:
+    hasher = DependencyHasher(parts.observer)
+    applier = Applier(objects.discovery, parts.observer, objects.ownership, parts.metrics)
+    return TaskRunner(
+        apply=ApplyTask(
+            resolver,
+            hasher,
+            applier,
+            parts.observer,
+            parts.instances,
+            Causes(parts.observer),
+            recording,
+        ),
+        delete=DeleteTask(resolver, parts.observer, objects.ownership, objects.shares),
+        pipe=PipeTask(
+            pods=objects.pipe_pods,
+            hasher=hasher,
+            applier=applier,
+            observer=parts.observer,
+            recording=recording,
+            waiter_image=parts.settings.pipe_waiter_image,
+        ),
+        child=ChildTask(
+            ChildStore(parts.instances),
+            ChildVersions(parts.versions),
+            parts.metrics,
+            parts.reviews,
+            recording,
+        ),
+    )
