@@ -13,6 +13,8 @@ ROOT = Group(
         "uninstall": "instances.uninstall",
         "suspend": "control.suspend",
         "resume": "control.resume",
+        "adopt": "upkeep.adopt",
+        "prune": "upkeep.prune",
         "get": "get.get",
         "describe": "get.describe",
         "rbac": "rbac.rbac",

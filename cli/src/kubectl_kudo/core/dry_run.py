@@ -165,8 +165,9 @@ class OnServer:
     async def merge_patch(
         self, kind: Resource, namespace: str, name: str, patch: JsonObject
     ) -> JsonObject:
-        reference = patch["spec"].get("operatorVersion")
-        asked = {"metadata": {"namespace": namespace, "name": name}, "spec": patch["spec"]}
+        spec = patch.get("spec") or {}
+        reference = spec.get("operatorVersion")
+        asked = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
         if reference and self._on_client.remembers(asked):
             _tell_of_local_check(asked)
             return await self._on_client.merge_patch(kind, namespace, name, patch)

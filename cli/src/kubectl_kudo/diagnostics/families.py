@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.core.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.bundle import file_name
 from kubectl_kudo.diagnostics.owned import Found, Reference, owned_by, references
@@ -184,9 +184,14 @@ class FamilyReader:
         )
         kinds = {(kind.group, kind.plural): kind for kind in _WELL_KNOWN}
         for kind in discovered or ():
-            if {"get", "list"} <= kind.verbs and kind.group != GROUP:
+            # The others of KUDO are read by name; an older KUDO has no Inventories.
+            if {"get", "list"} <= kind.verbs and (
+                kind.group != GROUP or kind.plural == INVENTORIES.plural
+            ):
                 kinds.setdefault((kind.group, kind.plural), kind)
-        return [kind for kind in kinds.values() if kind.plural not in _SKIPPED]
+        found = (kind for kind in kinds.values() if kind.plural not in _SKIPPED)
+        # Inventories first: where there is too much, the rest is left out.
+        return sorted(found, key=lambda kind: kind.group != GROUP)
 
     async def _listed(
         self, folder: str, kind: Resource, members: Mapping[str, Member]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.core.kinds import ALL
+from kubectl_kudo.core.kinds import DEFINED
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.families import Member
 from kubectl_kudo.diagnostics.installation import Installation
@@ -245,7 +245,7 @@ def _of_crds(crds: list[JsonObject]) -> Iterator[Finding]:
         _name(crd): {one["name"] for one in crd["spec"].get("versions") or [] if one.get("served")}
         for crd in crds
     }
-    for kind in ALL if crds else ():
+    for kind in DEFINED if crds else ():
         if kind.name not in served:
             yield Finding(f"CRD {kind.name}", "is not installed", "run `kubectl kudo init`")
         elif VERSION not in served[kind.name]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.kinds import ALL
+from kubectl_kudo.core.kinds import DEFINED
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.families import when
 from kubectl_kudo.diagnostics.reading import Reader
@@ -121,7 +121,7 @@ def _is_ours(configuration: JsonObject) -> bool:
 
 
 async def _crds(reader: Reader) -> list[JsonObject]:
-    found = await asyncio.gather(*(reader.find(f"{FOLDER}crds", CRDS, one.name) for one in ALL))
+    found = await asyncio.gather(*(reader.find(f"{FOLDER}crds", CRDS, one.name) for one in DEFINED))
     return [_without_schemas(crd) for crd in found if crd is not None]
 
 

@@ -8,6 +8,7 @@ from kubectl_kudo.get.instance_fields import (
     account_name,
     condition,
     last_plan,
+    orphans_of,
     owner_name,
     version_key,
 )
@@ -100,6 +101,7 @@ class Description:
             "ready": {key: ready.get(key) for key in ("status", "reason", "message")},
             "scheduledPlan": self.scheduled,
             **self._suspension(),
+            **self._orphans(),
             "parameters": [parameter.to_data() for parameter in self.parameters],
             "plans": [self._plan(name, entry) for name, entry in self.plans()],
             "children": [_child(member) for member in self.children],
@@ -117,6 +119,12 @@ class Description:
             **({"reason": TIMED_OUT} if timed_out(self.instance, entry) else {}),
             "message": entry.get("message") or "",
         }
+
+    def _orphans(self) -> JsonObject:
+        found, left_out = orphans_of(self.instance)
+        if not found:
+            return {}
+        return {"orphans": found, **({"orphansLeftOut": left_out} if left_out else {})}
 
     def _suspension(self) -> JsonObject:
         if not is_suspended(self.instance):

@@ -13,19 +13,22 @@ from kubectl_kudo.get.instance_fields import (
     account_name,
     condition,
     last_plan,
+    orphans_of,
     owner_name,
     version_key,
 )
 from kubectl_kudo.get.owned_objects import OwnedObject
 from kubectl_kudo.get.parameters import Parameter
 from kubectl_kudo.state.children import Member
-from kubectl_kudo.state.runs import run_facts
+from kubectl_kudo.state.next_commands import flags_of
+from kubectl_kudo.state.runs import key_of, run_facts
 from kubectl_kudo.state.suspension import is_deleting, is_suspended, suspension
 
 _LONGEST_VALUE = 60
 _LONGEST_MESSAGE = 300
 _MOST_SIBLINGS = 20
 """Objects of one owner that are shown; a StatefulSet may have thousands of pods."""
+_MOST_ORPHANS = 5
 _MOST_KINDS = 5
 """Kinds that are named; users of one namespace may list none of the cluster."""
 _HIDDEN = "<hidden>"
@@ -64,9 +67,20 @@ def _head(description: Description, now: datetime) -> str:
         "Ready": _ready(instance),
         "Scheduled plan": cell(description.scheduled),
         **({"Suspended": suspension(instance)} if is_suspended(instance) else {}),
+        **({"Orphans": text} if (text := _orphans(instance)) else {}),
     }
     width = max(map(len, rows)) + 1
     return "".join(f"{f'{label}:':<{width}}   {text}\n" for label, text in rows.items())
+
+
+def _orphans(instance: JsonObject) -> str:
+    found, rest = orphans_of(instance)
+    if not found:
+        return ""
+    shown = [printable(f"{one.get('kind')}/{one.get('name')}") for one in found[:_MOST_ORPHANS]]
+    more = len(found) - len(shown) + rest
+    names = f"{', '.join(shown)}{f' and {more} more' if more else ''}"
+    return f"{names} (kubectl kudo prune {flags_of(key_of(instance))})"
 
 
 def _version(description: Description) -> str:

@@ -1,15 +1,21 @@
 """`kubectl kudo get`: lists what is installed in a namespace, or in all of them."""
 
-from kubectl_kudo.core.arguments import Args, Flag
+from kubectl_kudo.core.arguments import INSTANCE, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
 _CHOICES = "instances, operators, operatorversions or all"
+_OBJECTS = ("objects", "object")
 
 
 def run(args: Args) -> None:
     if not args.arguments:
         raise UsageError(f'expecting exactly one argument - "{_CHOICES}"')
+    if args.arguments[0] in _OBJECTS:
+        _get_objects(args)
+        return
+    if args.instance:
+        raise UsageError("--instance goes with objects: get objects --instance=<name>")
     from kubectl_kudo.core.session import in_session
     from kubectl_kudo.get.list_objects import get
     from kubectl_kudo.get.request import kinds_of, read_request
@@ -20,12 +26,21 @@ def run(args: Args) -> None:
     in_session(args, lambda session: get(session, request))
 
 
+def _get_objects(args: Args) -> None:
+    from kubectl_kudo.core.session import in_session
+    from kubectl_kudo.get.objects import get_objects, read_objects_format
+
+    output = read_objects_format(args)
+    in_session(args, lambda session: get_objects(session, args, output))
+
+
 COMMAND = Command(
     "get",
-    "List the instances, operators or operatorversions of a namespace.",
+    "List the instances, operators or operatorversions, or what an instance owns.",
     run,
-    "<instances|operators|operatorversions|all> [name...]",
+    "<instances|operators|operatorversions|objects|all> [name...]",
     (
+        Flag(INSTANCE.names, "with objects: the instance that owns them", "name"),
         Flag(
             ("--output", "-o"),
             "table, wide, tree, json, yaml, name, jsonpath=... or custom-columns=...",
@@ -40,12 +55,22 @@ COMMAND = Command(
     "a table.\n\n"
     "json and yaml print the objects themselves: a list as an array, as KUDO 0.19 does, and one\n"
     "object if one name is given. jsonpath and custom-columns are those of kubectl; a jsonpath\n"
-    "template finds the objects of a list under .items.",
+    "template finds the objects of a list under .items.\n\n"
+    "objects are what the plans of an instance have applied, by its Inventory: each below the\n"
+    "plan and the task that applied it last, with its health, its age, and whether it is shared,\n"
+    "retained or adopted. An orphan is what no task applies any more; one that `prune` would\n"
+    "leave tells why. They are read with your rights: what you may not read says so. -o table,\n"
+    "wide, name, json and yaml have a line or an element for each object on record.",
     examples=(
         ("Instances with their operator, version, last plan and its state", "get instances"),
         ("Those of all namespaces, with more columns", "get instances -A -o wide"),
         ("One instance", "get instance my-kafka"),
         ("Instances below their versions and operators", "get all -o tree"),
+        ("What an instance owns, below plans and tasks", "get objects --instance web"),
+        (
+            "What no task applies any more",
+            "get objects --instance web -o jsonpath='{.items[?(@.orphan==true)].metadata.name}'",
+        ),
         ("Instances as JSON", "get instances -o json"),
         (
             "The versions that are in use",

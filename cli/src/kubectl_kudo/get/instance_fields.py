@@ -45,3 +45,9 @@ def account_name(instance: JsonObject) -> str:
     run = (instance.get("status") or {}).get("lastRun") or {}
     spec = instance.get("spec") or {}
     return str(spec.get("serviceAccountName") or run.get("serviceAccountName") or "")
+
+
+def orphans_of(instance: JsonObject) -> tuple[list[JsonObject], int]:
+    """Return the orphans that the status names, and how many more there are."""
+    status = instance.get("status") or {}
+    return list(status.get("orphans") or ()), int(status.get("orphansLeftOut") or 0)

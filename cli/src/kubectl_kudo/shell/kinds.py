@@ -76,7 +76,7 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
 _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "completion": (SHELLS,),
     "describe": (("instance",), Kind.INSTANCE),
-    "get": (("all", "instances", "operators", "operatorversions"), Kind.OBJECT),
+    "get": (("all", "instances", "objects", "operators", "operatorversions"), Kind.OBJECT),
     "install": (Kind.PACKAGE,),
     "package create": (Kind.PACKAGE_FILE,),
     "package docs": (Kind.PACKAGE_FILE,),

@@ -80,6 +80,7 @@ upload='{name: upload, tasks: [app]}'
 sed -i "s/backup: .*/backup: {phases: [{name: main, steps: [$copy, $upload]}]}/" web/operator.yaml
 """
 PREPARED = {
+    "adopt": INSTALL,
     "completion": "mkdir -p ~/.zfunc ~/.config/fish/completions ~/.local/bin",
     "describe": MY_KAFKA,
     "diagnostics": INSTALL,
@@ -103,6 +104,7 @@ PREPARED = {
     "plan status --instance web --plan backup": (
         f"{INSTALL}\nkubectl kudo plan trigger --instance web --name backup --wait"
     ),
+    "prune": INSTALL,
     "rbac": INSTALL,
     "repo add": DIST,
     "repo context": OWN,

@@ -135,6 +135,13 @@ def test_folder_archive_and_working_directory_read_alike(
     assert run("package", "docs").out == EXPECTED
 
 
+def test_the_reference_says_that_objects_are_deleted(run: Cli, teapot: Path) -> None:
+    row = "| Objects that plans no longer apply | are deleted |\n"
+    for prune, expected in (("true", True), ("false", False)):
+        (teapot / "operator.yaml").write_text(f"{OPERATOR}prune: {prune}\n")
+        assert (row in run("package", "docs", str(teapot)).out) is expected
+
+
 def test_a_bare_package_has_a_reference_as_well(run: Cli, teapot: Path) -> None:
     (teapot / "operator.yaml").write_text("name: teapot\noperatorVersion: 1.0.0\n")
     (teapot / "params.yaml").write_text("")

@@ -85,7 +85,7 @@ def test_other_times_are_refused(text: str) -> None:
         (["get", "--every-namespace"], "unknown flag: --every-namespace"),
         (["get", "--sort=name"], "unknown flag: --sort"),
         (["get", "-B"], "unknown shorthand flag: 'B' in -B"),
-        (["--instance", "x", "get", "all"], "unknown flag: --instance"),
+        (["--plan", "x", "get", "all"], "unknown flag: --plan"),
         (["-v"], "flag needs an argument: 'v' in -v"),
         (["get", "-n"], "flag needs an argument: 'n' in -n"),
         (["update", "--instance"], "flag needs an argument: --instance"),

@@ -114,6 +114,26 @@ def test_the_files_have_the_names_of_kudo_0_19(kudo: Cli, busy: FakeApi, tmp_pat
     assert [obj["metadata"]["name"] for obj in listed["items"]] == ["labelled"]
 
 
+def test_the_record_of_what_was_applied_is_collected(
+    kudo: Cli, busy: FakeApi, tmp_path: Path
+) -> None:
+    tea = busy.objects["instances", "tea"]
+    entry = {
+        "version": "v1",
+        "kind": "Secret",
+        "resource": "secrets",
+        "name": "s",
+        "plan": "deploy",
+    }
+    inventory = owned("tea.1.0", tea)
+    inventory |= {"objects": [entry | {"namespace": "kitchen", "digest": "4711"}]}
+    busy.add("inventories", inventory)
+    assert collect(kudo, tmp_path / "diag").code == 0
+    path = tmp_path / "diag/operator_teapot/instance_tea/inventorylist.kudo.dev.yaml"
+    (found,) = yaml.safe_load(path.read_text())["items"]
+    assert found["objects"] == inventory["objects"]
+
+
 def test_objects_of_other_instances_of_the_operator_are_left_out(
     kudo: Cli, busy: FakeApi, tmp_path: Path
 ) -> None:

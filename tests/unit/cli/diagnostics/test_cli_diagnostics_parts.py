@@ -424,6 +424,7 @@ def test_crds_that_are_missing_or_too_new() -> None:
     assert texts(*findings.of_installation(found, [], NOW)) == [
         "CRD operatorversions.kudo.dev: is not installed",
         "CRD instances.kudo.dev: does not serve v1beta1",
+        "CRD inventories.kudo.dev: is not installed",
     ]
 
 

@@ -300,3 +300,15 @@ def test_an_instance_that_does_not_exist_is_told(kudo: Cli, api: FakeApi) -> Non
     ran = kudo("describe", "instance", "none")
     assert ran.code == 3
     assert "instance none in namespace kitchen does not exist in the cluster" in ran.err
+
+
+def test_orphans_are_a_line_only_where_there_are_some(kudo: Cli, shop: FakeApi) -> None:
+    assert "Orphans:" not in kudo("describe", "instance", "tea").out
+    assert "orphans" not in json.loads(kudo("describe", "instance", "tea", "-o", "json").out)
+    orphans = [{"kind": "ConfigMap", "name": f"old-{number}"} for number in range(6)]
+    shop.objects["instances", "tea"]["status"] |= {"orphans": orphans, "orphansLeftOut": 2}
+    names = ", ".join(f"ConfigMap/old-{number}" for number in range(5))
+    line = f"Orphans:            {names} and 3 more (kubectl kudo prune --instance tea -n kitchen)"
+    assert line in kudo("describe", "instance", "tea").out.splitlines()
+    data = json.loads(kudo("describe", "instance", "tea", "-o", "json").out)
+    assert (data["orphans"], data["orphansLeftOut"]) == (orphans, 2)

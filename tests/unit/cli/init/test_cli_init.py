@@ -1,5 +1,6 @@
 """`kubectl kudo init` against an API server: what is checked, written, awaited and removed."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -57,6 +58,60 @@ def test_everything_is_applied_in_the_order_of_the_manifests(init: Cli, server: 
     writes = patched(server)
     assert [writes.count(name) for name in order] == [1] * len(order)
     assert sorted(order, key=writes.index) == order
+
+
+def test_the_key_for_digests_is_made_once_and_kept(init: Cli, server: FakeApi) -> None:
+    init(BUILT_IN)
+    made = server.objects["secrets", "kudo-digest-key"]["data"]["key"]
+
+    init(BUILT_IN, "--upgrade")
+
+    assert server.objects["secrets", "kudo-digest-key"]["data"]["key"] == made
+    assert len(base64.b64decode(made)) == 32
+    assert server.changes.count("POST secrets") == 1
+    reconciler = "PATCH deployments/kudo-reconciler"
+    assert server.changes.index("POST secrets") < server.changes.index(reconciler)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_key_for_digests_that_may_not_be_made_is_told_and_the_installation_goes_on(
+    init: Cli, server: FakeApi, method: str
+) -> None:
+    server.refusals[method, "secrets"] = (403, "secrets are made by the vault here")
+
+    ran = init(BUILT_IN)
+
+    assert ran.code == 0, ran.err
+    text = "Warning: secret/kudo-digest-key was not made: secrets are made by the vault here\n"
+    assert text in ran.err
+    assert "records Secrets without a digest" in ran.err
+    assert "kudo-reconciler" in server.names("deployments")
+
+
+def test_a_key_for_digests_that_cannot_be_made_ends_the_installation(
+    init: Cli, server: FakeApi
+) -> None:
+    server.refusals["POST", "secrets"] = (422, "no room")
+
+    ran = init(BUILT_IN)
+
+    text = "failed to create secret/kudo-digest-key: no room"
+    assert (ran.code != 0, ran.err) == (True, f"Error: {text}\n")
+    assert "kudo-reconciler" not in server.names("deployments")
+
+
+def test_only_the_reconciler_of_the_installation_may_write_inventories(
+    init: Cli, server: FakeApi
+) -> None:
+    add(server, "serviceaccounts", "mine")
+    init(BUILT_IN, "--service-account=mine")
+
+    policy = server.objects["validatingadmissionpolicies", "kudo-inventories"]["spec"]
+    [condition] = policy["matchConditions"]
+    account = "system:serviceaccount:kudo-system:mine"
+    assert condition["expression"] == f"request.userInfo.username != '{account}'"
+    binding = server.objects["validatingadmissionpolicybindings", "kudo-inventories"]["spec"]
+    assert binding == {"policyName": "kudo-inventories", "validationActions": ["Deny"]}
 
 
 def test_waiting_tells_what_keeps_the_pods_from_starting(init: Cli, server: FakeApi) -> None:
@@ -121,7 +176,8 @@ def test_the_crds_alone_need_nothing_else(init: Cli, server: FakeApi) -> None:
 def test_with_output_the_manifests_are_printed_and_installed(init: Cli, server: FakeApi) -> None:
     ran = init(BUILT_IN, "-o", "yaml")
     printed = [obj for obj in yaml.safe_load_all(ran.out) if obj]
-    assert len(printed) == len(server.objects)
+    # The key for digests is no manifest.
+    assert len(printed) == len(server.objects) - 1
     assert ran.err.splitlines() == [*STEPS, *IN_COMPAT.splitlines()]
 
 

@@ -126,7 +126,7 @@ def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Cli) -> None:
     objects = manifests(run)
 
     kinds = [obj["kind"] for obj in objects]
-    assert kinds[:4] == ["CustomResourceDefinition"] * 3 + ["Namespace"]
+    assert kinds[:5] == ["CustomResourceDefinition"] * 4 + ["Namespace"]
     assert {"Issuer", "Certificate", "MutatingWebhookConfiguration"} <= set(kinds)
     # BTO-37: v1beta1 of webhook configurations, which no API server serves any more.
     configuration = find(objects, "MutatingWebhookConfiguration", "kudo-instance-admission")
@@ -256,6 +256,7 @@ def test_the_crds_can_be_had_alone(run: Cli) -> None:
     objects = manifests(run, "--crd-only")
     assert [obj["metadata"]["name"] for obj in objects] == [
         "instances.kudo.dev",
+        "inventories.kudo.dev",
         "operators.kudo.dev",
         "operatorversions.kudo.dev",
     ]

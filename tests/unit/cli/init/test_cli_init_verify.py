@@ -162,7 +162,10 @@ def test_what_was_installed_is_removed_and_the_crds_stay(init: Cli, server: Fake
         "deployment.apps/kudo-webhook deleted",
         "deployment.apps/kudo-reconciler deleted",
     }
-    assert lines[-1] == "secret/kudo-webhook-certificate deleted"
+    assert lines[-2:] == [
+        "secret/kudo-digest-key deleted",
+        "secret/kudo-webhook-certificate deleted",
+    ]
     assert server.plurals() == {"customresourcedefinitions", "instances", "namespaces"}
     assert ran.err.startswith("the CRDs stay, with 1 Instances and what they run")
 
@@ -173,9 +176,9 @@ def test_the_crds_go_first_where_that_is_asked_for(init: Cli, server: FakeApi) -
 
     init("--uninstall", "--yes", "--delete-crds")
 
-    assert server.changes[:3] == [
+    assert server.changes[:4] == [
         f"DELETE customresourcedefinitions/{plural}.kudo.dev"
-        for plural in ("instances", "operatorversions", "operators")
+        for plural in ("instances", "operatorversions", "operators", "inventories")
     ]
     assert server.plurals() == {"namespaces"}
 

@@ -38,8 +38,8 @@ async def uninstall(session: Session, args: Args) -> None:
         talk(f"these instances are deleted with it: {names}")
     if account:
         talk(account)
-    if left:
-        warn(f"these cluster-scoped objects stay in the cluster: {', '.join(left)}")
+    for warning in left:
+        warn(warning)
     if args.wait and not session.report.dry:
         await _until_gone(session, instance, children, args.wait_time, told=not held)
 

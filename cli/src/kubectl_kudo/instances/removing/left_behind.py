@@ -1,38 +1,90 @@
-"""Finds cluster-scoped objects that stay when an Instance is deleted: it cannot own them."""
+"""Finds objects that stay when an Instance is deleted, and tells why.
+
+A complete record names them: each is then read by name. Without one, cluster-scoped objects are
+looked for in the lists of all kinds; those of the namespace are told as far as they are on record.
+"""
 
 import asyncio
+from collections.abc import Iterable, Iterator
 
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.inventory.keeping import why_left
+from kubectl_kudo.inventory.live import Condition, Live, read_live
+from kubectl_kudo.inventory.recorded import identity_of, recorded
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kudo import names
 from kudo.identity import InstanceIdentity
-from kudo.objects.sharing import goes_with_instance, sharers
+from kudo.objects.inventory.record import Entry, Place, Record
+from kudo.objects.sharing import goes_with_instance, is_shared_by, names_everybody, sharers
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
+_IN_CLUSTER = "these cluster-scoped objects stay in the cluster"
 
 
 async def left_behind(session: Session, instance: JsonObject) -> list[str]:
-    """Return the cluster-scoped objects that stay when an Instance is deleted, as `Kind name`.
+    """Return warnings that name what stays when an Instance is deleted; none if nothing does.
 
-    Kinds that the user may not list are left out: this is a warning, not a failure.
+    Whatever cannot be read, this fails never: it is a warning.
     """
-    metadata = instance["metadata"]
-    one = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
+    one = identity_of(instance)
     try:
-        # What cannot be created was never applied; ComponentStatus is such a kind, and listing it
-        # makes the API server warn of it.
-        kinds = await Discovery(session.client).cluster_scoped("list", "create")
+        found = await recorded(session, instance)
+        record = found.record or Record()
+        may_stay = [e for e in record if e.cluster_scoped or e.retained or e.adopted]
+        if record.complete:
+            return await _by_record(session.client, may_stay, one)
+        listed = await _by_lists(session.client, one, record)
+        namespaced = [entry for entry in may_stay if not entry.cluster_scoped]
+        own = await _by_record(session.client, namespaced, one)
     except KubeError:
         return []
-    found = await asyncio.gather(*(_of_kind(session.client, kind, one) for kind in kinds))
+    return [*([f"{_IN_CLUSTER}: {', '.join(listed)}"] if listed else []), *own]
+
+
+async def _by_record(client: Client, entries: Iterable[Entry], one: InstanceIdentity) -> list[str]:
+    found = await read_live(client, entries, health=False)
+    return [*_warnings(found, one)]
+
+
+def _warnings(found: Iterable[Live], one: InstanceIdentity) -> Iterator[str]:
+    shared: list[str] = []
+    own: list[str] = []
+    unknown: list[str] = []
+    for live in found:
+        place = live.entry.place
+        text, why = f"{place.kind} {place.name}", why_left(live, one)
+        if live.condition is Condition.UNKNOWN and not why:
+            unknown.append(text)
+        elif why:
+            (shared if live.entry.cluster_scoped else own).append(f"{text} ({why})")
+    for what, texts in (
+        (_IN_CLUSTER, shared),
+        (f"these objects stay in namespace {one.namespace}", own),
+        ("you may not read these objects, so whether they stay is not known", unknown),
+    ):
+        if texts:
+            yield f"{what}: {', '.join(sorted(texts))}"
+
+
+async def _by_lists(client: Client, one: InstanceIdentity, record: Record) -> list[str]:
+    """Return the cluster-scoped objects that stay, as `Kind name`.
+
+    Kinds that the user may not list are left out.
+    """
+    # What cannot be created was never applied; ComponentStatus is such a kind, and listing it
+    # makes the API server warn of it.
+    kinds = await Discovery(client).cluster_scoped("list", "create")
+    found = await asyncio.gather(*(_of_kind(client, kind, one, record) for kind in kinds))
     return sorted(name for names_of_kind in found for name in names_of_kind)
 
 
-async def _of_kind(client: Client, kind: Resource, one: InstanceIdentity) -> list[str]:
+async def _of_kind(
+    client: Client, kind: Resource, one: InstanceIdentity, record: Record
+) -> list[str]:
     try:
         listing = await client.list(kind, label_selector=_SELECTOR, metadata_only=True)
     except KubeError:
@@ -40,9 +92,18 @@ async def _of_kind(client: Client, kind: Resource, one: InstanceIdentity) -> lis
     return [
         f"{kind.kind} {obj['metadata']['name']}"
         for obj in listing.items
-        if one in sharers(obj["metadata"]) and _stays(kind, obj["metadata"])
+        if _is_shared(kind, obj["metadata"], one, record) and _stays(kind, obj["metadata"])
     ]
 
 
+def _is_shared(kind: Resource, metadata: JsonObject, one: InstanceIdentity, record: Record) -> bool:
+    """Return whether an Instance shares an object: if that does not name all, by the record."""
+    if is_shared_by(metadata, one):
+        return True
+    on_record = record.get(Place(kind.group, kind.kind, "", metadata["name"])) is not None
+    return on_record and not names_everybody(metadata)
+
+
 def _stays(kind: Resource, metadata: JsonObject) -> bool:
-    return len(sharers(metadata)) > 1 or not goes_with_instance(kind.group, kind.kind, metadata)
+    others = len(sharers(metadata)) > 1 or not names_everybody(metadata)
+    return others or not goes_with_instance(kind.group, kind.kind, metadata)

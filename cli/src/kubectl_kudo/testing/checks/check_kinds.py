@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.kinds import ALL
+from kubectl_kudo.core.kinds import DEFINED
 from kubectl_kudo.testing.checks.crds import crds_of, defined_by, manifests_of
 from kubectl_kudo.testing.checks.creating import (
     BUILT_IN_GROUPS,
@@ -28,7 +28,7 @@ from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.names import Role
 from kudo_harness.suite.references import is_url
 
-_KUDO: Final = frozenset((one.api_version, one.kind) for one in ALL)
+_KUDO: Final = frozenset((one.api_version, one.kind) for one in DEFINED)
 _APPLY: Final = "it cannot be applied"
 _ASSERT: Final = "an assert of it can never match"
 _ERRORS: Final = "it can never be looked for"
