@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kubeio.client import Client
+from kudo.names import HERITAGE, LABEL_HERITAGE
 from tests.faults.cells.matrix import Cell
 from tests.faults.cells.oracle import (
     STATE,
@@ -18,6 +19,7 @@ from tests.faults.cells.oracle import (
     has_orphans,
     same_events,
 )
+from tests.faults.cells.owned import ROLES
 from tests.faults.cells.story import Place, Stage, Story
 from tests.faults.cells.view import View, run_uid
 from tests.faults.injection.faults import WATCHES, Rule, Rules
@@ -114,12 +116,16 @@ class Life:
         return _Began(ended, followed, known, shared.rules.withdraw(self.namespace))
 
     async def _until_end_event(self, stage: Stage) -> None:
-        """Wait for the end event, which is written beside the plan, or for a while."""
+        """Wait for the end event, and for what else the stage ends with, or for a while.
+
+        Events are written beside the plan, and some things are done when it has ended.
+        """
         uid = instances.entry(self.shared.view.last(self.namespace), stage.plan).get("uid")
         deadline = _now() + self.shared.settle_seconds
         while _now() < deadline:
-            names = [event["metadata"]["name"] for event in await self._events()]
-            if any(name.endswith(f".{uid}.finished") for name in names):
+            events = await self._events()
+            ended = any(e["metadata"]["name"].endswith(f".{uid}.finished") for e in events)
+            if ended and (not stage.told or any(e["reason"] == stage.told for e in events)):
                 return
             await asyncio.sleep(_POLL)
 
@@ -204,6 +210,12 @@ class Life:
             {**item, "kind": kind.kind}
             for kind, found in zip(STATE, lists, strict=True)
             for item in found.items
+        ]
+        roles = await self.shared.admin.list(ROLES, label_selector=f"{LABEL_HERITAGE}={HERITAGE}")
+        objects += [
+            {**item, "kind": ROLES.kind}
+            for item in roles.items
+            if item["metadata"]["name"].startswith(f"{self.namespace}-")
         ]
         return canonical(objects, self.namespace)
 

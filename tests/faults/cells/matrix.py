@@ -21,6 +21,8 @@ from tests.faults.injection.faults import KILLS, LEADERS, NETWORK, REFUSALS, WAT
 from tests.support.cluster.resources import DEPLOYMENTS, INSTANCES, JOBS, VERSIONS
 
 _SHOWN = 5
+ASKING: Final = frozenset({"prune", "adopt"})
+"""Stages in which a run is scheduled when the reconciler has done something else."""
 _FIRST = (
     JOBS.name,
     f"{INSTANCES.name}/status",
@@ -139,6 +141,8 @@ def candidates(places: Places, group: Group) -> list[Cell]:
         if label.startswith(WATCH) == (fault in WATCHES)
         # They are read when a run begins, and dropping begins later.
         and not (fault is Fault.DROPPED and label == f"{WATCH}{VERSIONS.name}")
+        # There the user asks for the run after other writes: nobody would ever be told of it.
+        and not (fault is Fault.DROPPED and label == f"{WATCH}{INSTANCES.name}" and stage in ASKING)
     ]
     return sorted(cells, key=_weight)
 

@@ -1,12 +1,14 @@
 """The lives that namespaces of the matrix lead: plans of examples, one after another.
 
-There are three stories: that of one Instance of examples/lifecycle, that of a tree of three
-Instances of examples/parent-child, and that of runs under control. Every life of a story is the
-same, so that the state after a stage can be compared with that of a life without faults. Each stage
-triggers one plan; at most one fault strikes in it, anywhere in the tree.
+There are four stories: that of one Instance of examples/lifecycle, that of a tree of three
+Instances of examples/parent-child, that of runs under control, and that of what an Instance owns.
+Every life of a story is the same, so that the state after a stage can be compared with that of a
+life without faults. Each stage triggers one plan; at most one fault strikes in it, anywhere in the
+tree.
 """
 
 from tests.faults.cells.control import CONTROLLED
+from tests.faults.cells.owned import OWNED
 from tests.faults.cells.story import Place, Stage, Story
 
 _BOOK, _PAPER = "book", "paper"
@@ -75,7 +77,7 @@ STORIES = (
             # The first backup finds no Job to delete.
             Stage("first backup", "backup", _backup, faulty=False),
             Stage("backup", "backup", _backup),
-            Stage("upgrade", "upgrade", _upgrade),
+            Stage("upgrade", "upgrade", _upgrade, told="ObjectsPruned"),
             Stage("cleanup", "cleanup", _delete),
         ),
     ),
@@ -89,4 +91,5 @@ STORIES = (
         ),
     ),
     CONTROLLED,
+    OWNED,
 )

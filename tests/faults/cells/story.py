@@ -63,6 +63,7 @@ class Stage:
         trigger: What the user does to have it run.
         faulty: Whether faults strike in it; one without prepares the next.
         ends: The status of the run at its end.
+        told: Reason of an event that follows upon the end; with it the stage ends.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Stage:
     trigger: Callable[[Place], Awaitable[None]]
     faulty: bool = True
     ends: str = "COMPLETE"
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True)

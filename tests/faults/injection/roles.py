@@ -5,6 +5,7 @@ every namespace and by every reconciler. Names of objects belong to the role; ui
 of Instances each has its own: `run ended of NAME`.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import orjson
 
 from kubeio.kinds import EVENTS
 from kudo.names import FINALIZER_CLEANUP
-from kudo_reconciler.resources import INSTANCES
+from kudo_reconciler.resources import INSTANCES, INVENTORIES
 from tests.faults.injection.paths import Target, target_of
 
 Json = dict[str, object]
@@ -22,6 +23,8 @@ _VERBS = {
     "application/json-patch+json": "patch",
     "application/merge-patch+json": "merge",
 }
+_OF_NAMESPACE = re.compile(r"(faults-[0-9a-z]+)-")
+_HASH = re.compile(r"[0-9a-f]{8}")
 _TERMINAL = {"COMPLETE", "FATAL_ERROR"}
 _LEASES = "leases.coordination.k8s.io"
 
@@ -31,7 +34,8 @@ class Write:
     """A request that changes something.
 
     Attributes:
-        namespace: Where; empty for cluster-scoped objects.
+        namespace: Where; of a cluster-scoped object what its name begins with, if that is a
+            namespace of the matrix, else empty.
         verb: create, update, apply, patch, merge or delete.
         resource: plural.group, with /subresource.
         role: What it is in the protocol, or the name of the applied or deleted object.
@@ -59,7 +63,12 @@ def write_of(method: str, path: str, content_type: str, body: bytes) -> Write | 
     verb = _verb(method, content_type)
     content = orjson.loads(body) if body else {}
     resource = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
-    return Write(target.namespace, verb, resource, _role(verb, target, content))
+    role, namespace = _role(verb, target, content), target.namespace
+    found = None if namespace else _OF_NAMESPACE.match(role)
+    if found is not None:
+        # The name of a cluster-scoped object tells which life it belongs to.
+        namespace, role = found[1], f"NAMESPACE{role[found.end(1) :]}"
+    return Write(namespace, verb, resource, role)
 
 
 def _verb(method: str, content_type: str) -> str:
@@ -73,7 +82,18 @@ def _role(verb: str, target: Target, content: object) -> str:
     if known is not None:
         subject = target.name or str(_at(content, "involvedObject").get("name") or "")
         return f"{known(content)} of {subject}"
-    return "lease" if target.resource == _LEASES else target.name or _name(content)
+    if target.resource == _LEASES:
+        return "lease"
+    name = target.name or _name(content)
+    return _record(name, content) if target.resource == INVENTORIES.name else name
+
+
+def _record(name: str, content: object) -> str:
+    """Return which Inventory one is, without its uid, and what tells its writes apart."""
+    instance, _, number = name.rsplit(".", 2)
+    objects = _items(content, "objects") if isinstance(content, dict) else []
+    orphans = sum("orphanedBy" in obj for obj in objects)
+    return f"record {number} of {instance}, {len(objects)} objects, {orphans} orphans"
 
 
 def _status(content: object) -> str:
@@ -106,11 +126,14 @@ def _patch(content: object) -> str:
                 return "run scheduled" if value else "run cleared"
             case {"op": "add" | "replace", "path": "/metadata/finalizers", "value": value}:
                 return f"finalizer {'on' if FINALIZER_CLEANUP in value else 'off'}"
+            case {"op": "remove", "path": str(path)} if path.endswith("-requested-at"):
+                return f"{path.rpartition('~1')[2].partition('-')[0]} done"
     return "other"
 
 
 def _event(content: object) -> str:
-    last = _name(content).rpartition(".")[2]
+    parts = _name(content).split(".")
+    last = next((part for part in reversed(parts) if not _HASH.fullmatch(part)), "")
     return f"{last}" if last in {"started", "finished"} else f"warning {last}"
 
 

@@ -21,7 +21,9 @@ from kudo_cluster.progress import Progress, silent
 from tools.chart.helm import CHART, NAMESPACE, RELEASE, Json, helm
 
 CONFIGURATION = "kudo-instance-admission"
-CRDS = ("instances.kudo.dev", "operators.kudo.dev", "operatorversions.kudo.dev")
+CRDS = tuple(
+    f"{plural}.kudo.dev" for plural in ("instances", "inventories", "operators", "operatorversions")
+)
 CONFIGURATION_KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 _KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 

@@ -75,12 +75,25 @@ def test_pods_are_counted_by_their_owner_and_those_that_go_are_not() -> None:
     assert canonical(pods, "ns") == {"pods": {"book-front": 2}}
 
 
-def test_what_belongs_to_an_instance_is_known_by_its_label_and_so_are_pods() -> None:
-    labelled = {"name": "a", "labels": {"kudo.dev/instance": "book"}}
+def test_what_goes_with_an_instance_names_it_as_owner_and_pods_go_too() -> None:
+    owner = {"kind": "Instance", "name": "book", "uid": "u"}
+    owned = {"kind": "Job", "metadata": {"name": "a", "ownerReferences": [owner]}}
+    retained = {"kind": "Job", "metadata": {"name": "a", "labels": {"kudo.dev/instance": "book"}}}
+    living = {"kind": "Instance", "metadata": {"name": "book"}}
 
-    assert has_orphans(canonical([{"kind": "Job", "metadata": labelled}], "ns"))
-    assert has_orphans(canonical([pod("book-front-")], "ns"))
-    assert not has_orphans(canonical([{"kind": "Job", "metadata": {"name": "a"}}], "ns"))
+    assert has_orphans(canonical([owned], "spaces"))
+    assert has_orphans(canonical([pod("book-front-")], "spaces"))
+    assert not has_orphans(canonical([owned, living], "spaces"))
+    assert not has_orphans(canonical([retained], "spaces"))
+
+
+def test_uids_in_names_of_records_and_events_are_no_difference() -> None:
+    states = [
+        canonical([{"kind": "Inventory", "metadata": {"name": f"book.{uid}.0"}}], "spaces")
+        for uid in ("0123abcd", "89efcdab")
+    ]
+
+    assert states[0] == states[1]
 
 
 def test_the_order_of_objects_in_a_list_is_no_difference() -> None:

@@ -58,6 +58,8 @@ def test_our_services_understand_their_options(name: str) -> None:
     [(source, folder)] = [tuple(v.split(":")[:2]) for v in _SERVICES[name]["volumes"]]
     assert source == f"{_WRITTEN}/kudo-{name}"
     assert str(settings.kubeconfig) == f"{folder}/kubeconfig.yaml"
+    if name == "reconciler":
+        assert str(settings.digest_key_file) == f"{folder}/digest-key"
 
 
 def test_prometheus_scrapes_the_ports_of_the_probes() -> None:

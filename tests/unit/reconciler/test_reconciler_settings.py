@@ -165,3 +165,58 @@ def test_what_is_wrong_is_named_in_one_line(
     assert caught.value.code == 2
     assert text in written
     assert len(written.splitlines()) == 1
+
+
+# The key for digests of Secrets
+
+
+def test_the_digest_key_is_what_the_file_holds_and_is_shown_nowhere(tmp_path: Path) -> None:
+    path, key = tmp_path / "key", b"\n" + bytes(range(31))
+    path.write_bytes(key)
+
+    found = Settings.read([], {"KUDO_RECONCILER_DIGEST_KEY_FILE": str(path)})
+
+    assert (found.digest_key_file, found.digest_key) == (path, key)
+    assert "digest_key=" not in repr(found)
+
+
+def test_there_is_no_digest_key_without_a_file(tmp_path: Path) -> None:
+    missing = tmp_path / "key"
+
+    found = Settings.read([f"--digest-key-file={missing}"], {})
+
+    assert (found.digest_key_file, found.digest_key) == (missing, None)
+    assert Settings.read(["--digest-key-file="], {}).digest_key_file is None
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"s3cr3t" * 5, "has 30 bytes, and a key has 32 to 4096; `openssl rand 32` prints one"),
+        (b"", "has 0 bytes"),
+        (b"s3cr3t" * 700, "has more than 4096 bytes"),
+    ],
+)
+def test_what_is_no_digest_key_is_refused(
+    content: bytes, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "key"
+    path.write_bytes(content)
+
+    with pytest.raises(SystemExit) as caught:
+        Settings.read(["--digest-key-file", str(path)], {})
+
+    written = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert f"--digest-key-file: {path} {text}" in written
+    assert "s3cr3t" not in written
+    assert len(written.splitlines()) == 1
+
+
+def test_a_digest_key_that_cannot_be_read_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        Settings.read(["--digest-key-file", str(tmp_path)], {})
+
+    assert f"--digest-key-file: {tmp_path}: Is a directory" in capsys.readouterr().err

@@ -139,6 +139,12 @@ def _rights(kind: str, plural: str, *, namespaced: bool) -> Kind:
     return Kind(group, "v1", kind, plural, namespaced=namespaced, schema=_PLAIN)
 
 
+def _policies(kind: str, plural: str) -> Kind:
+    """Return a kind of admission policies; they are stored, and not evaluated."""
+    group = "admissionregistration.k8s.io"
+    return Kind(group, "v1", kind, plural, namespaced=False, counted="spec", schema=_PLAIN)
+
+
 NAMESPACE = Kind(
     "",
     "v1",
@@ -221,6 +227,8 @@ BUILT_IN = (
     ),
     _webhooks("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
     _webhooks("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+    _with_status(_policies("ValidatingAdmissionPolicy", "validatingadmissionpolicies")),
+    _policies("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
 )
 
 

@@ -281,6 +281,7 @@ class Life:
         replica = self._leader
         if replica is None:
             return
+        self.observed.records.interrupted = True
         self.replicas.remove(replica)
         replica.candidate.end()
         await replica.process.kill()
@@ -297,6 +298,7 @@ class Life:
         """End the term of the leader, whose process goes on."""
         replica = self._leader
         if replica is not None:
+            self.observed.records.interrupted = True
             replica.candidate.end()
             self.replicas.append(self.replicas.pop(0))
             self._do(self._succeed(seconds))

@@ -1,8 +1,9 @@
 """What is seen of a life at the API server, and held against the promises; no tests of its own.
 
-Every write of an Instance is held against `lifecycle_promises`. In addition: a Job is created once
-in a run, nothing of an old run is written after anything of a newer one, and nothing is written for
-an Instance that is known to be suspended.
+Every write of an Instance is held against `lifecycle_promises`, and those of records and of what
+plans apply against `inventory.promises`. In addition: a Job is created once in a run, nothing of an
+old run is written after anything of a newer one, and nothing is written for an Instance that is
+known to be suspended.
 """
 
 from collections import Counter, defaultdict
@@ -23,6 +24,7 @@ from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.unit.kudo.runs.control_promises import SENT
 from tests.unit.kudo.runs.lifecycle_promises import assert_kept
 from tests.unit.kudo.runs.writes import Record, Write
+from tests.unit.reconciler.lives.inventory.observed import INVENTORIES, Records
 
 INSTANCES: Final = (names.GROUP, "instances")
 VERSIONS: Final = (names.GROUP, "operatorversions")
@@ -88,6 +90,7 @@ class Observed:
     Attributes:
         broken: What went against a promise.
         refused: uids of runs that the reconciler said it refuses.
+        records: What plans applied, and what is on record of it.
     """
 
     def __init__(self, server: ApiServer, admission: InstanceAdmission, *, lawful: bool) -> None:
@@ -101,6 +104,7 @@ class Observed:
         self._admission = admission
         self._versions: dict[str, OperatorVersion] = {}
         self._known: defaultdict[str, list[OperatorVersion]] = defaultdict(list)
+        self.records = Records(server, self._versions_of)
         server.storage.listeners.append(self._written)
 
     # What is seen
@@ -114,8 +118,9 @@ class Observed:
             elif name == VERSIONS:
                 found = OperatorVersion.from_wire(revision.new)
                 self._known["/".join((found.metadata.namespace, found.metadata.name))].append(found)
-            else:
+            elif name != INVENTORIES:
                 self._object(name, revision)
+            self.records.follow(name, revision)
         except AssertionError as broken:
             self.broken.append(f"{broken} ({name[1]} {revision.new['metadata']['name']})")
 
@@ -228,6 +233,12 @@ class Observed:
         namespace, _, name = last.version.partition("/")
         now = None if found else self._version((namespace, name))
         return tuple(found or ([now] if now is not None else ()))
+
+    def _versions_of(self, instance: Instance) -> tuple[OperatorVersion, ...]:
+        """Return every state of the OperatorVersions that an Instance names or ran with."""
+        last = instance.status.last_run
+        named = {"/".join(instance.operator_version_key), (last.version if last else "") or ""}
+        return tuple(state for key in sorted(named) for state in self._known.get(key, ()))
 
     def version(self, instance: Instance) -> OperatorVersion | None:
         return self._version(instance.operator_version_key)

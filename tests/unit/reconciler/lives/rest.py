@@ -12,6 +12,7 @@ from kudo.runs.status import running, settled, with_conditions
 from kudo_reconciler.resources import READINESS_KINDS
 from tests.support.apiserver.cluster import moment
 from tests.unit.kudo.runs.control_promises import held_up_instance_says_so, passed_limits
+from tests.unit.reconciler.lives.inventory.observed import assert_records_at_rest
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.users import NAMES
 
@@ -89,6 +90,7 @@ def assert_at_rest(observed: Observed) -> None:
             _assert_settled(observed, Instance.from_wire(raw))
     _assert_runs_ended(observed)
     assert_events(observed)
+    observed.records.assert_few_writes()
 
 
 def _assert_settled(observed: Observed, instance: Instance) -> None:
@@ -110,6 +112,7 @@ def _assert_settled(observed: Observed, instance: Instance) -> None:
     assert not running(instance.plan_status)
     situation = settled(status, readiness(_workloads(observed, instance.metadata.name)))
     _assert_says(instance, situation)
+    assert_records_at_rest(observed.records, instance)
 
 
 def _assert_stalled(instance: Instance, reason: str) -> None:

@@ -1,8 +1,9 @@
 """Lives of Instances under the real reconciler: every promise is kept, and all comes to rest.
 
-Users change, upgrade, trigger, restart, cancel and delete; the reconciler dies, hands over and
-meets a network that loses and delays. A life that breaks a promise is told by its sort, seed and
-size: `python -m tests.unit.reconciler.lives --sort SORT --from SEED --shrink` finds its least size.
+Users change, upgrade, trigger, restart, cancel and delete, prune, adopt and meddle with records;
+the reconciler dies, hands over and meets a network that loses and delays. A life that breaks a
+promise is told by its sort, seed and size:
+`python -m tests.unit.reconciler.lives --sort SORT --from SEED --shrink` finds its least size.
 """
 
 import random
@@ -40,6 +41,10 @@ def test_lives_whose_every_change_is_admitted_keep_their_promises() -> None:
 
 def test_lives_with_outages_of_mutation_keep_their_promises() -> None:
     run_lives("mutation missing")
+
+
+def test_lives_whose_versions_add_drop_share_and_retain_objects_keep_their_promises() -> None:
+    run_lives("inventory")
 
 
 def test_lives_past_admission_whose_versions_change_keep_their_promises() -> None:

@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Literal
 
-from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.types import JsonObject
 from kudo.api import ExecutionStatus, Instance
 from kudo.execution import steps_of_entry
 from kudo.runs.plan_choice import used_uids
 from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
+from tests.unit.reconciler.lives.inventory import acts as records
 from tests.unit.reconciler.lives.operators import PLANS, TIMEOUTS, operator_version, values
 
-Sort = Literal["admitted", "mutation missing", "webhooks missing"]
-"""Which changes may come past which of KUDO's webhooks."""
+Sort = Literal["admitted", "mutation missing", "webhooks missing", "inventory"]
+"""Which changes may come past which of KUDO's webhooks; or a life that is about records."""
 
-NAMES: Final = ("i", "j")
+NAMES: Final = records.NAMES
 FAILED: Final = ExecutionStatus.FATAL_ERROR.value
 _STATUSES: Final = (None, "FATAL_ERROR", "COMPLETE")
 
@@ -43,6 +43,8 @@ class Act:
 
 def acts(rng: Random, sort: Sort) -> Iterator[Act]:
     """Draw what happens in a life, without an end."""
+    if sort == "inventory":
+        yield from (Act(after, what, tuple(rest)) for after, (what, *rest) in records.acts(rng))
     for name in ("v1", "v2"):
         yield Act(0.0, "put_version", (operator_version(rng, name),))
     yield Act(0.0, "create", (NAMES[0], _first_values(rng), {}))
@@ -184,7 +186,7 @@ def _run_to_retry(instance: Instance, drawn: JsonObject) -> JsonObject | None:
 
 
 @dataclass
-class User:
+class User(records.Hands):
     """Changes Instances and OperatorVersions; what is denied or conflicts is left so.
 
     Attributes:
@@ -192,7 +194,6 @@ class User:
         past_the_rules: Whether nothing keeps users from using a uid again.
     """
 
-    client: Client
     numbers: "itertools.count[int]"
     made_up_uids: bool = False
     past_the_rules: bool = False

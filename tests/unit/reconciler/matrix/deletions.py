@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from kudo.names import LABEL_INSTANCE
+from kudo.objects.inventory.retention import retained_by
 from kudo_reconciler.resources import INSTANCES
 from tests.faults.cells.lives import NEVER_STRUCK
 from tests.faults.cells.matrix import Cell, Group, Places
+from tests.faults.cells.owned import RIVAL
 from tests.faults.cells.story import Place, Stage
 from tests.faults.injection.faults import DELETIONS, WATCH, Rule
 from tests.unit.reconciler.lives.rest import assert_events
@@ -52,10 +54,13 @@ async def delete_meanwhile(world: World, stage: Stage, cell: Cell) -> list[str]:
 
 
 def _left(world: World) -> Iterator[str]:
+    """Yield what is left that is not retained, and does not belong to the Instance that stays."""
     for (_, plural), obj in world.cluster.server.storage.everything():
-        labels = obj["metadata"].get("labels") or {}
-        if plural == INSTANCES.plural or LABEL_INSTANCE in labels:
-            yield f"{plural} {obj['metadata']['name']} is left"
+        metadata = obj["metadata"]
+        label = (metadata.get("labels") or {}).get(LABEL_INSTANCE)
+        ours = label is not None or plural == INSTANCES.plural
+        if ours and RIVAL not in (label, metadata["name"]) and retained_by(metadata) is None:
+            yield f"{plural} {metadata['name']} is left"
 
 
 def _events_missing(world: World) -> Iterator[str]:

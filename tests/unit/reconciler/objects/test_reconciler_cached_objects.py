@@ -19,6 +19,7 @@ from kudo.objects.sharing import sharers
 from kudo_reconciler.objects.cached_objects import reduced, written_by
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import controller_of
+from kudo_reconciler.objects.records.entries import answer_of
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, until
 
 _PODS = 1000
@@ -146,6 +147,19 @@ def test_every_instance_that_shares_an_object_is_kept() -> None:
     metadata = {"name": "x", "uid": "u", "annotations": {names.ANNOTATION_SHARED_BY: shared}}
     kept = reduced({"apiVersion": "v1", "kind": "ClusterRole", "metadata": metadata})
     assert len(sharers(kept["metadata"])) == 1000
+
+
+def test_a_cached_object_tells_that_it_is_retained_and_for_whom() -> None:
+    annotations = {
+        names.ANNOTATION_DELETION_POLICY: names.RETAIN,
+        names.ANNOTATION_RETAINED_BY: f"ns/{'i' * 200}/op/u",
+    }
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "x"}}
+    body["metadata"] |= {"annotations": annotations}  # type: ignore[operator]
+    kept = reduced(body)
+    assert kept["metadata"]["annotations"] == annotations
+    resource = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
+    assert not answer_of(kept, resource, "u").adopted
 
 
 def test_owners_that_control_nothing_are_not_kept() -> None:

@@ -9,6 +9,7 @@ import orjson
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from kudo_reconciler.resources import INVENTORIES
 from kudo_reconciler.settings import Settings
 from tests.support import build
 from tests.support.apiserver import status
@@ -153,6 +154,18 @@ class Scene:
         return bool(stored["spec"].get("planExecution")) or "lastRun" not in stored.get(
             "status", {}
         )
+
+    async def lose_records(self) -> None:
+        """Delete all Inventories while no process lives that knows what is in them."""
+        await self.life.crash(0)
+        found = await self.admin.list(INVENTORIES, namespace="ns")
+        for one in found.items:
+            await self.admin.delete(INVENTORIES, one["metadata"]["name"], namespace="ns")
+        await asyncio.sleep(30)
+
+    def inventories(self) -> list[JsonObject]:
+        table = self.life.cluster.server.storage.table((INVENTORIES.group, INVENTORIES.plural))
+        return list(table.objects.values())
 
     async def delete(self, name: str) -> None:
         await self.life.user.delete(name)

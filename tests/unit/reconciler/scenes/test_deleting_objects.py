@@ -53,6 +53,20 @@ def test_a_delete_takes_our_share_off_an_object_that_another_instance_shares_and
     play(body)
 
 
+def test_a_delete_names_nobody_whom_the_object_does_not_name() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("i", "j", of=version(role(), **DELETING))
+        many = f"more than 16 Instances, the last one ns i {scene.uid('i')}"
+        named = {"metadata": {"annotations": {SHARED_BY: many}}}
+        await scene.admin.merge_patch(ROLES, "role", named)
+        assert (await scene.run("i", "custom"))["status"] == "COMPLETE"
+        assert scene.stored(ROLES, "role") is not None
+        (text,) = scene.told("ClusterResourcesKept")
+        assert text.endswith("another Instance shares it; Instance ns/i no longer does")
+
+    play(body)
+
+
 def test_a_delete_removes_an_object_that_no_other_instance_shares() -> None:
     async def body(scene: Scene) -> None:
         await scene.install("i", of=version(role(), **DELETING))

@@ -34,7 +34,7 @@ def counted(scene: Scene) -> Counter[str]:
     return found
 
 
-def test_a_deploy_costs_one_read_four_writes_and_two_events() -> None:
+def test_a_deploy_costs_one_read_five_writes_and_two_events() -> None:
     async def body(scene: Scene) -> None:
         await scene.install("first", of=version(CONFIG_MAP, **APPLYING))
         await asyncio.sleep(10)
@@ -44,11 +44,27 @@ def test_a_deploy_costs_one_read_four_writes_and_two_events() -> None:
         await asyncio.sleep(10)
         assert counted(scene) == {
             "GET operatorversions": 1,
+            "POST inventories": 1,
             "PATCH configmaps": 1,
             "PUT instances": 2,
             "PATCH instances": 1,
             "POST events": 2,
         }
+
+    play(body)
+
+
+def test_a_second_run_of_the_same_objects_writes_no_record() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("i", of=version(CONFIG_MAP, **PLANS))
+        await scene.run("i", "custom")
+        await asyncio.sleep(10)
+        counted(scene)
+        await scene.run("i", "custom")
+        await asyncio.sleep(10)
+        found = counted(scene)
+        assert {name for name in found if name.endswith("inventories")} == set()
+        assert found["PATCH configmaps"] == 1
 
     play(body)
 

@@ -2,11 +2,17 @@
 
 import asyncio
 
+import pytest
+
+from kubeio.types import JsonObject
+from tests.support import build
+from tests.support.apiserver.server import Request
 from tests.unit.reconciler.scenes.scene import (
     GOES,
     ROLES,
     SHARED_BY,
     Scene,
+    of_kind,
     play,
     role,
     version,
@@ -40,7 +46,7 @@ def test_nobody_loses_a_share_because_the_cache_does_not_know_it_yet() -> None:
 def test_uninstall_keeps_what_a_sharer_needs_that_the_cache_does_not_know_yet() -> None:
     async def body(scene: Scene) -> None:
         await scene.install("i", of=version(role(**GOES), deploy=["apply"]))
-        scene.network.held = lambda sent: 5.0 if sent.path == "/apis" else 0.0
+        scene.network.held = lambda sent: 5.0 if sent.path.endswith("/clusterroles/role") else 0.0
         await scene.life.user.delete("i")
         await asyncio.sleep(1)
         await share_unseen(scene)
@@ -60,6 +66,71 @@ def test_uninstall_deletes_an_object_whose_other_sharers_are_gone_unseen() -> No
         await scene.delete("i")
         assert scene.life.observed.instance("i") is None
         assert scene.stored(ROLES, "role") is None
+
+    play(body)
+
+
+def failing_before_the_role() -> JsonObject:
+    """Return a version whose plan fails after its first step has recorded what all steps apply."""
+    return build.stored_version(
+        tasks=[
+            {"name": "first", "kind": "Apply", "spec": {"resources": ["c.yaml"]}},
+            {"name": "fails", "kind": "Dummy", "spec": {"wantErr": True, "fatal": True}},
+            {"name": "apply", "kind": "Apply", "spec": {"resources": ["object.yaml"]}},
+        ],
+        templates={"c.yaml": of_kind("ConfigMap", "c"), "object.yaml": role(**GOES)},
+        plans={"deploy": build.serial(["first"], ["fails"], ["apply"])},
+    )
+
+
+def test_an_object_goes_although_an_instance_that_failed_before_it_has_it_on_record() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("b", of=version(role(**GOES), deploy=["apply"]))
+        await scene.install("a", of=failing_before_the_role())
+        assert scene.entry("a", "deploy")["status"] == "FATAL_ERROR"
+        assert scene.sharing() == ["b"]
+        recorded = [{entry["name"] for entry in one["objects"]} for one in scene.inventories()]
+        assert recorded == [{"role"}, {"c", "role"}]
+        await scene.delete("b")
+        assert scene.stored(ROLES, "role") is None
+
+    play(body)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("held", ["DELETE", "PATCH"])
+def test_an_apply_that_is_in_flight_while_the_last_sharer_goes_has_its_object(
+    held: str, restarted: bool
+) -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("b", of=version(role(**GOES), deploy=["apply"]))
+
+        def hold(sent: Request) -> float:
+            on_role = sent.path.endswith("/clusterroles/role")
+            return 5.0 if on_role and sent.method == held else 0.0
+
+        scene.network.held = hold
+        # The other request is sent while this one is on its way, and arrives first.
+        if held == "DELETE":
+            await scene.life.user.delete("b")
+            await asyncio.sleep(1)
+            await scene.life.user.create("a", {})
+        else:
+            await scene.life.user.create("a", {})
+            await asyncio.sleep(1)
+            await scene.life.user.delete("b")
+        await asyncio.sleep(1)
+        assert scene.network.sent(held, "clusterroles")
+        if restarted:
+            await scene.life.crash(0)
+        await asyncio.sleep(60)
+        await scene.until_idle("a")
+        assert scene.entry("a", "deploy")["status"] == "COMPLETE"
+        assert scene.life.observed.instance("b") is None
+        assert scene.sharing() == ["a"]
+        finalizers = scene.life.observed.instance("a")
+        assert finalizers is not None
+        assert "kudo.dev/cluster-resources" in finalizers["metadata"]["finalizers"]
 
     play(body)
 
@@ -127,24 +198,19 @@ def test_an_object_that_differs_is_applied_with_a_warning_that_names_some_of_the
     play(body)
 
 
-def test_a_share_waits_where_the_annotations_have_no_room_for_it_and_says_what_to_do() -> None:
+def test_the_warning_names_nobody_whom_the_object_does_not_name() -> None:
     async def body(scene: Scene) -> None:
-        await scene.install("a", "b", of=version(role(), deploy=["apply"]))
-        filled = {"metadata": {"annotations": {"example.org/full": "x" * (256 * 1024 - 100)}}}
-        await scene.admin.merge_patch(ROLES, "role", filled)
-        await scene.life.user.create("c", {})
-        await asyncio.sleep(30)
-        entry = scene.entry("c", "deploy")
-        assert entry["status"] == "IN_PROGRESS"
-        said = scene.message("c", "deploy")
-        assert "ClusterRole role of template object.yaml is shared by 2 Instances" in said
-        assert "give it another name in some of them" in said
-        assert sorted(scene.sharing()) == ["a", "b"]
-        room = {"metadata": {"annotations": {"example.org/full": None}}}
-        await scene.admin.merge_patch(ROLES, "role", room)
-        await scene.until_idle("c")
-        assert scene.entry("c", "deploy")["status"] == "COMPLETE"
-        assert sorted(scene.sharing()) == ["a", "b", "c"]
+        template = role(rules='[{"verbs": ["{{ .Params.TEXT }}"]}]')
+        await scene.install("i", of=version(template, deploy=["apply"]))
+        await scene.admin.merge_patch(
+            ROLES, "role", {"metadata": {"annotations": {SHARED_BY: None}, "labels": None}}
+        )
+        change = {"metadata": {"labels": {"heritage": "kudo"}}}
+        await scene.admin.merge_patch(ROLES, "role", change)
+        await scene.life.user.create("j", {"TEXT": "two"})
+        await scene.until_idle("j")
+        (text,) = scene.told("ObjectShared")
+        assert "was applied by another Instance with other content" in text
 
     play(body)
 

@@ -210,6 +210,6 @@ def test_a_run_without_limits_has_no_field_more() -> None:
         step = steps(entry)[1]
         assert set(step) == {"name", "status", "message", "tasks"}
         assert set(entry["phases"][0]) == {"name", "status", "steps"}
-        assert set(step["tasks"][0]) == {"name", "status", "message", "startedAt"}
+        assert set(step["tasks"][0]) == {"name", "status", "message", "startedAt", "applied"}
 
     waiting(operator(), body)

@@ -389,7 +389,7 @@ async def _may_not_delete(scene: Scene) -> None:
     ("lose", "says"),
     [
         (_gone, "ServiceAccount bob does not exist"),
-        (_may_not_list, "may not list"),
+        (_may_not_list, "bob may not release ClusterRole role"),
     ],
 )
 @pytest.mark.parametrize("options", [(), (STRICT,)])
