@@ -17,6 +17,7 @@ pytestmark = pytest.mark.cluster
 _SECONDS, _POLL = 30.0, 0.1
 
 _KUDO = ("operators.kudo.dev", "operatorversions.kudo.dev", "instances.kudo.dev")
+_INVENTORIES = "inventories.kudo.dev"
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "update", "patch", "delete")
 _WORKLOADS = (
@@ -57,6 +58,7 @@ _EVERYTHING = (
         (*_READ, *_WRITE),
         (
             *_KUDO,
+            _INVENTORIES,
             "instances.kudo.dev/status",
             "instances.kudo.dev/finalizers",
             *_WORKLOADS,
@@ -78,6 +80,7 @@ _EVERYTHING = (
 
 _ALLOWED: dict[Role, set[Right]] = {
     "user": _each((*_READ, *_WRITE), _KUDO)
+    | _each(_READ, (_INVENTORIES,))
     | {("get", "instances.kudo.dev/status"), ("get", _CRDS)}
     | _each((*_READ, "create", "delete"), ("namespaces",))
     | _each(
@@ -104,6 +107,7 @@ _ALLOWED: dict[Role, set[Right]] = {
     | _each(("create", "patch", "delete"), ("instances.kudo.dev",))
     | {("update", "instances.kudo.dev/status"), ("update", "instances.kudo.dev/finalizers")}
     | _each((*_READ, *_WRITE), (*_WORKLOADS, *_ROLES))
+    | _each((*_READ, "create", "update"), (_INVENTORIES,))
     | _each(("get", "create"), ("pods/exec",))
     | {("create", "events")}
     | _each(("get",), ("namespaces", _CRDS)),

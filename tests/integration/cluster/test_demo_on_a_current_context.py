@@ -14,7 +14,8 @@ from kudo_cluster.progress import silent
 ROOT = Path(__file__).resolve().parents[3]
 _PACKAGE = ROOT / "tools/cluster/src/kudo_cluster"
 _KINDS = "crds,namespaces,clusterroles,clusterrolebindings,validatingwebhookconfigurations"
-_KINDS += ",mutatingwebhookconfigurations"
+_KINDS += ",mutatingwebhookconfigurations,validatingadmissionpolicies"
+_KINDS += ",validatingadmissionpolicybindings"
 
 pytestmark = pytest.mark.cluster
 

@@ -218,9 +218,8 @@ async def test_uninstall_names_what_stays(world: World, name: str) -> None:
 
     assert done.code == 0, done.output
     assert done.stdout.startswith("instance.kudo.dev/v1beta1/i deleted\n")
-    assert f"these cluster-scoped objects stay in the cluster: PriorityClass {name}\n" in (
-        done.stderr
-    )
+    stays = f"these cluster-scoped objects stay in the cluster: PriorityClass {name} "
+    assert f'{stays}(without kudo.dev/delete-with-instance: "true")\n' in done.stderr
 
 
 async def test_an_object_that_stayed_is_taken_up_by_the_next_instance(
@@ -426,3 +425,104 @@ async def test_a_share_of_what_is_shared_already_writes_nothing(
     )
 
     assert await admin.get(PRIORITIES, name) == before
+
+
+# Many sharers, and what is on record
+
+
+def entries(metadata: Json) -> list[str]:
+    """Return the names of the Instances that the annotation lists."""
+    text = metadata["annotations"][SHARED_BY]
+    return [entry.split("/")[1] for entry in text.split(",") if entry.count("/") == 2]
+
+
+async def test_an_object_of_many_names_the_last_and_goes_with_the_last_of_them(
+    world: World, admin: Client, name: str
+) -> None:
+    names = [f"i{number:02}" for number in range(18)]
+    await install(world, *names[:17], of=version(going(name)))
+    before = (await admin.get(PRIORITIES, name))["metadata"]
+    await install(world, names[17], of=version(going(name)))
+
+    after = (await admin.get(PRIORITIES, name))["metadata"]
+    uid = (await world.instance(names[17]))["metadata"]["uid"]
+    assert after["annotations"][SHARED_BY].startswith(
+        f"more than 16 Instances, the last one {world.namespace} {names[17]} {uid},"
+    )
+    assert after["resourceVersion"] != before["resourceVersion"]
+    assert len(entries(after)) == 16
+
+    for one in names[:17]:
+        await delete(world, one)
+    for one in names[:17]:
+        await world.until_gone(INSTANCES, one)
+    assert await sharing(admin, world, name) == [names[17]]
+
+    await delete(world, names[17])
+    await world.until_gone(INSTANCES, names[17])
+    assert await gone(admin, PRIORITIES, name)
+
+
+async def test_whom_an_older_release_named_stays_named_whatever_their_number(
+    world: World, admin: Client, name: str
+) -> None:
+    nothing = build.operator_version(
+        "none",
+        templates={},
+        tasks=[build.dummy("nothing", done=True)],
+        plans={"deploy": build.plan({"nothing": ["nothing"]})},
+    )
+    former = [f"old{number:02}" for number in range(20)]
+    done = await world.apply(nothing, *(build.instance(one, "none") for one in former))
+    assert done.code == 0, done.output
+    named = []
+    for one in former:
+        stored = await world.until_complete(one)
+        named.append(f"{world.namespace}/{one}/{stored['metadata']['uid']}")
+    left = priority(name, "one")
+    left["metadata"]["labels"] = {"heritage": "kudo", "kudo.dev/instance": "old00"}
+    left["metadata"]["annotations"][SHARED_BY] = ",".join(named)
+    await admin.create(PRIORITIES, left, field_manager="kudo")
+
+    await install(world, "i", of=version(going(name)))
+
+    found = (await admin.get(PRIORITIES, name))["metadata"]
+    assert entries(found) == former
+    assert f"the last one {world.namespace} i " in found["annotations"][SHARED_BY]
+    await delete(world)
+    await world.until_gone(INSTANCES, "i")
+    assert not await gone(admin, PRIORITIES, name)
+
+
+async def test_a_delete_task_keeps_what_another_instance_has_on_record(
+    world: World, admin: Client, name: str
+) -> None:
+    await install(world, "a", "b", of=deleting(priority(name)))
+    unnamed = {"annotations": {SHARED_BY: None}, "labels": {"kudo.dev/instance": None}}
+    await admin.merge_patch(PRIORITIES, name, {"metadata": unnamed})
+
+    await remove(world, "a")
+
+    # Nothing on the object names it.
+    assert "stays: another Instance shares it" in (await until_event(world, KEPT))["message"]
+    assert not await gone(admin, PRIORITIES, name)
+
+
+async def test_uninstall_finds_an_object_that_an_earlier_version_applied(
+    world: World, admin: Client, name: str
+) -> None:
+    former = f"{name}-former"
+    await install(world, "i", of=version(going(former)))
+    await world.apply(version(going(name)))
+    await world.patch("i", {"parameters": {"TEXT": "two"}})
+
+    async def is_applied() -> bool:
+        return not await gone(admin, PRIORITIES, name)
+
+    await wait_until(is_applied, lambda: "the object of the new version")
+    await world.until_complete("i")
+
+    await delete(world)
+    await world.until_gone(INSTANCES, "i")
+    assert await gone(admin, PRIORITIES, name)
+    assert await gone(admin, PRIORITIES, former)

@@ -25,6 +25,7 @@ PACKAGES = sorted(str(f.parent.relative_to(EXAMPLES)) for f in EXAMPLES.rglob("o
 REAL = {"pipe-page"}
 """Their pods must really run: tests/e2e does what their READMEs say."""
 V1, V2 = "lifecycle/v1", "lifecycle/v2"
+CLAIMS = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True)
 STATEFUL_SETS = Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)
 
 
@@ -314,6 +315,7 @@ async def test_an_upgrade_migrates_keeps_values_and_takes_new_ones(world: World)
         "check.ask": "COMPLETE",
     }
     assert instance["spec"]["operatorVersion"] == {"name": "guestbook-0.2.0"}
+    await world.until_gone(CONFIG_MAPS, "book-rules")
     text = await page(world)
     assert "Visitors" in text
     assert 'maxlength="100"' in text
@@ -424,7 +426,31 @@ async def test_a_storage_class_gives_the_store_a_volume_that_lasts(
     waits = 'statefulset "book-store" is not healthy'
     await world.until("book", lambda i: waits in instances.messages(i, "deploy"), waits)
 
-    [claim] = (await world.get(STATEFUL_SETS, "book-store"))["spec"]["volumeClaimTemplates"]
+    store = await world.get(STATEFUL_SETS, "book-store")
+    [used] = [v for v in store["spec"]["template"]["spec"]["volumes"] if v["name"] == "data"]
+    assert used["persistentVolumeClaim"] == {"claimName": "book-store"}
+    claim = await world.get(CLAIMS, "book-store")
     assert claim["spec"]["storageClassName"] == "fast"
     assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
     succeeded(await world.kudo("plan", "cancel", "--instance", "book", *WAIT))
+
+
+async def test_the_volume_of_the_store_is_taken_over_by_a_new_guestbook(world: World) -> None:
+    arguments = ("install", str(EXAMPLES / V1), "--instance", "book", "-p", "storageClass=fast")
+    succeeded(await world.kudo(*arguments))
+    waits = 'statefulset "book-store" is not healthy'
+    await world.until("book", lambda i: waits in instances.messages(i, "deploy"), waits)
+    before = await uid_of(world, CLAIMS, "book-store")
+
+    await uninstall(world)
+    await world.until_gone(STATEFUL_SETS, "book-store")
+    succeeded(await world.kudo(*arguments))
+    await world.until("book", lambda i: waits in instances.messages(i, "deploy"), waits)
+
+    assert await uid_of(world, CLAIMS, "book-store") == before
+    retained = (await world.get(CLAIMS, "book-store"))["metadata"]
+    uid = (await world.instance("book"))["metadata"]["uid"]
+    assert retained["annotations"]["kudo.dev/retained-by"].endswith(
+        f"/book/guestbook/{uid}/adopted"
+    )
+    assert "ownerReferences" not in retained

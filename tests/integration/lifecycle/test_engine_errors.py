@@ -96,6 +96,7 @@ async def test_a_task_that_cannot_be_built_ends_the_plan(world: World, case: str
 
 APPLY = build.task("task", "Apply", "t.yaml")
 OWN_INSTANCE = {"apiVersion": "kudo.dev/v1beta1", "kind": "Instance"}
+INVENTORY = {**OWN_INSTANCE, "kind": "Inventory", "metadata": {"name": "own"}}
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 
 TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
@@ -149,6 +150,16 @@ TASK_ERRORS: dict[str, tuple[Json, str, str]] = {
         ),
         "TaskEnhancementError",
         "a template may neither apply the Instance that it belongs to nor set planExecution",
+    ),
+    "a template of an Inventory": (
+        faulty(APPLY, build.template({**INVENTORY, "objects": []})),
+        "TaskEnhancementError",
+        "Inventory own: only KUDO writes Inventories; remove the template",
+    ),
+    "a Delete task of an Inventory": (
+        faulty(build.task("task", "Delete", "t.yaml"), build.template(INVENTORY)),
+        "TaskEnhancementError",
+        "Inventory own: only KUDO writes Inventories; remove the template",
     ),
     "a template that names another controller": (
         faulty(

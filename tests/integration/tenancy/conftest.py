@@ -31,6 +31,7 @@ _RULES = [
         "verbs": ["get", "list", "watch"],
     },
     {"apiGroups": ["kudo.dev"], "resources": ["instances"], "verbs": ["patch"]},
+    {"apiGroups": ["kudo.dev"], "resources": ["inventories"], "verbs": ["get", "create", "update"]},
     {"apiGroups": ["kudo.dev"], "resources": ["instances/status"], "verbs": ["update"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
     {"apiGroups": [""], "resources": ["serviceaccounts", "namespaces"], "verbs": ["get"]},

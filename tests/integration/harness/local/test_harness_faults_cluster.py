@@ -64,7 +64,8 @@ def config_map(name: str) -> dict[str, Any]:
 
 async def policies(client: Client, namespace: str) -> list[dict[str, Any]]:
     found = (await client.list(POLICIES)).items
-    return [one for one in found if one["metadata"]["ownerReferences"][0]["name"] == namespace]
+    owned = [one for one in found if one["metadata"].get("ownerReferences")]
+    return [one for one in owned if one["metadata"]["ownerReferences"][0]["name"] == namespace]
 
 
 async def refusal(client: Client, namespace: str, name: str) -> str:
