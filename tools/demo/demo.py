@@ -62,7 +62,8 @@ class Shell:
             text=True,
             check=False,
         )
-        print(done.stdout.rstrip("\n"), flush=True)
+        if done.stdout:
+            print(done.stdout.rstrip("\n"), flush=True)
         if denied and done.returncode == 0:
             raise DemoError(f"this should have been denied: {command}")
         if not denied and done.returncode != 0:
@@ -110,10 +111,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _demo(*, keep: bool, started: float) -> None:
     print("This starts a Kubernetes API server here, installs KUDO and shows two operators on it.")
-    print("It takes half a minute; the first time some minutes more, for the control plane.")
+    print("It takes a minute; the first time some minutes more, for the control plane.")
     _say("A Kubernetes control plane with a simulated node, started for this demo")
     with Cluster.start(name="demo", progress=announce) as cluster:
-        _say("KUDO: three CRDs, the admission webhook with TLS, the reconciler")
+        _say("KUDO: four CRDs, the admission webhook with TLS, the reconciler")
         with Installation.start(cluster, crds=_ROOT / "crds", progress=announce):
             shell = Shell(cluster)
             _story(shell)
@@ -186,6 +187,7 @@ def _services(cluster: CurrentCluster, address: str) -> Iterator[None]:
                     f"--namespace={current.NAMESPACE}",
                 )  # fmt: skip
             kudo.unregister_webhook()
+            kudo.remove_policy()
 
 
 def _story(shell: Shell) -> None:
@@ -250,6 +252,10 @@ def _second_story(shell: Shell) -> None:
     _expect('Operator-Version: "guestbook-0.2.0" Active-Plan: "upgrade"', tree)
     _expect("COMPLETE", tree)
     shell.succeed(f"{kudo} plan history {instance}")
+
+    _say("What the new version no longer applies is pruned, as its operator.yaml says")
+    shell.succeed(f"kubectl wait configmap/{_BOOK}-rules --for=delete --timeout=30s")
+    shell.succeed(f"{kudo} get objects {instance}")
 
     _say("Uninstall: the cleanup plan makes a last backup, then everything is deleted")
     shell.succeed(f"{kudo} uninstall {instance} --wait")
