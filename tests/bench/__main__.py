@@ -11,7 +11,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from kudo_cluster.progress import announce
-from tests.bench import deleted, hostile, inline, memory, startup, templates, webhook, workers
+from tests.bench import (
+    deleted,
+    hostile,
+    inline,
+    memory,
+    records,
+    startup,
+    templates,
+    webhook,
+    workers,
+)
 from tests.bench.figures import Figure, table, write_json
 from tests.bench.measure.profiling import Profiles
 from tests.bench.options import USUAL, Options
@@ -37,6 +47,7 @@ ALONE: Mapping[str, Callable[[int], list[Figure]]] = {
     "templates": templates.bench,
     "workers": workers.bench,
     "inline": inline.bench,
+    "records": records.bench,
     "hostile": hostile.bench,
     "startup": startup.bench,
 }

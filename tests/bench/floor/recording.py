@@ -91,6 +91,7 @@ def facts_of(instance: Json) -> Facts:
         "instance.namespace": metadata["namespace"],
         "instance.name": metadata["name"],
         "instance.uid": metadata["uid"],
+        "instance.uid8": metadata["uid"][:8],  # of the name of its Inventory
         f"instance.{_VERSION}": metadata[_VERSION],
         **run,
     }
