@@ -9,9 +9,11 @@ STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 PYTEST_ARGS ?=
 SLOWEST := --durations=20
-# Each worker has a cluster of its own; tests wait more than they compute. Bytecode is always
-# written: without it, every process that tests start would compile all modules again.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
+# Each worker has a cluster of its own. Tests wait more than they compute, so there is one worker
+# more than processors. Bytecode is always written: without it, every process that tests start would
+# compile all modules again.
+WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 3); [ $$n -lt 3 ] && echo $$((n + 1)) || echo 4)
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help check-tools setup demo test unit properties coverage integration lint format crds reference manifests golden fuzz lock images cli e2e faults bench chart docs clean
