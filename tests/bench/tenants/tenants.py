@@ -39,6 +39,8 @@ _REVIEWS: Final = 210
 ROUNDS: Final = 5
 """Of each input; together 1,050 reviews beside it, so that ten of them are above the p99."""
 _AGAIN: Final = 0.5
+_TRIES: Final = 20
+"""Of an input that is right, on a busy machine."""
 _DEADLINE: Final = 120.0
 _LATE: Final = re.compile(r"it took more than [0-9.]+ s.*; (?:make|give) .* smaller", re.DOTALL)
 """The denial of a webhook whose worker got too little of a busy machine's CPU to reach a limit."""
@@ -182,7 +184,7 @@ class Tenants:
         self, sent: Input, namespace: str, *, others: bool
     ) -> tuple[Told, Beside | None]:
         if not others:
-            return await self._send(sent, namespace, 0), None
+            return await self._until_judged(sent, namespace), None
         meanwhile = asyncio.create_task(self.others(), name="others")
         tells = [await self._send(sent, namespace, 0)]
         # Whoever is denied tries again for as long as the others are there.
@@ -194,6 +196,16 @@ class Tenants:
             tells.append(await self._send(sent, namespace, number))
         told = next((one for one in tells if one.end is not sent.end), tells[0])
         return told, await meanwhile
+
+    async def _until_judged(self, sent: Input, namespace: str) -> Told:
+        """Send an input; one that is right is sent again where the webhook had too little CPU."""
+        told = await self._send(sent, namespace, 0)
+        for number in range(1, _TRIES):
+            if sent.end is not End.DONE or not _is_late(told):
+                break
+            await asyncio.sleep(_AGAIN)
+            told = await self._send(sent, namespace, number)
+        return told
 
     async def _send(self, sent: Input, namespace: str, number: int) -> Told:
         if number == 0:
@@ -315,6 +327,10 @@ class Tenants:
         return self.installation.webhook, self.installation.reconciler
 
 
+def _is_late(told: Told) -> bool:
+    return told.end is End.DENIED and _LATE.search(told.text) is not None
+
+
 def _has_ended(instance: Json) -> bool:
     return instances.idle(instance) and instances.status_of(instance, "deploy") in _ENDS
 
@@ -323,7 +339,7 @@ def _problems(sent: Input, told: Told) -> list[str]:
     found = []
     if told.end is not sent.end:
         found.append(f"it ended {told.end}, not {sent.end}: {told.text[:400]}")
-    if told.end is sent.end is End.DENIED and _LATE.search(told.text):
+    if told.end is sent.end and _is_late(told):
         return found
     found += [f"the sender is not told {w!r}: {told.text[:400]}" for w in sent.says
               if w not in told.text]  # fmt: skip

@@ -74,18 +74,21 @@ async def _set(place: Place, spec: Json) -> None:
 async def _deploy_with_a_pause(place: Place) -> None:
     """Install, and suspend while the second step waits."""
 
+    async def step() -> Json:
+        found = await place.client.get(INSTANCES, _TRIAL, namespace=place.namespace)
+        phases = instances.entry(found, "deploy").get("phases")
+        return dict(phases[0]["steps"][1]) if phases else {}
+
     async def waits() -> bool:
-        held = await place.admin.get(CONFIG_MAPS, _HELD, namespace=place.namespace)
-        return "deletionTimestamp" in held["metadata"]
+        # A pause looks only at tasks that are on record as begun.
+        return _HELD in (await step()).get("message", "")
 
     async def paused() -> bool:
         found = await place.client.get(INSTANCES, _TRIAL, namespace=place.namespace)
         return "suspendedAt" in (found.get("status") or {})
 
     async def gone_is_recorded() -> bool:
-        found = await place.client.get(INSTANCES, _TRIAL, namespace=place.namespace)
-        steps = instances.entry(found, "deploy")["phases"][0]["steps"]
-        return bool(steps[1]["status"] == "COMPLETE")
+        return bool((await step())["status"] == "COMPLETE")
 
     await _hold(place)
     await place.client.create(VERSIONS, in_namespace(_version(), place.namespace))
