@@ -39,6 +39,7 @@ from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.records.ignored import IgnoredEntries
 from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.resources import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, READINESS_KINDS
 from kudo_reconciler.settings import Settings
@@ -319,7 +320,7 @@ class App:
             refused=self._events_refused,
         )
         self._events = events
-        self._recorder = Recorder(self._inventories)
+        self._recorder = Recorder(self._inventories, IgnoredEntries(self._inventories, events))
         self._inventories.begin_term()
         freshness, rng = self._instances.freshness, self._environment.rng
         freshness.forget_term()

@@ -618,6 +618,31 @@ def test_what_no_plan_can_have_recorded_is_told_before_a_prune_drops_it() -> Non
     play(body)
 
 
+def test_what_no_plan_can_have_recorded_is_told_once_by_pruning_and_by_a_run() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.install("i", of=operator())
+        await scene.admin.create(CONFIG_MAPS, build.config_map("theirs"), namespace="ns")
+        await scene.life.crash(0)
+        await asyncio.sleep(0)
+        (stored,) = inventories(scene)
+        first = stored["objects"][0]
+        theirs = {**first, "name": "theirs", "orphanedBy": "A"}
+        bad = {**first, "name": "../../secrets/x"}
+        changed = {**stored, "objects": [*stored["objects"], theirs, bad]}
+        await scene.admin.replace(INVENTORIES, changed)
+        await asyncio.sleep(60)
+        await ask(scene, PRUNE)
+        await asyncio.sleep(60)
+        # Nothing was deleted, so the record was not written, and the run finds the entry again.
+        assert len(scene.told("ObjectsNotPruned")) == 1
+        assert len(scene.told("InventoryIgnored")) == 1
+        await set_names(scene, "a b")
+        await asyncio.sleep(60)
+        assert len(scene.told("InventoryIgnored")) == 1
+
+    play(body)
+
+
 # What the marks are worth
 
 

@@ -59,7 +59,7 @@ class InstanceReconciler:
         if instance is None:
             await self.scheduled.forget(key)
             await self.context.operations.forget(key, READ_VALUES, FIND_CHILDREN, FIND_ORPHANS)
-            self.context.recorder.damage.forget(key)
+            self.context.recorder.forget(key)
             await self.context.upkeep.forget(key)
             await self.context.cluster_objects.forget(key)
             return Result("gone")

@@ -122,7 +122,7 @@ class Upkeep:
         token = metadata.uid, asked, version.metadata.resource_version
 
         async def work() -> bool:
-            self._tell_ignored(instance)
+            self.pruner.recorder.ignored.tell(identity(instance))
             adopted = await self.adopter.adopt(
                 instance, version, lambda: self._is_idle(key, instance)
             )
@@ -218,7 +218,7 @@ class Upkeep:
         key, one = key_of(instance), identity(instance)
         # A former leader may have written to it.
         await self.instances.of_this_term(key)
-        self._tell_ignored(instance)
+        self.pruner.recorder.ignored.tell(one)
 
         def may_delete(place: Place) -> bool:
             entry = self.pruner.recorder.of(one).get(place)
@@ -264,12 +264,6 @@ class Upkeep:
         return found.places
 
     # Both
-
-    def _tell_ignored(self, instance: Instance) -> None:
-        one = identity(instance)
-        text = self.pruner.recorder.ignored(one)
-        if text:
-            self.events.note(one, one.uid, "Warning", "InventoryIgnored", text)
 
     def _record(self, instance: Instance) -> Record:
         return self.pruner.recorder.of(identity(instance))

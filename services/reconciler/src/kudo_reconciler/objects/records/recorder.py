@@ -15,8 +15,10 @@ from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.inventory.record import Entry, Place, Record, owner_of
 from kudo.tasks import TransientTaskError
+from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.records.damage import Damage
+from kudo_reconciler.objects.records.ignored import IgnoredEntries
 from kudo_reconciler.objects.records.wanted import Answers, Wanted, covers
 from kudo_reconciler.objects.run_context import Answer, RunContext, check_may_write
 from kudo_reconciler.resources import INVENTORIES
@@ -35,11 +37,13 @@ class Recorder:
 
     Attributes:
         inventories: Reads and writes them.
+        ignored: Tells of entries in them that are left out: before each write for a run.
         damage: What others have changed in them: each write restores it.
         locks: By uid of the Instance: steps of a plan run in parallel.
     """
 
     inventories: InventoryStore
+    ignored: IgnoredEntries
     damage: Damage = field(default_factory=Damage)
     locks: KeyedLocks[str] = field(default_factory=KeyedLocks)
 
@@ -65,7 +69,7 @@ class Recorder:
             Superseded, Suspended: the run may not write any more.
         """
         one = identity(context.instance)
-        self._tell_ignored(context, one)
+        self.ignored.tell(one)
         async with self.locks.of(one.uid):
             if await self._covers(one, entries, context.recorded):
                 return
@@ -91,6 +95,7 @@ class Recorder:
         Raises:
             KubeError: a request failed.
         """
+        self.ignored.tell(one)
         found = await Answers.of(answers, self.inventories.cached(one))
 
         def with_answers(record: Record) -> Record:
@@ -104,6 +109,11 @@ class Recorder:
         """Change the record of an Instance; see `InventoryStore.save`."""
         async with self.locks.of(one.uid):
             return await self._restoring(one, change)
+
+    def forget(self, key: Key) -> None:
+        """Forget what is known of an Instance that does not exist any more."""
+        self.damage.forget(key)
+        self.ignored.forget(key)
 
     def changed_by_others(self, uid: str, delta: Delta) -> InstanceIdentity | None:
         """Process a change of an Inventory that is no own write.
@@ -192,22 +202,6 @@ class Recorder:
         record = await self.inventories.save(one, lambda record: change(found.repaired(record)))
         self.damage.is_repaired(one, found)
         return record
-
-    def ignored(self, one: InstanceIdentity) -> str:
-        """Return what is to be told of entries that are left out; empty if there are none.
-
-        The next write drops them, so it is told before that.
-        """
-        number = self.inventories.ignored(one)
-        if not number:
-            return ""
-        what = "entry" if number == 1 else "entries"
-        return f"{number} {what} of its Inventories left out: no plan can have made them"
-
-    def _tell_ignored(self, context: RunContext, one: InstanceIdentity) -> None:
-        text = self.ignored(one)
-        if text:
-            context.tell("Warning", "InventoryIgnored", text)
 
 
 def _owner(uid: str, delta: Delta) -> InstanceIdentity | None:
