@@ -16,6 +16,8 @@ from typing import Final, Self
 import orjson
 
 from kudo.api import JsonObject
+from kudo.objects.inventory.digest import MOST_BYTES
+from kudo.redaction import is_secret
 from kudo_reconciler.execution.task_context import TaskContext
 
 MOST_OBJECTS: Final = 100
@@ -23,7 +25,6 @@ MOST_OBJECTS: Final = 100
 _DIGITS: Final = 8
 UNKNOWN: Final = "-" * _DIGITS
 """The place of an object that is always sent again."""
-_MOST_BYTES: Final = 1536 * 1024
 
 
 def digits_of(run: str, stored: JsonObject, sent: JsonObject) -> str:
@@ -34,10 +35,10 @@ def digits_of(run: str, stored: JsonObject, sent: JsonObject) -> str:
         stored: The object as the API server has it; uid and resourceVersion suffice.
         sent: The object as its task sends it.
     """
-    if (sent.get("apiVersion"), sent.get("kind")) == ("v1", "Secret"):
+    if is_secret(sent):
         return UNKNOWN
     content = orjson.dumps(sent)
-    if len(content) > _MOST_BYTES:
+    if len(content) > MOST_BYTES:
         return UNKNOWN
     metadata = stored["metadata"]
     digest = sha256(f"{run} {metadata['uid']} {metadata['resourceVersion']} ".encode())

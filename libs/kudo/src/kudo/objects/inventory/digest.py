@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from kudo.redaction import is_secret
+
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import JsonObject
 
 DIGITS: Final = 32
 """Hexadecimal digits of a digest: 128 bits."""
-_MOST_BYTES: Final = 1536 * 1024
+MOST_BYTES: Final = 1536 * 1024
 """Of the JSON of an object with a digest; etcd takes no larger one, unless it is told to."""
 _SORTED_KEYS: Final = 20_000
 """So many keys are sorted in 4 ms; the 150,000 that a document can have would take 50."""
@@ -37,11 +39,11 @@ def digest_of(obj: JsonObject, key: bytes | None) -> str:
         Empty for a Secret if there is no key, and for an object that is too large to be stored.
     """
     content = orjson.dumps(obj)
-    if len(content) > _MOST_BYTES:
+    if len(content) > MOST_BYTES:
         return ""
     # Each key is followed by these; in a text they may be, too.
     if content.count(b'":') <= _SORTED_KEYS:
         content = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
-    if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Secret"):
+    if not is_secret(obj):
         return hashlib.sha256(content).hexdigest()[:DIGITS]
     return hmac.digest(key, content, "sha256").hex()[:DIGITS] if key else ""
