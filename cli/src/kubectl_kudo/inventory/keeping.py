@@ -7,10 +7,15 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.inventory.live import Condition, Live
 from kudo import names
 from kudo.identity import InstanceIdentity
+from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.pruning import why_kept
-from kudo.objects.inventory.retention import is_retained
-from kudo.objects.inventory.sharers import MOST_NAMED, names_everybody
-from kudo.objects.sharing import goes_with_instance, is_shared_by, sharers
+from kudo.objects.sharing import (
+    MOST_NAMED,
+    goes_with_instance,
+    is_shared_by,
+    names_everybody,
+    sharers,
+)
 
 _MANY: Final = f"more than {MOST_NAMED} Instances share it"
 _ASKS: Final = f'{names.ANNOTATION_DELETE_WITH_INSTANCE}: "true"'

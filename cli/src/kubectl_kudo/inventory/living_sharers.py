@@ -13,8 +13,7 @@ from kubectl_kudo.inventory.keeping import others
 from kubeio.client import Client
 from kubeio.errors import ApiError, NotFound
 from kudo.identity import InstanceIdentity
-from kudo.objects.inventory.sharers import MOST_NAMED, names_everybody
-from kudo.objects.sharing import last_sharer
+from kudo.objects.sharing import MOST_NAMED, last_sharer, names_everybody
 
 _ASKED: Final = MOST_NAMED
 """Instances of an object that are read at most; anybody who may change the object can name more."""

@@ -6,8 +6,15 @@ from hypothesis import strategies as st
 
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
-from kudo.objects.inventory.sharers import MOST_NAMED, annotation, names_everybody
-from kudo.objects.sharing import is_listed, is_shared_by, last_sharer, sharers
+from kudo.objects.inventory.sharers import annotation
+from kudo.objects.sharing import (
+    MOST_NAMED,
+    is_listed,
+    is_shared_by,
+    last_sharer,
+    names_everybody,
+    sharers,
+)
 
 NAMES = st.text("abc-019.", min_size=1, max_size=8)
 SHARERS = st.builds(InstanceIdentity, NAMES, NAMES, NAMES)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.identity import InstanceIdentity
-from kudo.objects.inventory.sharers import MOST_NAMED, annotation, names_everybody
-from kudo.objects.sharing import is_shared_by, shared_by, sharers
+from kudo.objects.inventory.sharers import annotation
+from kudo.objects.sharing import MOST_NAMED, is_shared_by, names_everybody, shared_by, sharers
 
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,8}[a-z0-9])?", fullmatch=True)
 IDENTITIES = st.builds(InstanceIdentity, NAMES, NAMES, NAMES)

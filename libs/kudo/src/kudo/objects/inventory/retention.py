@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from kudo import names
 from kudo.identity import InstanceIdentity
-from kudo.objects.deletion_policy import is_retained
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Json
-
-__all__ = ["Retention", "is_retained", "may_take_over", "retained_by"]
 
 _PARTS: Final = 4
 _ADOPTED: Final = "adopted"

@@ -12,9 +12,7 @@ and adds to the list whoever applies the object.
 from collections.abc import Collection, Iterable
 
 from kudo.identity import InstanceIdentity
-from kudo.objects.sharing import MANY, MOST_NAMED, names_everybody, shared_by
-
-__all__ = ["MOST_NAMED", "annotation", "names_everybody"]
+from kudo.objects.sharing import MANY, MOST_NAMED, shared_by
 
 
 def annotation(

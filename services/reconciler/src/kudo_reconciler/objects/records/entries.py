@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
+from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.digest import digest_of
 from kudo.objects.inventory.record import Entry, Place
-from kudo.objects.inventory.retention import is_retained
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.objects.ownership import is_owned

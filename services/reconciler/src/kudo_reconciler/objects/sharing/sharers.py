@@ -20,11 +20,13 @@ from kubeio.resource import Resource
 from kudo.api import Json
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.inventory.record import Place
-from kudo.objects.inventory.sharers import MOST_NAMED, annotation, names_everybody
+from kudo.objects.inventory.sharers import annotation
 from kudo.objects.sharing import (
+    MOST_NAMED,
     instance_label,
     is_shared_by,
     last_sharer,
+    names_everybody,
     names_somebody,
     sharers,
 )

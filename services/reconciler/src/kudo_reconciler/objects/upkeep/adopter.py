@@ -28,8 +28,9 @@ from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.execution import step_named, step_of
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.adoption import applied_by, holds_data
+from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.record import Entry, Place, Record, can_be_recorded
-from kudo.objects.inventory.retention import is_retained, retained_by
+from kudo.objects.inventory.retention import retained_by
 from kudo.objects.managed_fields import writers
 from kudo.objects.sharing import is_shared_by
 from kudo_reconciler.objects.ownership import controller_of, is_owned
