@@ -11,11 +11,10 @@ from kubectl_kudo.core.kinds import INVENTORIES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubeio.errors import ApiError, NotFound
+from kudo.dns1123 import MAX_LABEL
 from kudo.identity import InstanceIdentity
 from kudo.names import LABEL_INSTANCE
 from kudo.objects.inventory.record import Entry, Record, inventory_name, owner_of, read_entries
-
-_LABEL_CHARACTERS = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ async def recorded(session: Session, instance: JsonObject) -> Recorded:
     """
     one = identity_of(instance)
     # A longer name is in no label: all of the namespace are read then.
-    selector = f"{LABEL_INSTANCE}={one.name}" if len(one.name) <= _LABEL_CHARACTERS else None
+    selector = f"{LABEL_INSTANCE}={one.name}" if len(one.name) <= MAX_LABEL else None
     try:
         listing = await session.client.list(
             INVENTORIES, namespace=one.namespace, label_selector=selector

@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from kudo.dns1123 import is_subdomain
+from kudo.dns1123 import MAX_LABEL, is_subdomain
 from kudo.identity import InstanceIdentity
 from kudo.names import API_VERSION, GROUP, LABEL_INSTANCE
 
@@ -27,7 +27,6 @@ MOST_OBJECTS: Final = 500
 _NAME_CHARACTERS: Final = 200
 _UID_DIGITS: Final = 8
 _TEXT_CHARACTERS: Final = 253
-_LABEL_CHARACTERS: Final = 63
 _KIND: Final = re.compile(r"[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?")
 """A kind, or in small letters the plural or the version of one: a DNS-1035 label."""
 _APPLIED_KINDS: Final = frozenset({"Instance", "Operator", "OperatorVersion"})
@@ -276,7 +275,7 @@ def inventory_of(
     metadata = {
         "name": inventory_name(one, number),
         "namespace": one.namespace,
-        "labels": {LABEL_INSTANCE: one.name} if len(one.name) <= _LABEL_CHARACTERS else {},
+        "labels": {LABEL_INSTANCE: one.name} if len(one.name) <= MAX_LABEL else {},
         "ownerReferences": [owner],
     }
     says = {"complete": True} if complete and number == 0 else {}

@@ -25,6 +25,7 @@ from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.dns1123 import MAX_LABEL
 from kudo.execution import step_named, step_of
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.adoption import applied_by, holds_data
@@ -44,7 +45,6 @@ _AT_ONCE: Final = 8
 """Number of kinds that are listed at the same time, a page of each in memory."""
 _MOST: Final = 20_000
 """Objects that are recorded: about 10 MB. The record is not complete then."""
-_LABEL_CHARACTERS: Final = 63
 _LEFT_OUT: Final = ((names.GROUP, "Inventory"), ("", "Event"), ("events.k8s.io", "Event"))
 """Kinds that are not searched: Events expire, and accounts may often write and not list them."""
 _APPLYING: Final = frozenset({"Apply", "Toggle"})
@@ -163,7 +163,7 @@ class _Search:
 
     def _selector(self, resource: Resource) -> str:
         # Others that share a cluster-scoped object may have labelled it last.
-        if resource.namespaced and len(self._one.name) <= _LABEL_CHARACTERS:
+        if resource.namespaced and len(self._one.name) <= MAX_LABEL:
             return f"{names.LABEL_INSTANCE}={self._one.name}"
         return f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 
