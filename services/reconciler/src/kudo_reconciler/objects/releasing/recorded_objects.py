@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kubeio.errors import Forbidden, MethodNotAllowed, NotFound, UnknownKind
+from kubeio.errors import Forbidden, MethodNotAllowed, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
@@ -13,6 +13,7 @@ from kudo.objects.inventory.record import Entry, Place
 from kudo.objects.sharing import is_listed, names_everybody
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.records.served_kind import served_kind
 from kudo_reconciler.objects.sharing.recorded_place import recorded
 from kudo_reconciler.objects.sharing.sharers import Sharers
 
@@ -101,8 +102,8 @@ class RecordedObjects:
 
     async def _read(self, entry: Entry, client: Client) -> Found | None:
         """Read the metadata of an object by name; None if there is none."""
-        resource = await self._resource(entry)
-        if resource is None or resource.namespaced:
+        resource = await served_kind(entry, self.discovery)
+        if resource is None:
             return None
         try:
             return resource, await client.get(resource, entry.place.name, metadata_only=True)
@@ -114,7 +115,7 @@ class RecordedObjects:
                 return None
         # The version is served no more, and the object may be in another one.
         self.discovery.invalidate(resource.api_version)
-        served = await self._resource(entry)
+        served = await served_kind(entry, self.discovery)
         if served is None:
             return None
         try:
@@ -123,15 +124,3 @@ class RecordedObjects:
             if not answer.names_object:
                 raise
             return None
-
-    async def _resource(self, entry: Entry) -> Resource | None:
-        """Return the kind of an entry; None if it is not served in any version.
-
-        Raises:
-            KubeError: discovery failed.
-        """
-        try:
-            return await self.discovery.resolve(entry.api_version, entry.place.kind)
-        except UnknownKind:
-            served = await self.discovery.versions(entry.place.group, entry.place.kind)
-            return next(iter(served), None)

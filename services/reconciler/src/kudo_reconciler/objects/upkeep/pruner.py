@@ -14,15 +14,7 @@ from typing import Final
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kubeio.errors import (
-    ApiError,
-    Conflict,
-    ConnectionLost,
-    Forbidden,
-    Invalid,
-    NotFound,
-    UnknownKind,
-)
+from kubeio.errors import ApiError, Conflict, ConnectionLost, Forbidden, Invalid, NotFound
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
 from kudo.identity import InstanceIdentity, identity
@@ -33,6 +25,7 @@ from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership
 from kudo_reconciler.objects.records.recorder import Recorder
+from kudo_reconciler.objects.records.served_kind import served_kind
 from kudo_reconciler.objects.refusals import error_text, is_permanent
 from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.tenancy.accounts import Accounts
@@ -141,7 +134,7 @@ class Pruner:
         """
         place = entry.place
         try:
-            resource = await self._resource(entry)
+            resource = await served_kind(entry, self.discovery)
             if resource is None:
                 # With its kind an object goes, too.
                 done.gone.append(place)
@@ -156,19 +149,6 @@ class Pruner:
             else:
                 done.failed.add(place)
             done.kept[place] = error_text(error, _about(entry))
-
-    async def _resource(self, entry: Entry) -> Resource | None:
-        """Return the kind of an entry as it is served; None if it is not."""
-        place = entry.place
-        try:
-            found = await self.discovery.resolve(entry.api_version, place.kind)
-        except UnknownKind:
-            others = await self.discovery.versions(place.group, place.kind)
-            if not others:
-                return None
-            found = others[0]
-        # Somebody may have written the entry by hand.
-        return found if found.namespaced != entry.cluster_scoped else None
 
     async def _decide(
         self,
