@@ -16,7 +16,8 @@ from kudo.rendering import Manifest
 from kudo.tasks import TaskError
 from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.task_context import TaskContext, TaskKey
-from kudo_reconciler.objects.records.entries import Entries, answer_of, named, place_of
+from kudo_reconciler.objects.places import place_of
+from kudo_reconciler.objects.records.entries import Entries, answer_of, named
 from kudo_reconciler.objects.records.recorder import Recorder
 
 _APPLYING: Final = frozenset({"Apply", "Toggle", "KudoOperator", "Pipe"})

@@ -35,8 +35,8 @@ from kudo.objects.sharing import names_everybody, sharers
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.refusals import error_text
-from kudo_reconciler.objects.sharing.recorded_place import recorded
 from kudo_reconciler.objects.sharing.spread import Spread
 from kudo_reconciler.store.inventories import InventoryStore
 from kudo_reconciler.store.own_writes import OwnWrites
@@ -291,7 +291,7 @@ class Observer:
             return True
         if self._inventories is None or resource.namespaced or not _has_unlisted(found):
             return False
-        return self._inventories.is_shared_by_name(*by, recorded(resource, name))
+        return self._inventories.is_shared_by_name(*by, place_of(resource, None, name))
 
     def lacks(self, resource: Resource, namespace: str | None, name: str) -> bool:
         """Return whether a kind is watched and no such object was seen.
@@ -390,7 +390,7 @@ class Observer:
         Those that are writing it now first: whether the change is theirs is known only until their
         write has ended.
         """
-        place = recorded(resource, delta.object["metadata"]["name"])
+        place = place_of(resource, None, delta.object["metadata"]["name"])
         writing = self._writers(resource, delta)
         for one in writing - told:
             self.own.changed(self._write_key(resource, delta, one), delta)

@@ -24,8 +24,8 @@ from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.run_context import Place
-from kudo_reconciler.objects.sharing.recorded_place import recorded
 from kudo_reconciler.objects.sharing.sharers import Sharers
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
@@ -82,7 +82,7 @@ class Ownership:
         """
         _refuse_foreign_controller(desired, known, instance)
         if not desired.resource.namespaced:
-            metadata, place = known["metadata"], recorded(desired.resource, desired.name)
+            metadata, place = known["metadata"], place_of(desired.resource, None, desired.name)
             others = await self.sharers.others(metadata, place, identity(instance))
             return claim(metadata, instance, others)
         retention, uid = retained_by(known["metadata"]), instance.metadata.uid
@@ -143,7 +143,7 @@ class Ownership:
         """
         if desired.resource.namespaced:
             return desired.target
-        metadata, place = desired.target["metadata"], recorded(desired.resource, desired.name)
+        metadata, place = desired.target["metadata"], place_of(desired.resource, None, desired.name)
         before = None if known is None else known["metadata"]
         sharing = await self.sharers.joined(before, place, identity(instance))
         annotations = {
@@ -163,7 +163,7 @@ class Ownership:
         Raises:
             KubeError: a request failed.
         """
-        place = recorded(resource, str(metadata["name"]))
+        place = place_of(resource, None, str(metadata["name"]))
         found = await self.sharers.another(metadata, place, ours)
         if found is not None or names_somebody(metadata):
             return found

@@ -19,7 +19,7 @@ from kudo_reconciler.errors import described
 from kudo_reconciler.execution.expected.ahead import AT_ONCE, Ahead
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext
-from kudo_reconciler.objects.records.entries import place_of
+from kudo_reconciler.objects.places import place_of
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,11 @@ from kudo import names
 from kudo.api import JsonObject
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.digest import digest_of
-from kudo.objects.inventory.record import Entry, Place
+from kudo.objects.inventory.record import Entry
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.objects.ownership import is_owned
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.run_context import Answer
 from kudo_reconciler.resources import INVENTORIES
 
@@ -68,11 +69,6 @@ def named(resource: Resource, name: str, namespace: str, plan: str, task: str) -
     """
     place = place_of(resource, namespace, name)
     return Entry(place, resource.version, resource.plural, plan, task)
-
-
-def place_of(resource: Resource, namespace: str | None, name: str) -> Place:
-    where = namespace if resource.namespaced else None
-    return Place(resource.group, resource.kind, where or "", name)
 
 
 def answer_of(applied: JsonObject, resource: Resource, owner: str) -> Answer:

@@ -13,8 +13,8 @@ from kudo.objects.inventory.record import Entry, Place
 from kudo.objects.sharing import is_listed, names_everybody
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.served_kind import served_kind
-from kudo_reconciler.objects.sharing.recorded_place import recorded
 from kudo_reconciler.objects.sharing.sharers import Sharers
 
 Found = tuple[Resource, JsonObject]
@@ -96,7 +96,7 @@ class RecordedObjects:
         return [
             (resource, obj)
             for resource, obj in self.observer.shared(one.namespace, one.name)
-            if recorded(resource, obj["metadata"]["name"]) not in places
+            if place_of(resource, None, obj["metadata"]["name"]) not in places
             and is_listed(obj["metadata"], one)
         ]
 

@@ -12,7 +12,7 @@ from kudo.objects.inventory.record import Place
 from kudo.objects.sharing import is_shared_by, names_everybody
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.sharing.recorded_place import recorded
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.sharing.sharers import Sharers
 
 _ANNOTATION = jsonpatch.pointer(("metadata", "annotations", names.ANNOTATION_SHARED_BY))
@@ -43,7 +43,7 @@ class Shares:
             KubeError: the request failed.
         """
         metadata = obj["metadata"]
-        place = recorded(resource, str(metadata["name"]))
+        place = place_of(resource, None, str(metadata["name"]))
         change = self._change(metadata, place, one)
         if change is not None:
             await self._send(resource, obj, one, change, client)
@@ -51,7 +51,7 @@ class Shares:
 
     def left(self, resource: Resource, name: str, one: InstanceIdentity) -> None:
         """Remember that an Instance shares an object no more, since it has deleted it."""
-        self.sharers.left.add(one, recorded(resource, name))
+        self.sharers.left.add(one, place_of(resource, None, name))
 
     def _change(
         self, metadata: JsonObject, place: Place, one: InstanceIdentity

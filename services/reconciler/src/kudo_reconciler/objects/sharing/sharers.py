@@ -31,8 +31,8 @@ from kudo.objects.sharing import (
     sharers,
 )
 from kudo_reconciler.keys import Key
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.sharing.left_shares import LeftShares
-from kudo_reconciler.objects.sharing.recorded_place import recorded
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
 
@@ -67,7 +67,7 @@ class Sharers:
         """
         if is_shared_by(metadata, one):
             return True
-        place = recorded(resource, str(metadata["name"]))
+        place = place_of(resource, None, str(metadata["name"]))
         return not names_everybody(metadata) and self.inventories.has_share(one, place)
 
     def is_cached(self, one: InstanceIdentity) -> bool:

@@ -35,6 +35,7 @@ from kudo.objects.inventory.retention import retained_by
 from kudo.objects.managed_fields import writers
 from kudo.objects.sharing import is_shared_by
 from kudo_reconciler.objects.ownership import controller_of, is_owned
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.tenancy.access import may_apply
 from kudo_reconciler.tenancy.accounts import Accounts
@@ -221,7 +222,7 @@ def _entry(
         return None
     plan, task = _origin(annotations, version)
     return Entry(
-        Place(resource.group, resource.kind, metadata.get("namespace") or "", metadata["name"]),
+        place_of(resource, metadata.get("namespace"), metadata["name"]),
         version=resource.version,
         resource=resource.plural,
         plan=plan,
