@@ -179,6 +179,30 @@ def test_kinds_that_the_account_may_not_list_are_named_and_the_record_is_not_com
     play(body, STRICT)
 
 
+@pytest.mark.parametrize(("failures", "told"), [(1, ""), (2, "secrets")])
+def test_what_the_api_server_fails_to_list_is_listed_once_more(failures: int, told: str) -> None:
+    async def body(scene: Scene) -> None:
+        def authorize(request: Request) -> None:
+            if request.path.endswith("/namespaces/ns/secrets"):
+                tries.append(scene.life.cluster.server.now())
+                if len(tries) <= failures:
+                    raise StatusError(500, "InternalError", "etcdserver: request timed out")
+
+        tries: list[str] = []
+        await scene.install("i", of=operator())
+        await forget_the_record(scene)
+        scene.life.cluster.server.authorize = authorize
+        text = await adopt(scene)
+        assert ("could not be listed" in text) == bool(told)
+        assert text.endswith(told)
+        (inventory,) = inventories(scene)
+        assert inventory.get("complete", False) is not bool(told)
+        assert len(tries) == 2
+        assert tries[1] > tries[0]
+
+    play(body)
+
+
 def test_what_cannot_be_recorded_leaves_the_record_incomplete() -> None:
     async def body(scene: Scene) -> None:
         await scene.install("i", of=operator())

@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 8
 """Number of kinds that are listed at the same time, a page of each in memory."""
+_PAUSE: Final = 2.0
+"""Seconds until what the API server has failed to list is listed again: it may have been busy."""
 _MOST: Final = 20_000
 """Objects that are recorded: about 10 MB. The record is not complete then."""
 _LEFT_OUT: Final = ((names.GROUP, "Inventory"), ("", "Event"), ("events.k8s.io", "Event"))
@@ -96,7 +98,7 @@ class Adopter:
         client = await self.accounts.acting_for(instance)
         search = _Search(instance, version, client)
         kinds = _kinds(await self.discovery.all_resources())
-        await _few_at_once(search.list, kinds)
+        await search.list_all(kinds)
         if not may_record():
             return None
         one, found = identity(instance), search.found
@@ -117,11 +119,24 @@ class _Search:
     def __init__(self, instance: Instance, version: OperatorVersion, client: Client) -> None:
         self.found: dict[Place, Entry] = {}
         self.unlisted: list[str] = []
+        self._failed: dict[Resource, str] = {}
         self.cut = self.unrecorded = False
         self._instance, self._version, self._client = instance, version, client
         self._one = identity(instance)
 
-    async def list(self, resource: Resource) -> None:
+    async def list_all(self, kinds: Iterable[Resource]) -> None:
+        """List kinds, and once more those that the API server has failed to list."""
+        await _few_at_once(self._list, kinds)
+        failed, self._failed = self._failed, {}
+        if failed:
+            await asyncio.sleep(_PAUSE)
+            await _few_at_once(self._list, failed)
+        for resource, why in self._failed.items():
+            # Of an aggregated API server that is down, nothing may ever be known.
+            log.warning("kind is not listed", extra={"kind": resource.kind, "why": why})
+            self.unlisted.append(resource.name)
+
+    async def _list(self, resource: Resource) -> None:
         """List a kind, page by page; twice at most, if the snapshot expires."""
         try:
             try:
@@ -132,18 +147,14 @@ class _Search:
             pass
         except (TooManyRequests, NotLeading):
             raise
+        except Forbidden as error:
+            # If it may not apply the kind either, the Instance has none of them: what it applies,
+            # it applies as this account.
+            if await self._may_apply(resource):
+                log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
+                self.unlisted.append(resource.name)
         except (ApiError, Malformed) as error:
-            if isinstance(error, Forbidden) and not await self._may_apply(resource):
-                # The Instance has none of them: what it applies, it applies as this account.
-                return
-            # Of an aggregated API server that is down, nothing may ever be known.
-            fields = {"kind": resource.kind, "why": str(error)}
-            log.log(
-                logging.DEBUG if isinstance(error, Forbidden) else logging.WARNING,
-                "kind is not listed",
-                extra=fields,
-            )
-            self.unlisted.append(resource.name)
+            self._failed[resource] = str(error)
 
     async def _may_apply(self, resource: Resource) -> bool:
         namespace = self._one.namespace if resource.namespaced else None
