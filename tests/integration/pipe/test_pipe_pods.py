@@ -26,6 +26,9 @@ from tests.support.cluster.waiting import wait_until
 ARTIFACT = "i.deploy.phase1.make.pipe.a"
 
 
+NO_CLAIM = 'persistentvolumeclaim "no-claim" not found'
+
+
 async def until_pod(pipes: Pipes, condition: Callable[[Json], bool], what: str) -> Json:
     seen: list[Json] = []
 
@@ -213,3 +216,29 @@ async def test_a_cleanup_that_takes_over_leaves_no_pod_of_the_run_before(pipes: 
     )
     await pipes.world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     await pipes.world.until_gone(INSTANCES, "i")
+
+
+async def test_the_init_container_mounts_further_volumes_and_the_waiter_does_not(
+    pipes: Pipes,
+) -> None:
+    kinds: list[Json] = [
+        {"name": "claim", "persistentVolumeClaim": {"claimName": "no-claim"}},
+        {"name": "config", "configMap": {"name": "c", "optional": True}},
+        {"name": "secret", "secret": {"secretName": "s", "optional": True}},
+        {"name": "projected", "projected": {"sources": [{"configMap": {"name": "c"}}]}},
+    ]
+    pod = pipes.pod(**SLOW)
+    pod["spec"]["volumes"] += kinds
+    (generator,) = pod["spec"]["initContainers"]
+    generator["volumeMounts"] += [
+        {"name": one["name"], "mountPath": f"/mnt/{one['name']}"} for one in kinds
+    ]
+    await pipes.install(entry_of(pipes.file("a", b"x"), "a"), pod=pod)
+    made = await until_pod(pipes, bool, "exists")
+    (waiter,) = made["spec"]["containers"]
+    mounts = [one["name"] for one in waiter["volumeMounts"]]
+    assert [name for name in mounts if not name.startswith("kube-api-access")] == ["shared"]
+    # What the scheduler says of it.
+    await pipes.world.until(
+        "i", lambda i: NO_CLAIM in instances.messages(i, "deploy"), "the message to name the claim"
+    )

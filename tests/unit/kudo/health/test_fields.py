@@ -9,8 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
-from kudo.health import health_of, read_fields
+from kudo.health import health_of, read_fields, termination_message
 from kudo.health.reading import LONGEST_TEXT
+from kudo.names import ANNOTATION_SHOW_TERMINATION_MESSAGE
 from kudo.pipe.progress import has_ended, waits_for
 from tests.unit.kudo.health.test_truth_table import TABLE, WITH_A_RULE, Row
 
@@ -74,7 +75,14 @@ def test_any_object_is_judged_by_what_is_kept(
     assert health_of(kept(obj)) == health_of(obj)
 
 
-_ended = st.fixed_dictionaries({}, optional={"exitCode": st.integers(0, 2), "reason": st.just("E")})
+_ended = st.fixed_dictionaries(
+    {},
+    optional={
+        "exitCode": st.integers(0, 2),
+        "reason": st.just("E"),
+        "message": st.sampled_from(("", "why", "\x1bwhy\n")),
+    },
+)
 _state = st.fixed_dictionaries(
     {},
     optional={
@@ -98,6 +106,35 @@ def test_a_pipe_pod_says_the_same_of_itself(phase: str, init: Any, main: Any) ->
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "status": status}
     assert waits_for(kept(pod)) == waits_for(pod)
     assert has_ended(kept(pod)) == has_ended(pod)
+
+
+_policies = st.lists(
+    st.fixed_dictionaries(
+        {"name": st.sampled_from(("c", "d"))},
+        optional={
+            "terminationMessagePolicy": st.sampled_from(("File", "FallbackToLogsOnError", 3, None))
+        },
+    ),
+    max_size=2,
+)
+
+
+@given(
+    st.sampled_from(("true", "false", True, None)),
+    st.fixed_dictionaries({}, optional={"containers": _policies, "initContainers": _policies}),
+    st.sampled_from(("Pending", "Running", "Failed")),
+    _containers,
+)
+def test_a_pod_that_shows_its_message_shows_the_same_of_what_is_kept(
+    show: Any, spec: Any, phase: str, containers: Any
+) -> None:
+    annotations = {ANNOTATION_SHOW_TERMINATION_MESSAGE: show}
+    metadata = {"name": "p", "annotations": annotations}
+    status = {"phase": phase, "containerStatuses": containers}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+    assert health_of(kept(pod)) == health_of(pod)
+    assert termination_message(kept(pod)) == termination_message(pod)
+    assert show == "true" or not termination_message(pod)
 
 
 def test_a_custom_resource_keeps_its_conditions_alone() -> None:

@@ -431,6 +431,44 @@ def test_annotations_that_are_none_have_no_policy(annotations: Any) -> None:
     assert enriched(source)["metadata"]["ownerReferences"] == [OWNER]
 
 
+# Objects that are only created
+
+
+def only_created(policy: Any, kind: str = "Secret") -> JsonObject:
+    source = an("v1", kind)
+    source["metadata"]["annotations"] = {"kudo.dev/apply-policy": policy}
+    return source
+
+
+@pytest.mark.parametrize("policy", ["create", "apply"])
+def test_an_object_that_is_only_created_is_owned_and_says_so(policy: str) -> None:
+    metadata = enriched(only_created(policy))["metadata"]
+    assert metadata["ownerReferences"] == [OWNER]
+    assert metadata["annotations"] == {"kudo.dev/apply-policy": policy, **ANNOTATIONS}
+
+
+@pytest.mark.parametrize(
+    ("policy", "shown"),
+    [("once", "'once'"), ("Create", "'Create'"), ("", "''"), (None, "no text"), (True, "no text")],
+)
+@pytest.mark.parametrize("namespaced", [True, False])
+def test_an_apply_policy_that_there_is_not_is_refused(
+    policy: Any, shown: str, namespaced: bool
+) -> None:
+    with pytest.raises(FatalTaskError) as raised:
+        enriched(only_created(policy), namespaced=namespaced)
+    assert raised.value.reason == "TaskEnhancementError"
+    assert str(raised.value) == (
+        f"Secret x: the annotation kudo.dev/apply-policy is {shown}; it can be apply or create"
+    )
+
+
+def test_a_cluster_scoped_object_that_is_only_created_is_refused() -> None:
+    with pytest.raises(FatalTaskError, match="only objects in a namespace can have"):
+        enriched(only_created("create", "Node"), namespaced=False)
+    assert enriched(only_created("apply", "Node"), namespaced=False)
+
+
 # Inventories
 
 

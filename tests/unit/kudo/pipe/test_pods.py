@@ -157,6 +157,38 @@ def test_a_valid_pod_has_no_problems(policy: str | None) -> None:
     assert list(validate(pod, [file("/tmp/a"), env_file("/tmp/b")])) == []
 
 
+FURTHER: list[JsonObject] = [
+    {"persistentVolumeClaim": {"claimName": "data-db-0"}},
+    {"configMap": {"name": "c"}},
+    {"secret": {"secretName": "s"}},
+    {"projected": {"sources": [{"secret": {"name": "s"}}]}},
+    {"downwardAPI": {"items": [{"path": "labels"}]}},
+]
+
+
+def with_further_volumes(spec: Any) -> None:
+    for volume in FURTHER:
+        (kind,) = volume
+        spec["volumes"].append({"name": kind.lower(), **volume})
+        mount = {"name": kind.lower(), "mountPath": f"/mnt/{kind}"}
+        # Before the shared one: it is found by its name.
+        spec["initContainers"][0]["volumeMounts"].insert(0, mount)
+
+
+def test_the_init_container_may_mount_further_volumes() -> None:
+    pod = changed(with_further_volumes)
+    assert list(validate(pod, [file("/tmp/a")])) == []
+    mount = "/tmp mount path"
+    expected = f"pipe file /mnt/persistentVolumeClaim/a should be a child of {mount}"
+    assert list(validate(pod, [file("/mnt/persistentVolumeClaim/a")])) == [expected]
+
+
+def test_further_volumes_are_not_the_one_that_is_shared() -> None:
+    pod = changed(with_further_volumes)
+    pod["spec"]["volumes"].remove(SHARED)
+    assert list(validate(pod, [file("/tmp/a")])) == [VOLUME]
+
+
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     pod = changed(lambda spec: spec.update(restartPolicy="Never", containers=[{}], volumes=[]))
     assert list(validate(pod, [])) == [CONTAINERS, RESTART, VOLUME]

@@ -8,7 +8,7 @@ import pytest
 from kudo.api import JsonObject
 from kudo.pipe import is_pipe_pod, waiter_pod
 from kudo.pipe.progress import has_ended, waits_for
-from tests.unit.kudo.pipe.test_pods import POD, changed
+from tests.unit.kudo.pipe.test_pods import POD, changed, with_further_volumes
 
 # The pod that runs
 
@@ -42,6 +42,16 @@ def test_the_users_pod_gets_a_waiter_and_a_name() -> None:
     assert before == POD
     assert is_pipe_pod(pod)
     assert not is_pipe_pod(POD)
+
+
+def test_the_waiter_mounts_nothing_but_the_shared_volume() -> None:
+    given = changed(with_further_volumes)
+    pod = waiter_pod(given, "n", "img")
+    assert pod["spec"]["volumes"] == given["spec"]["volumes"]
+    assert pod["spec"]["initContainers"] == given["spec"]["initContainers"]
+    (waiter,) = pod["spec"]["containers"]
+    assert waiter["volumeMounts"] == [{"name": "shared", "mountPath": "/tmp"}]
+    assert not {"env", "envFrom", "volumeDevices"} & waiter.keys()
 
 
 RESTRICTED = {
@@ -96,6 +106,15 @@ def pod_with(phase: str, **status: Any) -> JsonObject:
     return {**pod, "status": {"phase": phase, **status}}
 
 
+UNBOUND = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+NO_CLAIM = 'persistentvolumeclaim "data-db-0" not found'
+
+
+def unschedulable(message: str) -> JsonObject:
+    scheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    return pod_with("Pending", conditions=[{**scheduled, "message": message}])
+
+
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
 CRASHED = {
     "name": "gen",
@@ -111,6 +130,14 @@ CRASHED = {
         (pod_with("Running", **READY), []),
         (pod_with("Pending"), ["ns/p", "Pending"]),
         (pod_with("Running"), ["ns/p", "Running"]),
+        (
+            unschedulable(UNBOUND),
+            [UNBOUND, "see why its claim has no volume: kubectl describe pvc -n ns"],
+        ),
+        (
+            unschedulable(NO_CLAIM),
+            [NO_CLAIM, "see why its claim has no volume: kubectl describe pvc -n ns"],
+        ),
         (
             pod_with("Pending", initContainerStatuses=[CRASHED]),
             [

@@ -75,6 +75,69 @@ def test_a_deletion_policy_may_depend_on_a_parameter(policy: str) -> None:
     assert told("DeletionPolicyUnknown", text, parameters) == []
 
 
+@pytest.mark.parametrize("policy", ["once", "'true'", "Create"])
+def test_an_apply_policy_that_there_is_not_is_an_error(policy: str) -> None:
+    [finding] = told("ApplyPolicyInvalid", f"{POLICY}    kudo.dev/apply-policy: {policy}\n")
+    assert finding.is_error
+    assert positions([finding]) == ["templates/b.yaml:7"]
+    assert finding.problem.message == (
+        f"Secret \"a\": the annotation kudo.dev/apply-policy is '{policy.strip(chr(39))}'; "
+        "it can be apply or create"
+    )
+
+
+@pytest.mark.parametrize("policy", ["create", "apply", "'{{ .Params.POLICY }}'"])
+def test_an_apply_policy_may_depend_on_a_parameter(policy: str) -> None:
+    parameters = PARAMETERS + "  - {name: POLICY, default: create}\n"
+    text = f"{POLICY}    kudo.dev/apply-policy: {policy}\n"
+    assert told("ApplyPolicyInvalid", text, parameters) == []
+
+
+@pytest.mark.parametrize(("policy", "number"), [("create", 1), ("apply", 0)])
+def test_a_cluster_scoped_object_cannot_be_only_created(policy: str, number: int) -> None:
+    text = POLICY.replace("Secret", "ClusterRole") + f"    kudo.dev/apply-policy: {policy}\n"
+    found = told("ApplyPolicyInvalid", text)
+    assert len(found) == number
+    assert all("cluster-scoped ones are shared; remove it" in str(one) for one in found)
+
+
+JOB = (
+    ALL.format(kind="Job", name="a").replace("v1", "batch/v1")
+    + "{annotations}spec:\n  template:\n    metadata:\n      annotations:\n        a: b\n"
+)
+SHOW = "kudo.dev/show-termination-message"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("yes-please", "'yes-please'"), ("'True'", "'True'"), ("true", "no text")]
+)
+def test_a_termination_message_is_shown_by_the_right_word_alone(value: str, shown: str) -> None:
+    text = f"{JOB.format(annotations='')}        {SHOW}: {value}\n"
+    [finding] = told("TerminationMessageNotShown", text)
+    assert (finding.severity, positions([finding])) == ("warning", ["templates/b.yaml:10"])
+    assert finding.problem.message == (
+        f'Job "a": the annotation {SHOW} is {shown}; it can be true or false'
+    )
+
+
+@pytest.mark.parametrize("value", ["'true'", "'false'", "'{{ .Params.TOLD }}'"])
+def test_a_termination_message_may_depend_on_a_parameter(value: str) -> None:
+    parameters = PARAMETERS + "  - {name: TOLD, default: 'true'}\n"
+    text = f"{JOB.format(annotations='')}        {SHOW}: {value}\n"
+    assert told("TerminationMessageNotShown", text, parameters) == []
+    pod = ALL.format(kind="Pod", name="a") + f"  annotations: {{{SHOW}: {value}}}\n"
+    assert told("TerminationMessageNotShown", pod, parameters) == []
+
+
+def test_only_the_metadata_of_pods_has_a_termination_message_shown() -> None:
+    text = JOB.format(annotations=f"  annotations:\n    {SHOW}: 'true'\n")
+    [finding] = told("TerminationMessageNotShown", text)
+    assert positions([finding]) == ["templates/b.yaml:6"]
+    assert finding.problem.message == (
+        f'Job "a": the annotation {SHOW} counts only for pods; set it in spec.template.metadata'
+    )
+
+
 def test_a_namespace_that_is_replaced_is_warned_of() -> None:
     service = ALL.format(kind="Service", name="a")
     [finding] = told("NamespaceOverridden", service + "  namespace: monitoring\n")

@@ -38,9 +38,25 @@ def test_a_pod_that_can_hand_its_files_on_needs_no_name() -> None:
     assert verify(piping(POD)) == ()
 
 
+CLAIM = "{name: data, persistentVolumeClaim: {claimName: data-db-0}}"
+
+
+def test_a_pod_may_have_a_claim_beside_its_shared_volume() -> None:
+    mounts = "volumeMounts: [{name: data, mountPath: /data}, "
+    pod = POD.replace("volumeMounts: [", mounts).replace("volumes: [", f"volumes: [{CLAIM}, ")
+    assert verify(piping(pod)) == ()
+
+
 @pytest.mark.parametrize(
     ("pod", "message"),
     [
+        (
+            POD.replace("{name: out, emptyDir: {}}", CLAIM),
+            (
+                "pipe pod should define one emptyDir shared volume where the artifacts are "
+                "temporary stored"
+            ),
+        ),
         (
             POD.replace("kind: Pod", "kind: Job"),
             (

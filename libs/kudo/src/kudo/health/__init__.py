@@ -13,11 +13,12 @@ is not healthy is in `causes`.
   run failed, a custom resource that says that it is Stalled.
 """
 
-from kudo.health.causes import Cause, cause_of, has_pods, unready_pods
+from kudo.health.causes import Cause, cause_of, has_pods, telling_pods, unready_pods
 from kudo.health.fields import read_fields
 from kudo.health.instances import failed_plan
 from kudo.health.kinds import health_of, needs_body, readiness
 from kudo.health.result import HEALTHY, Health, State
+from kudo.health.termination import termination_message
 
 __all__ = [
     "HEALTHY",
@@ -31,5 +32,7 @@ __all__ = [
     "needs_body",
     "read_fields",
     "readiness",
+    "telling_pods",
+    "termination_message",
     "unready_pods",
 ]

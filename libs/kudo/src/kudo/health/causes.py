@@ -21,6 +21,7 @@ from kudo.health.reading import (
     text,
     where,
 )
+from kudo.health.termination import shows_message, termination_message
 
 _REVISION: Final = "controller-revision-hash"
 _LONGEST: Final = 600
@@ -75,6 +76,20 @@ def unready_pods(
     return sorted(islice(found, _MOST_PODS), key=name)
 
 
+def telling_pods(obj: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return pods that an object controls itself, and whose termination message is shown.
+
+    Sorted by name, and without pods that are being deleted. Of very many, the first are returned.
+    """
+    owner = text(metadata(obj).get("uid"))
+    found = (
+        pod
+        for pod in pods
+        if owner and _controller(pod) == owner and shows_message(pod) and not is_terminating(pod)
+    )
+    return sorted(islice(found, _MOST_PODS), key=name)
+
+
 def cause_of(obj: JsonObject, unready: Sequence[JsonObject], *, patient: bool) -> Cause | None:
     """Return why an unhealthy object is not healthy, or None if its pods do not tell.
 
@@ -89,7 +104,9 @@ def cause_of(obj: JsonObject, unready: Sequence[JsonObject], *, patient: bool) -
     for pod in unready:
         problem = problem_of(pod)
         if problem is not None:
-            return Cause(_uid(pod), _cut("; ".join(_told(obj, pod, problem))))
+            said = termination_message(pod) if problem.ended else ""
+            told = "; ".join(_told(obj, pod, problem, said))
+            return Cause(_uid(pod), _cut(told, beside=len(said)))
     for pod in unready if patient else ():
         delay = delay_of(pod)
         if delay:
@@ -97,11 +114,14 @@ def cause_of(obj: JsonObject, unready: Sequence[JsonObject], *, patient: bool) -
     return None
 
 
-def _told(obj: JsonObject, pod: JsonObject, problem: PodProblem) -> Iterator[str]:
+def _told(obj: JsonObject, pod: JsonObject, problem: PodProblem, said: str) -> Iterator[str]:
     container = f"container {problem.container}" if problem.container else ""
     # Without its last words: they are as confidential as its log, and a status has more readers.
+    # `said` is what the template has shown of them.
     what = (f"pod {where(pod)}", container, problem.reason, problem.detail)
     yield ": ".join(filter(None, what))
+    if said:
+        yield said
     yield advice_on(pod, problem)
     if kind_of(obj) == "StatefulSet":
         yield from _replacing(obj, pod)
@@ -136,5 +156,6 @@ def _uid(obj: JsonObject) -> str:
     return text(metadata(obj).get("uid"))
 
 
-def _cut(cause: str) -> str:
-    return cause if len(cause) <= _LONGEST else f"{cause[: _LONGEST - 4]} ..."
+def _cut(cause: str, beside: int = 0) -> str:
+    most = _LONGEST + beside
+    return cause if len(cause) <= most else f"{cause[: most - 4]} ..."

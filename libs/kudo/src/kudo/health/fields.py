@@ -9,6 +9,7 @@ from typing import Final
 
 from kudo.api import ExecutionStatus, Json, JsonObject
 from kudo.health.reading import LONGEST_TEXT, group_of, text
+from kudo.health.termination import may_be_log, shows_message
 from kudo.names import GROUP
 
 Keep = Callable[[Json], Json]
@@ -131,6 +132,33 @@ def _container(value: Json) -> Json:
     return kept if kept and not kept.keys().isdisjoint({"state", "lastState"}) else None
 
 
+_POLICY: Final = fields(_scalars("name", "terminationMessagePolicy"))
+
+
+def _with_policy(value: Json) -> Json:
+    """Keep a container whose termination message may be its log."""
+    return _POLICY(value) if isinstance(value, dict) and may_be_log(value) else None
+
+
+_POLICIES: Final = fields(
+    dict.fromkeys(("initContainers", "containers"), each(_with_policy)),
+)
+_POD: Final = _parts(
+    status=_scalars("phase", "reason", "message")
+    | {"initContainerStatuses": each(_container), "containerStatuses": each(_container)},
+    conditions=("PodScheduled", "Ready"),
+)
+
+
+def _pod(value: Json) -> Json:
+    """Keep the spec only of a pod that shows its termination message."""
+    kept = _POD(value)
+    if not isinstance(value, dict) or not shows_message(value):
+        return kept
+    policies = _POLICIES(value.get("spec"))
+    return {**(kept or {}), "spec": policies} if policies else kept
+
+
 _STEP: Final = fields(_scalars("status", "message"))
 
 
@@ -181,11 +209,7 @@ _KEPT: Final[dict[tuple[str, str], Keep]] = {
     ),
     ("batch", "Job"): _parts(conditions=("Complete", "Failed", "FailureTarget", "Suspended")),
     ("batch", "CronJob"): _parts(status=_OBSERVED),
-    ("", "Pod"): _parts(
-        status=_scalars("phase", "reason", "message")
-        | {"initContainerStatuses": each(_container), "containerStatuses": each(_container)},
-        conditions=("PodScheduled", "Ready"),
-    ),
+    ("", "Pod"): _pod,
     ("", "PersistentVolumeClaim"): _parts(spec=_scalars("volumeName"), status=_scalars("phase")),
     ("", "Service"): _parts(
         spec={"type": scalar, "clusterIP": _is_set, "externalIPs": _is_set},

@@ -5,6 +5,7 @@ How they ended counts also while they are being deleted: a finished Job is often
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kudo.api import JsonObject
 from kudo.health.pods import problem_of
@@ -23,6 +24,7 @@ from kudo.health.reading import (
     where,
 )
 from kudo.health.result import HEALTHY, Health, failed, terminating, waiting
+from kudo.health.termination import decides_on_message, termination_message
 
 
 def job(obj: JsonObject) -> Health:
@@ -67,13 +69,22 @@ def pod(obj: JsonObject) -> Health:
 
 def _pod_details(obj: JsonObject, phase: str) -> Iterator[str]:
     """Yield why a pod does not serve, the most telling first."""
-    yield str(problem_of(obj) or "")
+    yield _problem(obj)
     if phase == "Failed":
         return
     yield from map(_wait, items(status(obj).get("initContainerStatuses")))
     yield from map(_wait, items(status(obj).get("containerStatuses")))
     ready = condition(obj, "Ready")
     yield explained(ready) if is_false(ready) else ""
+
+
+def _problem(obj: JsonObject) -> str:
+    """Return the problem of a pod with what its containers say; empty if it has none."""
+    problem = problem_of(obj)
+    if problem is None or not decides_on_message(obj):
+        return str(problem or "")
+    said = termination_message(obj) if problem.ended else ""
+    return "; ".join(filter(None, (str(replace(problem, last_words="")), said)))
 
 
 def _wait(container: JsonObject) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kudo import names
 from kudo.api import Json, JsonObject
 from kudo.identity import identity
+from kudo.objects.apply_policy import apply_policy_problem
 from kudo.objects.deletion_policy import is_retained, policy_problem
 from kudo.objects.inventory.retention import Retention
 from kudo.tasks import FatalTaskError
@@ -93,15 +94,15 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
     """Return the object to apply; `source` stays as it is.
 
     Raises:
-        FatalTaskError: the template names another controller as owner, a deletion policy that
-            there is not, or a kind that only KUDO writes; TaskEnhancementError.
+        FatalTaskError: the template names another controller as owner, a deletion or apply
+            policy that there is not, or a kind that only KUDO writes; TaskEnhancementError.
     """
     target: JsonObject = _copied(source)
     for field in _SERVER_FIELDS:
         target["metadata"].pop(field, None)
     _refuse_inventories(target)
     _refuse_own_kinds(target, origin)
-    _check_policy(target)
+    _check_policies(target, namespaced=namespaced)
     _add(target, ("metadata",), "labels", origin.labels)
     _add(target, ("metadata",), "annotations", origin.annotations)
     for path in _pod_metadata(target):
@@ -216,8 +217,9 @@ def _own(target: JsonObject, origin: Origin) -> None:
         metadata["ownerReferences"] = owned
 
 
-def _check_policy(target: JsonObject) -> None:
-    problem = policy_problem(target["metadata"])
+def _check_policies(target: JsonObject, *, namespaced: bool) -> None:
+    metadata = target["metadata"]
+    problem = policy_problem(metadata) or apply_policy_problem(metadata, namespaced=namespaced)
     if problem:
         text = f"{target['kind']} {target['metadata']['name']}: {problem}"
         raise FatalTaskError("TaskEnhancementError", text)

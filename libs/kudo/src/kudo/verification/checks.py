@@ -77,6 +77,8 @@ RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     objects.names_can_be_used,
     objects.namespaces_are_not_set,
     objects.deletion_policies_are_known,
+    objects.apply_policies_are_known,
+    objects.termination_messages_can_be_shown,
     objects.objects_are_defined_once,
     objects.keys_of_objects_are_unique,
 )

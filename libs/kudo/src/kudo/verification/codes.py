@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 CODES: Final[Mapping[str, str]] = {
+    "ApplyPolicyInvalid": "An object cannot have the annotation kudo.dev/apply-policy as it is.",
     "CircularDependency": "Packages depend on each other in a circle.",
     "CleanupNotManual": "A parameter triggers the plan cleanup, so changing it is denied.",
     "ConditionAlwaysTrue": "A condition is a parameter whose text is true even if it says false.",
@@ -58,6 +59,9 @@ CODES: Final[Mapping[str, str]] = {
     "TemplateInvalid": "The syntax of a template is wrong.",
     "TemplateUnknown": "A task names a template that does not exist.",
     "TemplateUnused": "No task names a template.",
+    "TerminationMessageNotShown": (
+        "The annotation kudo.dev/show-termination-message has no effect as it is."
+    ),
     "TextUnquoted": "A text without quotes is read as a number or boolean of another spelling.",
     "TimeLimitInvalid": "A time limit is no duration of more than zero.",
     "TimeLimitUnreachable": "A time limit never passes, since another one passes before it.",

@@ -1,7 +1,9 @@
 """The Apply task: render, enrich, apply in order, then wait until everything is healthy."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from kubeio.errors import NotFound
 from kudo.api import JsonObject
@@ -22,10 +24,11 @@ from kudo_reconciler.execution.recording import (
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
-from kudo_reconciler.objects.dependency_hash import DependencyHasher
+from kudo_reconciler.objects.dependency_hash import DependencyHasher, as_dependency
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.objects.run_context import Place
 from kudo_reconciler.store.instances import InstanceStore
 
 _REASONS = 3
@@ -108,23 +111,28 @@ class ApplyTask:
         return last
 
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
-        desired = await self._desired(context)
+        enriched = await self._enriched(context)
+        before = {item.place: item for item in context.memory.applied.get(context.key, ())}
+        healthy = {place for place, item in before.items() if item.uid in context.memory.healthy}
+        first = [one for one in enriched if _is_created_first(one) and one.place not in healthy]
+        desired = enriched if first else await self._hashed(enriched, context)
         await self._add_finalizer(desired, context)
         await self.recording.expect([(one.manifest, one.resource) for one in desired], context)
-        before = {
-            (item.resource, item.namespace, item.name): item
-            for item in context.memory.applied.get(context.key, ())
-        }
         # Before anything is applied, so that no event of it is missed.
         await self.observer.watch_all(one.resource for one in desired)
+        stored: dict[Place, JsonObject] = {}
+        if first:
+            stored = await self._created(first, context)
+            desired = await self._hashed(enriched, context, stored)
         items, objects = [], []
         with Digests.kept(context, len(desired)) as digests:
             for number, one in enumerate(desired):
-                done = before.get((one.resource, one.namespace, one.name))
-                if done is not None and done.uid in context.memory.healthy:
-                    items.append(done)
+                if one.place in healthy:
+                    items.append(before[one.place])
                     continue
-                applied = None if before else await self._unchanged(one, digests[number], context)
+                applied = stored.get(one.place)
+                if applied is None and not before:
+                    applied = await self._unchanged(one, digests[number], context)
                 if applied is None:
                     applied = await self.applier.apply(one, context)
                     digests.applied(number, applied, one.target)
@@ -134,6 +142,20 @@ class ApplyTask:
                 objects.append(applied)
         context.memory.applied[context.key] = tuple(items)
         return objects
+
+    async def _created(
+        self, desired: Sequence[Desired], context: TaskContext
+    ) -> dict[Place, JsonObject]:
+        """Create ConfigMaps and Secrets that are only created, and return them as they are stored.
+
+        This precedes the hash of what depends on them: their rendering may be another one each
+        time.
+        """
+        found = {}
+        for one in desired:
+            encoded = replace(one, target=encode_string_data(one.target))
+            found[one.place] = await self.applier.apply(encoded, context)
+        return found
 
     async def _unchanged(
         self, one: Desired, digits: str, context: TaskContext
@@ -171,6 +193,9 @@ class ApplyTask:
 
     async def _desired(self, context: TaskContext) -> list[Desired]:
         """Return the objects to send; none has been sent if this fails."""
+        return await self._hashed(await self._enriched(context), context)
+
+    async def _enriched(self, context: TaskContext) -> list[Desired]:
         manifests = await context.manifests()
         resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
         enriched = []
@@ -178,7 +203,15 @@ class ApplyTask:
             enriched.append(Desired(one.manifest, one.resource, one.target(context.origin)))
             # Each iteration copies an object, which may be large, and there may be many.
             await asyncio.sleep(0)
-        hashed = await self.hasher.hashed(enriched, context)
+        return enriched
+
+    async def _hashed(
+        self,
+        enriched: Sequence[Desired],
+        context: TaskContext,
+        stored: Mapping[Place, JsonObject] = MappingProxyType({}),
+    ) -> list[Desired]:
+        hashed = await self.hasher.hashed(enriched, context, stored)
         return [replace(one, target=encode_string_data(one.target)) for one in hashed]
 
     async def _add_finalizer(self, desired: list[Desired], context: TaskContext) -> None:
@@ -229,7 +262,9 @@ class ApplyTask:
         if not with_cause:
             return health.message
         key, client = key_of(context.instance), context.client
-        cause = await self.causes.text_of(obj, waiting, key, now, client=client)
+        is_failed = health.state is State.FAILED
+        find = self.causes.text_at_end if is_failed else self.causes.text_of
+        cause = await find(obj, waiting, key, now, client=client)
         return "; ".join(filter(None, (health.message, cause)))
 
     async def _failed(
@@ -249,3 +284,7 @@ class ApplyTask:
             if item.uid not in context.memory.healthy
             and not self.observer.sees(item.resource, item.namespace, item.name, key)
         ]
+
+
+def _is_created_first(one: Desired) -> bool:
+    return one.only_created and as_dependency(one) is not None

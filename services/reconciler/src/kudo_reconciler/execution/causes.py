@@ -1,16 +1,25 @@
 """Names the pod that an unhealthy object waits for, from the caches that watches keep up to date.
 
 No object is requested: the kinds are those that make an Instance Ready, which are watched anyway.
+The one exception is a pod whose termination message is shown, and unknown when its Job has failed.
 An account that may not get them learns no causes: if there is one to be told, a review asks.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from kubeio.client import Client
+from kubeio.errors import ApiError, ConnectionLost
 from kubeio.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from kudo.api import JsonObject
-from kudo.health import cause_of, has_pods, unready_pods
+from kudo.health import (
+    cause_of,
+    has_pods,
+    telling_pods,
+    termination_message,
+    unready_pods,
+)
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 
@@ -81,6 +90,27 @@ class Causes:
         elif (cause.pod, cause.text) != (told.pod, told.text):
             waiting.told = ToldCause(cause.pod, cause.text, now)
         return waiting.told.text
+
+    async def text_at_end(
+        self, obj: JsonObject, waiting: WaitingObject, key: Key, now: float, *, client: Client
+    ) -> str:
+        """Return the same of an object that has failed for good: nothing is told of it later.
+
+        If its pods show their termination messages, a text that was told before does not stay, and
+        if no message is known, a pod is read: its last event may come after that of the Job.
+        """
+        pods = telling_pods(obj, self.observer.of_instance(PODS, key)) if has_pods(obj) else []
+        if pods and await self._may_tell(obj, key, client):
+            waiting.told = ToldCause()
+            if not any(map(termination_message, pods)):
+                await self._read(pods[0], client)
+        return await self.text_of(obj, waiting, key, now, client=client)
+
+    async def _read(self, pod: JsonObject, client: Client) -> None:
+        """Read a pod into the cache, if that can be done now: without it there is a cause, too."""
+        metadata = pod["metadata"]
+        with suppress(ApiError, ConnectionLost):
+            await self.observer.body(PODS, metadata["namespace"], metadata["name"], client=client)
 
     def _unready(self, obj: JsonObject, key: Key) -> list[JsonObject]:
         if not has_pods(obj):

@@ -5,7 +5,8 @@ serve. A deletion names the uid and resourceVersion of the object as it was read
 request of a former leader never deletes an object that was applied again meanwhile.
 
 A cluster-scoped object that another Instance shares stays, and this Instance is removed from its
-sharers. A cluster-scoped object that KUDO never applied is an error.
+sharers. A cluster-scoped object that KUDO never applied is an error. What is only created, and
+somebody else has made, stays as well.
 """
 
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity, identity
+from kudo.objects.apply_policy import is_only_created
 from kudo.objects.sharing import instance_label, is_of_kudo, names_somebody, told
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
@@ -23,7 +25,7 @@ from kudo_reconciler.execution.recording import remember_deleted
 from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Ownership, controller_of
+from kudo_reconciler.objects.ownership import Ownership, controller_of, is_applied
 from kudo_reconciler.objects.refusals import error_text, task_error
 from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
@@ -121,13 +123,16 @@ class DeleteTask:
     async def _stays(self, resolved: Resolved, live: JsonObject, context: TaskContext) -> bool:
         """Remove this Instance from the sharers of an object; return whether there are others.
 
+        What is only created and belonged to somebody before stays, too: it was used, never applied.
+
         Raises:
             FatalTaskError: this Instance may not delete it.
         """
         manifest, resource = resolved.manifest, resolved.resource
         if resource.namespaced:
             _check_owner(manifest, live, context.instance.metadata.uid)
-            return False
+            only_created = is_only_created(manifest.object["metadata"])
+            return only_created and not is_applied(live, resource, context.instance)
         if not is_of_kudo(live["metadata"]):
             text = (
                 "the object is cluster-scoped and was never applied by KUDO; remove it from the "

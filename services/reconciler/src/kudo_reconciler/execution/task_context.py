@@ -46,6 +46,10 @@ class AppliedObject:
     name: str
     uid: str = ""
 
+    @property
+    def place(self) -> Place:
+        return self.resource, self.namespace, self.name
+
     def __str__(self) -> str:
         where = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.resource.kind} {where}"

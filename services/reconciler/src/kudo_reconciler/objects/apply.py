@@ -14,6 +14,9 @@ creation.
 A kind that is never watched (strict mode) has no cache. Its objects are created in the same way, as
 if a cache lacked them, except those that this process knows to exist: they are read first. Whatever
 exists is applied on what was read with the task's own identity.
+
+An object that is only created (`kudo.objects.apply_policy`) is always read first, so that nothing
+is sent for one that exists, but for the marks that tell whose it is.
 """
 
 import logging
@@ -27,24 +30,29 @@ from kudo import names
 from kudo.api import JsonObject
 from kudo.api_errors import typed_patch
 from kudo.api_errors.advice import advice
-from kudo.objects.adoption import holds_data, without_owner
 from kudo.objects.deletion_policy import is_retained
-from kudo.objects.inventory.retention import Retention, retained_by
 from kudo.objects.managed_fields import last_applied, migrated, needs_migration, with_entry_of
 from kudo.objects.sharing import (
     Claim,
     as_applied_last,
     differs,
-    goes_with_instance,
     names_everybody,
 )
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.adopted import (
+    former,
+    keeps_data,
+    not_owned,
+    tell_adopted,
+    tell_taken_over,
+)
 from kudo_reconciler.objects.cached_objects import is_whole, written_by
 from kudo_reconciler.objects.known_places import KnownPlaces
 from kudo_reconciler.objects.locks import KeyedLocks
+from kudo_reconciler.objects.marks import mark_changes
 from kudo_reconciler.objects.observer import ObjectWrite, Observer
 from kudo_reconciler.objects.ownership import Desired, Ownership, is_owned
 from kudo_reconciler.objects.refusals import (
@@ -132,16 +140,19 @@ class Applier:
             except (ApiError, ConnectionLost) as error:
                 raise self._task_error(desired, error, context) from error
             else:
-                self.metrics.applied.labels("applied").inc()
                 context.seen.add(desired.place)
                 self._remember(desired, applied)
-                write.answered(applied, after=known)
+                if applied is not known:
+                    self.metrics.applied.labels("applied").inc()
+                    write.answered(applied, after=known)
                 return applied
         text = f"{desired.manifest} keeps changing while it is applied"
         raise TransientTaskError("TaskApplyError", text)
 
     async def _known(self, desired: Desired, context: RunContext) -> JsonObject | None:
         """Return the object from the cache or the API server; None to create it."""
+        if desired.only_created:
+            return await self._read_again(desired, context)
         if self.observer.lacks(*desired.place):
             # Most likely it is new. If it exists without our label, the creation is answered with
             # 409.
@@ -196,19 +207,18 @@ class Applier:
             # The status of the old Job would be taken for that of the new one.
             text = f"{desired.manifest} is being deleted: it is applied after its deletion"
             raise TransientTaskError("TaskApplyError", text)
+        if desired.only_created:
+            return await self._leave(desired, known, claim, context)
         if claim is Claim.FOREIGN:
             return await self._adopt(desired, known, context)
-        former = _former(desired, known, context)
+        before = former(desired, known, context.instance)
         known = await self._migrate_fields(desired, known, context)
         if claim is Claim.KEPT:
-            desired = _without_owner(desired, context)
+            desired = not_owned(desired, context.instance)
         if claim is Claim.SHARED:
             return await self._share(desired, known, others, context)
         applied = await self._send(desired, known, context, force=True)
-        if former is not None:
-            text = f"{desired.manifest} was retained for an earlier Instance {former.instance}, "
-            text += "which no longer exists: this one has taken it over, and it "
-            context.tell("Normal", "ObjectTakenOver", text + _fate(desired))
+        tell_taken_over(desired, before, context)
         return await self._without_our_reference(desired, applied, context)
 
     async def _without_our_reference(
@@ -261,12 +271,29 @@ class Applier:
 
     async def _adopt(self, desired: Desired, known: JsonObject, context: RunContext) -> JsonObject:
         """Adopt an object that belongs to nobody, and report what becomes of it."""
-        if _holds_data(desired):
-            desired = _without_owner(desired, context)
+        if keeps_data(desired):
+            desired = not_owned(desired, context.instance)
         applied = await self._send(desired, known, context, force=False)
-        text = f"{desired.manifest} existed and belonged to nobody: it is now managed by KUDO, and "
-        context.tell("Normal", "ObjectAdopted", text + _fate(desired))
+        tell_adopted(desired, context)
         return applied
+
+    async def _leave(
+        self, desired: Desired, known: JsonObject, claim: Claim, context: RunContext
+    ) -> JsonObject:
+        """Leave an object as it is, but for the marks that tell whose it is.
+
+        One that belongs to nobody is used, and stays whose it is: it is not even marked.
+        """
+        if claim is Claim.FOREIGN:
+            return known
+        if claim is Claim.KEPT:
+            desired = not_owned(desired, context.instance)
+        changes = mark_changes(known, desired.target, context.instance.metadata.uid)
+        if not changes:
+            return known
+        marked = await self._patch(desired, known, context, *changes)
+        tell_taken_over(desired, former(desired, known, context.instance), context)
+        return marked
 
     async def _send(
         self,
@@ -374,7 +401,7 @@ class Applier:
         return await self._send(desired, applied, context, force=True)
 
     async def _patch(
-        self, desired: Desired, known: JsonObject, context: RunContext, change: JsonObject
+        self, desired: Desired, known: JsonObject, context: RunContext, *changes: JsonObject
     ) -> JsonObject:
         """Change an object if it is still as it was read."""
         version = known["metadata"]["resourceVersion"]
@@ -383,7 +410,7 @@ class Applier:
             return await context.client.json_patch(
                 desired.resource,
                 desired.name,
-                [jsonpatch.test("/metadata/resourceVersion", version), change],
+                [jsonpatch.test("/metadata/resourceVersion", version), *changes],
                 namespace=desired.namespace,
                 field_manager=names.FIELD_MANAGER,
             )
@@ -445,43 +472,3 @@ def _some(others: tuple[str, ...], shared: JsonObject) -> str:
 
 def _with_metadata(target: JsonObject, **metadata: str) -> JsonObject:
     return {**target, "metadata": {**target["metadata"], **metadata}}
-
-
-def _holds_data(desired: Desired) -> bool:
-    return holds_data(desired.resource.group, desired.resource.kind)
-
-
-def _former(desired: Desired, known: JsonObject, context: RunContext) -> Retention | None:
-    """Return the former Instance whose retained object ours takes over; None if it takes none."""
-    retention, uid = retained_by(known["metadata"]), context.instance.metadata.uid
-    if retention is None or not desired.resource.namespaced:
-        return None
-    return None if retention.uid == uid or is_owned(known, uid) else retention
-
-
-def _without_owner(desired: Desired, context: RunContext) -> Desired:
-    """Return an object that holds data and existed before, as it is sent.
-
-    If it is retained, its annotation says that it existed: nothing else would tell that it must
-    have no owner once it is retained no more.
-    """
-    target = without_owner(desired.target, context.instance.metadata.uid)
-    retention = retained_by(target["metadata"])
-    if retention is not None:
-        adopted = {names.ANNOTATION_RETAINED_BY: str(replace(retention, adopted=True))}
-        annotations = {**target["metadata"]["annotations"], **adopted}
-        target = {**target, "metadata": {**target["metadata"], "annotations": annotations}}
-    return replace(desired, target=target)
-
-
-def _fate(adopted: Desired) -> str:
-    """Return what becomes of an adopted object when its Instance is deleted."""
-    resource = adopted.resource
-    if is_retained(adopted.target["metadata"]):
-        return "stays when the Instance is deleted"
-    if resource.namespaced:
-        stays = _holds_data(adopted)
-        return "stays when the Instance is deleted" if stays else "is deleted with the Instance"
-    if goes_with_instance(resource.group, resource.kind, adopted.target["metadata"]):
-        return "is deleted with the last Instance that shares it"
-    return "stays when the Instance is deleted"

@@ -87,6 +87,7 @@ _METADATA: Final = fields(
                 names.ANNOTATION_PIPE_POD: scalar,
                 names.ANNOTATION_DELETE_WITH_INSTANCE: scalar,
                 names.ANNOTATION_DELETION_POLICY: _repeated,
+                names.ANNOTATION_SHOW_TERMINATION_MESSAGE: _repeated,
                 names.ANNOTATION_RETAINED_BY: _whole,
                 # Lists every Instance that shares the object: it is never truncated.
                 names.ANNOTATION_SHARED_BY: _whole,

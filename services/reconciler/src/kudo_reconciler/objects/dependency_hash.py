@@ -1,11 +1,13 @@
 """The dependency hash: pods restart when a ConfigMap or Secret that they use has changed.
 
 The content of a dependency is taken from the objects of the same task, otherwise from the object in
-the cluster: what was last applied counts, not what somebody edited since.
+the cluster: what was last applied counts, not what somebody edited since. Of one that is only
+created, the content in the cluster counts: each rendering of its template may be another one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.kinds import CONFIG_MAPS, SECRETS
@@ -24,7 +26,7 @@ from kudo.tasks import TransientTaskError
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.refusals import error_text
-from kudo_reconciler.objects.run_context import RunContext
+from kudo_reconciler.objects.run_context import Place, RunContext
 
 _RESOURCES: dict[str, Resource] = {
     "ConfigMap": CONFIG_MAPS,
@@ -39,8 +41,19 @@ class DependencyHasher:
 
     observer: Observer
 
-    async def hashed(self, desired: Sequence[Desired], context: RunContext) -> list[Desired]:
+    async def hashed(
+        self,
+        desired: Sequence[Desired],
+        context: RunContext,
+        stored: Mapping[Place, JsonObject] = MappingProxyType({}),
+    ) -> list[Desired]:
         """Return the objects with the hash of their dependencies, or of their own content.
+
+        Args:
+            desired: The objects of a task.
+            context: Its run.
+            stored: Those that are only created, as the API server has them. What is missing is
+                read if an object depends on it.
 
         Raises:
             FatalTaskError: the content of one is too large to be hashed.
@@ -48,13 +61,20 @@ class DependencyHasher:
         """
         digests: Digests = {}
         for one in desired:
-            dependency = _as_dependency(one)
-            if dependency is not None:
+            dependency = as_dependency(one)
+            if dependency is None:
+                continue
+            if not one.only_created:
                 digests[dependency] = await context.digest(one.target, live=False)
+            elif one.place in stored:
+                digests[dependency] = await context.digest(stored[one.place], live=True)
         return [await self._one(one, digests, context) for one in desired]
 
     async def _one(self, desired: Desired, digests: Digests, context: RunContext) -> Desired:
-        dependency = _as_dependency(desired)
+        dependency = as_dependency(desired)
+        if dependency is not None and desired.only_created:
+            # Its annotation would tell what was rendered once, for ever.
+            return desired
         if dependency is not None:
             return replace(desired, target=_with_content(desired.target, digests[dependency]))
         used = dependencies_of(desired.target)
@@ -90,7 +110,8 @@ class DependencyHasher:
         return await context.digest(found, live=True)
 
 
-def _as_dependency(desired: Desired) -> Dependency | None:
+def as_dependency(desired: Desired) -> Dependency | None:
+    """Return an object as what pods may depend on; None if its kind is no ConfigMap or Secret."""
     for kind, resource in _RESOURCES.items():
         if (desired.resource.group, desired.resource.kind) == (resource.group, kind):
             return Dependency(kind, desired.name)

@@ -18,6 +18,7 @@ from kudo import names
 from kudo.api import Instance, Json, JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.adoption import applied_by, holds_data
+from kudo.objects.apply_policy import is_only_created
 from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
 from kudo.objects.sharing import Claim, claim, instance_label, names_somebody
 from kudo.rendering import Manifest
@@ -56,6 +57,11 @@ class Desired:
     @property
     def name(self) -> str:
         return str(self.target["metadata"]["name"])
+
+    @property
+    def only_created(self) -> bool:
+        """Whether it is left as it is if it exists."""
+        return is_only_created(self.target["metadata"])
 
     @property
     def operator(self) -> str:

@@ -4,9 +4,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from kudo.api import JsonObject
 from kudo.dns1123 import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
-from kudo.names import ANNOTATION_DELETION_POLICY
+from kudo.names import (
+    ANNOTATION_APPLY_POLICY,
+    ANNOTATION_DELETION_POLICY,
+    ANNOTATION_SHOW_TERMINATION_MESSAGE,
+)
+from kudo.objects.apply_policy import apply_policy_problem
 from kudo.objects.deletion_policy import policy_problem
+from kudo.objects.policies import problem_of
 from kudo.packages import Package
 from kudo.packages.source import Position, Source, path_text
 from kudo.problems import shown, shown_name
@@ -23,6 +30,15 @@ from kudo.verification.templates import templates_of
 _NAME: Final = ("metadata", "name")
 _NAMESPACE: Final = ("metadata", "namespace")
 _POLICY: Final = ("metadata", "annotations", ANNOTATION_DELETION_POLICY)
+_APPLY_POLICY: Final = ("metadata", "annotations", ANNOTATION_APPLY_POLICY)
+_SHOWN: Final = ("true", "false")
+"""`false` is as good as none."""
+_METADATA: Final = ("metadata",)
+_OF_PODS: Final = (
+    ("spec", "template", "metadata"),
+    ("spec", "jobTemplate", "spec", "template", "metadata"),
+)
+"""Where workloads have the metadata of their pods."""
 _SERVICE: Final = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _PATH_SEGMENTS: Final = frozenset({"rbac.authorization.k8s.io"})
 """Groups whose names may contain anything but `/` and `%`."""
@@ -98,6 +114,47 @@ def deletion_policies_are_known(rendering: Rendering) -> Iterator[Finding]:
         if problem:
             place = rendering.place(item, _POLICY, fill=fill)
             yield error("DeletionPolicyUnknown", f"{item}: {problem}", place)
+
+
+def apply_policies_are_known(rendering: Rendering) -> Iterator[Finding]:
+    """A plan fails at an object with another policy than there is, or that cannot have it."""
+    for item, fill in _objects(rendering):
+        namespaced = item.object["kind"] not in _CLUSTER_SCOPED
+        problem = apply_policy_problem(item.object["metadata"], namespaced=namespaced)
+        if problem:
+            place = rendering.place(item, _APPLY_POLICY, fill=fill)
+            yield error("ApplyPolicyInvalid", f"{item}: {problem}", place)
+
+
+def termination_messages_can_be_shown(rendering: Rendering) -> Iterator[Finding]:
+    """An annotation with another value, or of an object that is no pod, shows nothing."""
+    for item, fill in _objects(rendering):
+        for path in (_METADATA, *_OF_PODS):
+            metadata = _mapping_at(item.object, path)
+            problem = problem_of(metadata, ANNOTATION_SHOW_TERMINATION_MESSAGE, _SHOWN)
+            if path == _METADATA and item.object["kind"] != "Pod":
+                problem = _not_of_a_pod(metadata)
+            if problem:
+                annotation = (*path, "annotations", ANNOTATION_SHOW_TERMINATION_MESSAGE)
+                place = rendering.place(item, annotation, fill=fill)
+                yield warning("TerminationMessageNotShown", f"{item}: {problem}", place)
+
+
+def _not_of_a_pod(metadata: JsonObject) -> str:
+    if ANNOTATION_SHOW_TERMINATION_MESSAGE not in _mapping_at(metadata, ("annotations",)):
+        return ""
+    return (
+        f"the annotation {ANNOTATION_SHOW_TERMINATION_MESSAGE} counts only for pods; "
+        "set it in spec.template.metadata"
+    )
+
+
+def _mapping_at(obj: JsonObject, path: tuple[str, ...]) -> JsonObject:
+    """Return the mapping at a path; empty if there is none."""
+    for name in path:
+        below = obj.get(name)
+        obj = below if isinstance(below, dict) else {}
+    return obj
 
 
 def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import JsonObject
+from kudo.objects.apply_policy import is_only_created
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.digest import digest_of
 from kudo.objects.inventory.record import Entry
@@ -46,6 +47,9 @@ class Entries:
         for manifest, resource in objects:
             _refuse_inventories(resource, manifest)
             place = place_of(resource, namespace, str(manifest.object["metadata"]["name"]))
+            metadata = manifest.object["metadata"]
+            # Of an object that is only created, nothing but the first rendering counts.
+            digest = "" if is_only_created(metadata) else digest_of(manifest.object, self.key)
             made.append(
                 Entry(
                     place,
@@ -53,8 +57,8 @@ class Entries:
                     resource.plural,
                     plan,
                     task,
-                    digest=digest_of(manifest.object, self.key),
-                    retained=is_retained(manifest.object["metadata"]),
+                    digest=digest,
+                    retained=is_retained(metadata),
                 )
             )
             # Each digest takes up to 6 ms, and there may be many.
