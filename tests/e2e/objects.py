@@ -59,3 +59,40 @@ def job(name: str, command: Sequence[str]) -> Json:
             },
         },
     }
+
+
+def headless_service(name: str) -> Json:
+    """Return the Service of a StatefulSet, whose pods have names before they are ready."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {"app": name},
+            "ports": [{"port": 80}],
+        },
+    }
+
+
+def stateful_set(name: str, service_name: str, *command: str, ready: bool) -> Json:
+    """Return a StatefulSet of one pod behind a headless Service."""
+    labels = {"app": service_name}
+    probe = {"exec": {"command": ["true" if ready else "false"]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": name},
+        "spec": {
+            "serviceName": service_name,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "terminationGracePeriodSeconds": 1,
+                    "containers": [{**container(*command), "readinessProbe": probe}],
+                },
+            },
+        },
+    }

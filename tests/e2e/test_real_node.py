@@ -9,7 +9,15 @@ from pathlib import Path
 
 from kudo_cluster import Cluster
 from kudo_cluster.programs import images
-from tests.e2e.objects import container, job, pod, server, service
+from tests.e2e.objects import (
+    container,
+    headless_service,
+    job,
+    pod,
+    server,
+    service,
+    stateful_set,
+)
 from tests.support.cluster.kubectl import Kubectl
 
 _PATIENCE = 60.0
@@ -42,6 +50,14 @@ def _binary(kubectl: Kubectl, *arguments: str) -> "subprocess.CompletedProcess[b
         f"--cache-dir={kubectl.cache}",
     ]
     return subprocess.run([*command, *arguments], capture_output=True)
+
+
+def _lookup(kubectl: Kubectl, where: str, name: str) -> bytes:
+    """Return the address of a name as a pod sees it, empty without one."""
+    found = kubectl.run("exec", where, "--", "nslookup", name).stdout
+    # Before the name stands the address of the server.
+    _, _, answer = found.partition("Name:")
+    return answer.partition("Address:")[2].split("\n")[0].strip().encode()
 
 
 def _address(kubectl: Kubectl, name: str) -> str:
@@ -144,11 +160,45 @@ def test_a_pod_reaches_nothing_beyond_this_machine(kubectl: Kubectl) -> None:
     assert "unreachable" in done.stderr
 
 
-def test_a_name_is_unknown_at_once(kubectl: Kubectl) -> None:
+def test_a_pod_of_a_stateful_set_is_found_by_its_name_before_it_is_ready(kubectl: Kubectl) -> None:
+    kubectl.apply(headless_service("db-hs"))
+    kubectl.apply(stateful_set("db", "db-hs", "sleep", "infinity", ready=False))
+    kubectl.wait("jsonpath={.status.phase}=Running", "pod/db-0")
+    name = f"db-0.db-hs.{kubectl.namespace}.svc.cluster.local"
+    address = kubectl.get("pod/db-0")["status"]["podIP"]
+    _until(lambda: _lookup(kubectl, "db-0", name), address.encode())
+    kubectl("delete", "pod", "db-0", "--wait=true")
+    kubectl.wait("jsonpath={.status.phase}=Running", "pod/db-0")
+    after = kubectl.get("pod/db-0")["status"]["podIP"]
+    assert after != address
+    _until(lambda: _lookup(kubectl, "db-0", name), after.encode())
+
+
+def test_a_service_is_found_by_its_short_name(kubectl: Kubectl) -> None:
+    kubectl.apply(server("web", "by its name"))
+    kubectl.apply(service("web"))
+    kubectl.apply(pod("client", "sleep", "infinity"))
+    kubectl.wait("condition=Ready", "pod/web", "pod/client")
+    fetch = ("wget", "-q", "-O", "-", "http://web/")
+    _until(lambda: _binary(kubectl, "exec", "client", "--", *fetch).stdout, b"by its name\n")
+
+
+def test_a_name_outside_of_the_cluster_is_unknown_at_once(kubectl: Kubectl) -> None:
     kubectl.apply(pod("client", "sleep", "infinity"))
     kubectl.wait("condition=Ready", "pod/client")
-    done = kubectl.run("exec", "client", "--", "nslookup", "kubernetes.default")
-    assert "Connection refused" in done.stderr
+    done = kubectl.run("exec", "client", "--", "timeout", "5", "nslookup", "kudo.example.com")
+    assert "can't find kudo.example.com: NXDOMAIN" in done.stdout
+
+
+def test_the_dns_may_look_at_what_it_answers_for_alone(kubectl: Kubectl) -> None:
+    listed = kubectl("auth", "can-i", "--list", "--as=kudo-dns", "--no-headers").splitlines()
+    # Every user may get the health of the server, and ask for its own rights.
+    own = [line.split() for line in listed if "[get]" not in line and "selfsubject" not in line]
+    assert sorted((line[0], " ".join(line[3:])) for line in own) == [
+        ("endpointslices.discovery.k8s.io", "[list watch]"),
+        ("namespaces", "[list watch]"),
+        ("services", "[list watch]"),
+    ]
 
 
 def test_a_deleted_pod_is_gone_and_so_is_its_process(kubectl: Kubectl) -> None:

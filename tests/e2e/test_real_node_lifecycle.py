@@ -56,8 +56,8 @@ def _busy(cluster: Cluster, cache: Path) -> Traces:
     kubectl.apply(before)
     kubectl.wait("condition=Ready", "pod/busy")
     traces = _traces(cluster.directory, cluster.state)
-    # The first process, containerd, kubelet, kube-proxy, a shim and two containers.
-    assert len(traces.inhabitants) >= 7
+    # The first process, containerd, CoreDNS, kubelet, kube-proxy, a shim and two containers.
+    assert len(traces.inhabitants) >= 8
     assert traces.device in _devices()
     assert list(Path("/sys/fs/cgroup").glob(f"**/{traces.group}"))
     return traces
@@ -174,7 +174,7 @@ def test_a_node_on_the_command_line_lives_until_it_is_stopped(
         assert "cluster mine runs at https://10.245." in kudo_cluster("up", "--profile=node")
         assert "cluster mine (node) runs already" in kudo_cluster("up", "--profile=node")
         status = kudo_cluster("status")
-        assert (status.count("healthy"), status.count("running")) == (7, 2)
+        assert (status.count("healthy"), status.count("running")) == (8, 2)
         directory = Path(kudo_cluster("kubeconfig").strip()).parent.parent
         found = state.read(directory)
         assert found is not None

@@ -11,7 +11,7 @@ import pytest
 from kudo_cluster.control_plane.components import Component, Ports, apiserver
 from kudo_cluster.control_plane.network import NodeNetwork
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import real
+from kudo_cluster.node import dns, real
 
 _NET = NodeNetwork(5)
 _INSIDE = ("nsenter", "--target=4711")
@@ -29,7 +29,9 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("describe", [real.containerd, real.kubelet, real.kube_proxy])
+@pytest.mark.parametrize(
+    "describe", [real.containerd, dns.component, real.kubelet, real.kube_proxy]
+)
 def test_the_programs_run_inside_and_are_asked_on_the_cable(
     layout: Layout, describe: Callable[[Layout, NodeNetwork, tuple[str, ...]], Component]
 ) -> None:
@@ -58,6 +60,13 @@ def test_pods_get_addresses_of_their_node(layout: Layout) -> None:
     (cable, _) = _json(layout.node / "cni" / "10-pods.conflist")["plugins"]
     assert cable["ipam"]["ranges"] == [[{"subnet": "10.244.5.0/24"}]]
     assert _json(layout.node / "kubelet.json")["podCIDR"] == "10.244.5.0/24"
+
+
+def test_pods_ask_the_dns_of_their_node(layout: Layout) -> None:
+    assert _json(layout.node / "kubelet.json")["clusterDNS"] == ["10.245.5.2"]
+    corefile = (layout.node / "Corefile").read_text()
+    assert corefile.count("bind 10.245.5.2\n") == 2
+    assert "$" not in corefile
 
 
 def test_only_clients_of_the_cluster_may_speak_to_the_kubelet(layout: Layout) -> None:

@@ -1,5 +1,6 @@
 """The cache of programs, with a stand-in for the Go command: nothing is built here."""
 
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from kudo_cluster.programs import binaries, golang
 from kudo_cluster.progress import Progress
 
 _ALL = [program.name for program in binaries.PROGRAMS]
-_NODE = [program.name for program in binaries.NODE_PROGRAMS]
+_NODE = [program.name for program in (*binaries.NODE_PROGRAMS, *binaries.DNS_PROGRAMS)]
 
 
 class FakeGo:
@@ -93,6 +94,18 @@ def test_the_key_changes_with_platform_and_flags(
     before = binaries.cache_key()
     monkeypatch.setattr(golang, function, lambda: value)
     assert binaries.cache_key() != before
+
+
+def test_the_key_changes_with_the_source_of_a_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = binaries.cache_key(binaries.DNS)
+    shutil.copytree(golang.MODULE, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(golang, "MODULE", tmp_path)
+    assert binaries.cache_key(binaries.DNS) == before
+    with (tmp_path / "dns" / "main.go").open("a") as changed:
+        changed.write("// changed\n")
+    assert binaries.cache_key(binaries.DNS) != before
 
 
 def test_the_cache_follows_the_xdg_variable(

@@ -26,8 +26,8 @@ kube-scheduler as plain processes, and one of two kinds of nodes:
 
   control-plane  runs without root: kwok simulates the nodes. Pods are scheduled and become ready,
                  but no container runs.
-  node           needs root and a few Debian packages: containerd, kubelet and kube-proxy run in
-                 their own namespaces. Containers run; all of it ends with the cluster.
+  node           needs root and a few Debian packages: containerd, kubelet, kube-proxy and CoreDNS
+                 run in their own namespaces. Containers run; all of it ends with the cluster.
 """
 _EPILOG = """\
 The programs are built with Go once, which takes minutes, and cached in

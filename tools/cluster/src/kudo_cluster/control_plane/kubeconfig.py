@@ -42,13 +42,17 @@ def path_of(directory: Path, role: Role) -> Path:
 def write_all(directory: Path, *, cluster: str, server: str, authority: Authority) -> None:
     """Issue a client certificate for each role and write its kubeconfig."""
     for role in ROLES:
-        identity = IDENTITIES[role]
-        pair = authority.client(identity.user, *identity.groups)
-        document = _document(cluster, server, authority.pair.certificate, identity.user, pair)
         path = path_of(directory, role)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # JSON is YAML, which every reader of kubeconfigs accepts.
-        write_private(path, json.dumps(document, indent=2).encode())
+        write(path, IDENTITIES[role], cluster=cluster, server=server, authority=authority)
+
+
+def write(path: Path, who: Identity, *, cluster: str, server: str, authority: Authority) -> None:
+    """Issue a client certificate for an identity and write its kubeconfig."""
+    pair = authority.client(who.user, *who.groups)
+    document = _document(cluster, server, authority.pair.certificate, who.user, pair)
+    # JSON is YAML, which every reader of kubeconfigs accepts.
+    write_private(path, json.dumps(document, indent=2).encode())
 
 
 def _document(cluster: str, server: str, ca: bytes, user: str, pair: Pair) -> dict[str, object]:

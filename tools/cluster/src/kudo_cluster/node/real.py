@@ -1,4 +1,4 @@
-"""A real node: containerd, kubelet and kube-proxy, in namespaces of their own.
+"""A real node: containerd, kubelet, kube-proxy and CoreDNS, in namespaces of their own.
 
 The control plane runs on this machine, outside of the namespaces. A veth pair connects both: the
 machine reaches pods and ClusterIPs, and pods reach the API server but nothing beyond this machine.
@@ -16,7 +16,7 @@ from kudo_cluster.control_plane.kubeconfig import path_of
 from kudo_cluster.control_plane.network import NodeNetwork
 from kudo_cluster.control_plane.startup import CA, NODE, Startup
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import cgroups, needs
+from kudo_cluster.node import cgroups, dns, needs
 from kudo_cluster.processes.process import Process
 from kudo_cluster.processes.sandbox import Sandbox
 from kudo_cluster.processes.supervision import Supervision
@@ -49,7 +49,9 @@ class RealNode:
     def prepare(self, layout: Layout, supervision: Supervision) -> NodeNetwork:
         """Create the namespaces and the veth pair, and write the settings of the programs."""
         cgroups.sweep()
-        self._sandbox = Sandbox.start(layout, supervision, self._kubelet.parent)
+        # The programs of the node are in several directories of one cache.
+        cache = self._kubelet.parents[1]
+        self._sandbox = Sandbox.start(layout, supervision, cache)
         self._network = network.connect(self._sandbox.process.pid)
         write_settings(layout, self._network, self._sandbox.snapshotter)
         return self._network
@@ -63,12 +65,16 @@ class RealNode:
             f"--kubelet-client-key={layout.pki / 'setup.key'}",
         )
 
-    def start(self, startup: Startup, api: Api) -> None:  # noqa: ARG002 - the kubelet registers its node
-        """Start containerd and import the first image, then start kubelet and kube-proxy."""
+    def start(self, startup: Startup, api: Api) -> None:
+        """Start containerd and CoreDNS, import the first image, then start kubelet and kube-proxy.
+
+        The kubelet registers its node.
+        """
         assert self._sandbox is not None
         assert self._network is not None
         layout, inside = startup.layout, self._sandbox.nsenter
         startup.start(containerd(layout, self._network, inside))
+        dns.start(startup, api, self._network, inside)
         startup.wait_until_healthy()
         busybox = needs.program("busybox")
         assert busybox is not None
@@ -148,6 +154,7 @@ def write_settings(layout: Layout, net: NodeNetwork, snapshotter: str) -> None:
     (node / "containerd.toml").write_text(text, encoding="utf-8")
     _write_json(cni_settings / "10-pods.conflist", _pod_network(net))
     _write_json(node / "kubelet.json", _kubelet_settings(layout, net))
+    dns.write_settings(layout, net)
 
 
 def _pod_network(net: NodeNetwork) -> dict[str, Any]:
@@ -177,9 +184,8 @@ def _kubelet_settings(layout: Layout, net: NodeNetwork) -> dict[str, Any]:
             "x509": {"clientCAFile": str(layout.pki / f"{CA}.crt")},
         },
         "authorization": {"mode": "AlwaysAllow"},
-        # No DNS server: nothing listens there, so a lookup fails at once instead of timing out.
-        "clusterDNS": ["127.0.0.1"],
-        "clusterDomain": "cluster.local",
+        "clusterDNS": [net.node],
+        "clusterDomain": dns.DOMAIN,
         "podCIDR": net.pods,
         "podLogsDir": str(layout.logs / "pods"),
         # A volume is updated within this time after its ConfigMap.

@@ -3,7 +3,7 @@
 Programs in ``KUBEBUILDER_ASSETS`` are used if that directory has kube-apiserver, etcd and kubectl.
 All others are built from pinned Go modules into ``${XDG_CACHE_HOME:-~/.cache}/kudo/bin/KEY``. KEY
 is a hash of everything that affects the result, so a changed version gets a new directory. The
-programs of a real node have their own module and directory: the control plane is built without
+programs of a real node have their own modules and directories: the control plane is built without
 them.
 
 A program is built under another name and then renamed, so a file in the cache is always complete.
@@ -56,8 +56,11 @@ NODE_PROGRAMS = (
     Program("kubelet", "k8s.io/kubernetes/cmd/kubelet", "node"),
     Program("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", "node"),
 )
+# Its module is a program, too: CoreDNS with a few of its plugins.
+DNS_PROGRAMS = (Program("coredns", "kudo.dev/cluster/dns", "dns"),)
 CONTROL_PLANE = Suite(PROGRAMS, stages=_STAGE_SOURCES)
 NODE = Suite(NODE_PROGRAMS, module="node")
+DNS = Suite(DNS_PROGRAMS, module="dns")
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 _ASSETS_NEEDED = ("kube-apiserver", "etcd", "kubectl")
 _KWOK = "sigs.k8s.io/kwok"
@@ -90,7 +93,7 @@ def obtain(progress: Progress = silent, *, node: bool = False) -> Binaries:
         BuildError: a program could not be built.
     """
     paths = ready_made(progress)
-    for suite in (CONTROL_PLANE, NODE) if node else (CONTROL_PLANE,):
+    for suite in (CONTROL_PLANE, NODE, DNS) if node else (CONTROL_PLANE,):
         cache = cache_directory(suite)
         needed = tuple(program for program in suite.programs if program.name not in paths)
         if not _complete(cache, suite, needed):
@@ -102,8 +105,9 @@ def obtain(progress: Progress = silent, *, node: bool = False) -> Binaries:
 def cache_key(suite: Suite = CONTROL_PLANE) -> str:
     """Return a hash of everything that affects the programs: versions, flags, platform."""
     digest = hashlib.sha256()
-    for name in ("go.mod", "go.sum"):
-        digest.update((golang.MODULE / suite.module / name).read_bytes())
+    module = golang.MODULE / suite.module
+    for path in (module / "go.mod", module / "go.sum", *sorted(module.glob("*.go"))):
+        digest.update(path.read_bytes())
     decisive = [golang.compiler_flags(), golang.linker_flags(), *golang.target(), *suite.stages]
     decisive += [f"{program.name}={program.package}" for program in suite.programs]
     digest.update("\0".join(decisive).encode())

@@ -1,8 +1,8 @@
 """Builds programs from the pinned Go modules beside this file, with progress output.
 
 Each module lists its programs as tools and pins their dependencies: ``gomodule/`` for the control
-plane, ``gomodule/node/`` for a real node. A build does not change them, and ignores the caller's Go
-workspace and flags.
+plane, ``gomodule/node/`` for a real node. ``gomodule/dns/`` is a program itself, of packages of
+CoreDNS. A build does not change them, and ignores the caller's Go workspace and flags.
 """
 
 import json
