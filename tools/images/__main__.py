@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kudo_cluster.progress import Progress, default
-from tools.images import base, needs, pip_settings, version
+from tools.images import base, galera, needs, pip_settings, version
 from tools.images.buildah import Buildah, cache_directory
 from tools.images.errors import DeliveryError
 from tools.images.measure import measure
 
 TARGETS = ("webhook", "reconciler", "cli")
+FURTHER = (galera.TARGET,)
+"""What is built only if it is named."""
 
 
 def build(targets: Sequence[str], directory: Path, given_base: str | None, say: Progress) -> None:
@@ -41,7 +43,10 @@ def build(targets: Sequence[str], directory: Path, given_base: str | None, say: 
     for target in targets:
         began = time.monotonic()
         say(f"building kudo-{target}")
-        _build(buildah, target, directory, given_base)
+        if target == galera.TARGET:
+            galera.build(buildah, directory, given_base)
+        else:
+            _build(buildah, target, directory, given_base)
         say(f"built {directory / f'kudo-{target}.tar'} in {time.monotonic() - began:.0f} s")
 
 
@@ -72,17 +77,19 @@ def _build(buildah: Buildah, target: str, directory: Path, given_base: str) -> N
 
 
 def main() -> None:
+    known = (*TARGETS, *FURTHER)
     parser = argparse.ArgumentParser(prog="python -m tools.images", description=__doc__)
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(known)}")
     parser.add_argument("--into", type=Path, default=Path(".kudo/images"), metavar="DIRECTORY")
     parser.add_argument("--base", metavar="IMAGE", help="image with Python 3.11 or newer")
     options = parser.parse_args()
     targets = options.targets or TARGETS
-    if unknown := set(targets) - set(TARGETS):
-        parser.error(f"no image {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
+    if unknown := set(targets) - set(known):
+        parser.error(f"no image {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     try:
         build(targets, options.into, options.base, default())
-        figures = [measure(options.into / f"kudo-{target}.tar") for target in targets]
+        ours = [target for target in targets if target in TARGETS]
+        figures = [measure(options.into / f"kudo-{target}.tar") for target in ours]
     except DeliveryError as error:
         sys.exit(f"error: {error}")
     print(*figures, sep="\n")

@@ -22,8 +22,8 @@ from tests.support.cluster.world import World
 WAIT = ("--wait", "--wait-time", "90s")
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 PACKAGES = sorted(str(f.parent.relative_to(EXAMPLES)) for f in EXAMPLES.rglob("operator.yaml"))
-REAL = {"pipe-page"}
-"""Their pods must really run: tests/e2e does what their READMEs say."""
+REAL = {"galera", "pipe-page"}
+"""Their pods must really run: tests/e2e and tests/galera do what their READMEs say."""
 V1, V2 = "lifecycle/v1", "lifecycle/v2"
 CLAIMS = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True)
 STATEFUL_SETS = Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)

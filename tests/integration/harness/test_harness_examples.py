@@ -13,5 +13,5 @@ async def test_the_suites_of_all_examples_pass_on_a_cluster_of_their_own() -> No
     done = await kudo_test(ROOT, "examples/")
 
     assert done.code == 0, done.output
-    assert "All 10 cases passed" in done.output
+    assert "All 11 cases passed" in done.output
     assert files(ROOT / "examples") == before
