@@ -16,7 +16,7 @@ WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 3); [ $$n -lt 3 ] && echo $$((
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit properties coverage integration lint format crds reference manifests golden fuzz lock images cli e2e faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit properties coverage integration lint format crds reference manifests golden fuzz lock images cli e2e e2e-galera faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
@@ -138,7 +138,14 @@ chart: $(STAMP) ## check the Helm chart: renders, values, alerts, and a release 
 e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local-cluster.md)
 	@$(BIN)/kudo-cluster build --profile node
 	@$(BIN)/python -m tools.images
+	@$(BIN)/python -m tools.images galera
 	@$(BIN)/python -m pytest tests/e2e --numprocesses=0 --durations=5 $(PYTEST_ARGS)
+
+# Deploys, scales, updates, restores and breaks a database; the short variant is a test of `make e2e`.
+e2e-galera: $(STAMP) ## run a database for its life on a real node, with rows counted (root, 15 min)
+	@$(BIN)/kudo-cluster build --profile node
+	@$(BIN)/python -m tools.images galera
+	@$(BIN)/python -m tests.galera
 
 docs: $(DOCS_STAMP) ## build the pages of docs/ with MkDocs, in .kudo/site
 	@$(BIN)/python -m tools.docs
