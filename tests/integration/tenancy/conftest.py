@@ -4,6 +4,7 @@ Whatever a task sends as the reconciler is refused by the API server, and so is 
 an account that may not do it.
 """
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from kudo_cluster import Cluster
-from kudo_cluster.installation import Installation
+from kudo_cluster.installation import Installation, Service
 from tests.integration.pipe.conftest import exec_port, pipes, running_kubelet
 from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.strict import strict as in_strict_mode
@@ -38,6 +39,10 @@ _RULES = [
     {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]},
 ]
 """Watches, the bookkeeping of the reconciler, and the right to act as somebody else."""
+_BUSY = re.compile(
+    r"^(?:kudo_instances|kudo_queue_depth|kudo_queue_longest_running_seconds)(?:{.*})? (?!0\.0$).*",
+    re.MULTILINE,
+)
 _SECONDS = 60.0
 _POLL = 0.1
 
@@ -123,7 +128,8 @@ def until_allowed(
 def admin_kubectl(strict: None, world: World) -> Iterator[Kubectl]:
     """Make the account, which has no right yet and is the default, and yield kubectl as the admin.
 
-    Its Instances are gone at the end: the ordinary reconciler would work on them.
+    Its Instances are gone at the end: the ordinary reconciler would work on them. So is what was
+    sent for them: the next test counts requests.
     """
     cluster = world.installation.cluster
     assert isinstance(cluster, Cluster)
@@ -133,3 +139,12 @@ def admin_kubectl(strict: None, world: World) -> Iterator[Kubectl]:
     kubectl("annotate", "namespace", world.namespace, default)
     yield kubectl
     kubectl("delete", "instances.kudo.dev", "--all")
+    _until_at_rest(world.installation.reconciler)
+
+
+def _until_at_rest(reconciler: Service) -> None:
+    """Wait until a reconciler knows of no Instance, and works on none."""
+    deadline = time.monotonic() + _SECONDS
+    while busy := _BUSY.findall(reconciler.get("/metrics")[1]):
+        assert time.monotonic() < deadline, busy
+        time.sleep(_POLL)
