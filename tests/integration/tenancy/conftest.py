@@ -4,18 +4,23 @@ Whatever a task sends as the reconciler is refused by the API server, and so is 
 an account that may not do it.
 """
 
+import asyncio
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
+from kubeio.errors import NotFound
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation, Service
 from tests.integration.pipe.conftest import exec_port, pipes, running_kubelet
+from tests.support.cluster.clients import client_of
 from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.strict import strict as in_strict_mode
+from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 
 __all__ = ["exec_port", "pipes", "running_kubelet"]
@@ -43,6 +48,7 @@ _BUSY = re.compile(
     r"^(?:kudo_instances|kudo_queue_depth|kudo_queue_longest_running_seconds)(?:{.*})? (?!0\.0$).*",
     re.MULTILINE,
 )
+_FREE = {"metadata": {"finalizers": None}}
 _SECONDS = 60.0
 _POLL = 0.1
 
@@ -59,31 +65,36 @@ def strict(cluster: Cluster, running_installation: Installation) -> Iterator[Non
     """Run a reconciler in strict in place of the ordinary one, without the rights of that."""
     ordinary = running_installation.reconciler
     ordinary.stop()
+    asyncio.run(_forget_others(cluster))
     options = ("--recheck=1", "--tenancy=strict")
     service = running_installation.another_reconciler("reconciler-strict", *options)
-    kubectl = Kubectl(cluster, cluster.directory / "kubectl-cache")
-    _forget_others(kubectl)
-    with _without_rights(kubectl):
-        running_installation.reconciler = service
-        try:
+    try:
+        with _without_rights(Kubectl(cluster, cluster.directory / "kubectl-cache")):
+            running_installation.reconciler = service
             yield
-        finally:
-            service.stop()
-            running_installation.reconciler = ordinary
+    finally:
+        service.stop()
+        running_installation.reconciler = ordinary
     ordinary.start()
 
 
-def _forget_others(kubectl: Kubectl) -> None:
+async def _forget_others(cluster: Cluster) -> None:
     """Remove what other tests have left: their accounts lack rights, so their requests would count.
 
-    Nobody runs their cleanup plans.
+    No reconciler runs, so nobody runs their cleanup plans.
     """
-    kind, free = "instances.kudo.dev", '{"metadata":{"finalizers":null}}'
-    kubectl("delete", kind, "--all", "--all-namespaces", "--wait=false")
-    for one in kubectl.get(kind, "--all-namespaces")["items"]:
-        metadata = one["metadata"]
-        where = f"--namespace={metadata['namespace']}"
-        kubectl("patch", kind, metadata["name"], where, "--type=merge", "-p", free)
+    async with client_of(cluster.kubeconfig("admin")) as admin:
+
+        async def gone() -> bool:
+            left = (await admin.list(INSTANCES)).items
+            for one in left:
+                name, namespace = one["metadata"]["name"], one["metadata"]["namespace"]
+                with suppress(NotFound):  # a child goes with its parent
+                    await admin.merge_patch(INSTANCES, name, _FREE, namespace=namespace)
+                    await admin.delete(INSTANCES, name, namespace=namespace)
+            return not left
+
+        await wait_until(gone, lambda: "the Instances of other tests to be gone")
 
 
 @contextmanager
