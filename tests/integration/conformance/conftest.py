@@ -57,7 +57,7 @@ async def _define(client: Client) -> None:
         await client.create(CRDS, WIDGET_DEFINITION)
     except AlreadyExists:
         return
-    discovery = Discovery(client, min_interval=0.0)
+    discovery = Discovery(client)
 
     async def served() -> bool:
         try:

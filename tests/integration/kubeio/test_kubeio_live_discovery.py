@@ -72,7 +72,7 @@ async def test_the_preferred_version_comes_first(client: Client) -> None:
 
 
 async def test_a_crd_made_on_the_fly_is_found_soon(client: Client) -> None:
-    discovery = Discovery(client, min_interval=0.1)
+    discovery = Discovery(client)
     with pytest.raises(UnknownKind):
         await discovery.resolve("kubeio.example.dev/v1", "Gadget")
     await client.apply(CRD, gadget_crd(), field_manager="kubeio-test")

@@ -32,13 +32,6 @@ def plain(*names: str, **more: Any) -> JsonObject:
 CORE = plain("pods", "pods/log", "pods/status", verbs=["get", "list"])
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 async def test_a_kind_is_resolved_with_one_request_and_cached(api: FakeApi, client: Client) -> None:
     api.handlers["/api/v1"] = serves(CORE)
     discovery = Discovery(client)
@@ -57,23 +50,46 @@ async def test_all_who_ask_at_once_share_one_request(api: FakeApi, client: Clien
     assert len(api.seen) == 1
 
 
-async def test_an_unknown_kind_is_asked_for_again_but_not_at_once(
-    api: FakeApi, client: Client
-) -> None:
-    clock = Clock()
-    discovery = Discovery(client, min_interval=2.0, clock=clock)
-    for now in (100.0, 101.9):
-        clock.now = now
+async def test_an_unknown_kind_is_asked_for_each_time(api: FakeApi, client: Client) -> None:
+    discovery = Discovery(client)
+    for _ in range(2):
         with pytest.raises(UnknownKind):
             await discovery.resolve("example.dev/v1", "Gadget")
-    assert len(api.seen) == 1
+    assert len(api.seen) == 2
     api.handlers["/apis/example.dev/v1"] = serves(plain("gadgets"))
-    clock.now = 102.0
     assert (await discovery.resolve("example.dev/v1", "Gadget")).plural == "gadgets"
 
 
-async def test_looking_ahead_does_not_delay_who_needs_a_kind(api: FakeApi, client: Client) -> None:
-    discovery = Discovery(client, clock=Clock())
+async def test_an_answer_that_is_older_than_the_question_does_not_count(
+    api: FakeApi, client: Client
+) -> None:
+    """The CRD is established while another caller's request is on its way back."""
+    sent, answered = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: web.Request) -> web.StreamResponse:
+        sent.set()
+        await answered.wait()
+        return web.json_response(plain())
+
+    api.handlers["/apis/example.dev/v1"] = slow
+    discovery = Discovery(client)
+    early = [
+        asyncio.ensure_future(discovery.resolve("example.dev/v1", kind))
+        for kind in ("Option", "Choice")
+    ]
+    await sent.wait()
+    api.handlers["/apis/example.dev/v1"] = serves(plain("gadgets"))
+    late = [
+        asyncio.ensure_future(discovery.resolve("example.dev/v1", "Gadget")) for _ in range(20)
+    ]
+    answered.set()
+    found = await asyncio.gather(*early, *late, return_exceptions=True)
+    assert [type(one) for one in found] == [UnknownKind] * 2 + [Resource] * 20
+    assert len(api.seen) == 2
+
+
+async def test_looking_ahead_reads_once(api: FakeApi, client: Client) -> None:
+    discovery = Discovery(client)
     for _ in range(3):
         with pytest.raises(UnknownKind):
             await discovery.look_ahead("example.dev/v1", "Gadget")
@@ -85,13 +101,65 @@ async def test_looking_ahead_does_not_delay_who_needs_a_kind(api: FakeApi, clien
 
 
 async def test_a_kind_added_to_a_known_group_version_is_found(api: FakeApi, client: Client) -> None:
-    clock = Clock()
-    discovery = Discovery(client, clock=clock)
+    discovery = Discovery(client)
     api.handlers["/apis/example.dev/v1"] = serves(plain("gadgets"))
     await discovery.resolve("example.dev/v1", "Gadget")
     api.handlers["/apis/example.dev/v1"] = serves(plain("gadgets", "widgets"))
-    clock.now += 5
     assert (await discovery.resolve("example.dev/v1", "Widget")).plural == "widgets"
+
+
+def crd(name: str, **changes: Any) -> JsonObject:
+    spec = {
+        "group": "example.dev",
+        "names": {"kind": "Policy"},
+        "versions": [{"name": "v1", "served": True}, {"name": "v0", "served": False}],
+    }
+    metadata, status = {"name": name}, {}
+    if "deleted" in changes:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    if "refused" in changes:
+        status = {"conditions": [{"type": "NamesAccepted", "status": "False"}]}
+    return {"metadata": metadata, "spec": spec | changes.get("spec", {}), "status": status}
+
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+async def test_the_crd_that_is_to_serve_a_kind_is_found_by_its_usual_plural_or_by_name(
+    api: FakeApi, client: Client
+) -> None:
+    discovery = Discovery(client)
+    assert await discovery.definition("example.dev/v1", "Policy") is None
+    api.handlers[f"{_CRDS}/rules.example.dev"] = serves(crd("rules.example.dev"))
+    assert await discovery.definition("example.dev/v1", "Policy") is None
+    named = await discovery.definition("example.dev/v1", "Policy", ["rules.example.dev"])
+    assert named == "rules.example.dev"
+    api.handlers[f"{_CRDS}/policies.example.dev"] = serves(crd("policies.example.dev"))
+    assert await discovery.definition("example.dev/v1", "Policy") == "policies.example.dev"
+    assert await discovery.definition("v1", "Policy") is None
+
+
+@pytest.mark.parametrize(
+    ("api_version", "changes"),
+    [
+        ("example.dev/v2", {}),
+        ("example.dev/v0", {}),
+        ("example.dev/v1", {"deleted": True}),
+        ("example.dev/v1", {"refused": True}),
+        ("example.dev/v1", {"spec": {"names": {"kind": "Other"}}}),
+    ],
+)
+async def test_a_crd_that_will_not_serve_the_kind_does_not_count(
+    api: FakeApi, client: Client, api_version: str, changes: JsonObject
+) -> None:
+    name = "policies.example.dev"
+    api.handlers[f"{_CRDS}/{name}"] = serves(crd(name, **changes))
+    assert await Discovery(client).definition(api_version, "Policy") is None
+
+
+async def test_crds_that_may_not_be_read_do_not_count(api: FakeApi, client: Client) -> None:
+    api.handlers[f"{_CRDS}/policies.example.dev"] = refuse(403, "Forbidden")
+    assert await Discovery(client).definition("example.dev/v1", "Policy") is None
 
 
 @pytest.mark.parametrize("api_version", ["", "/", "..", "a/..", "a/b/c", "x/"])
@@ -129,7 +197,6 @@ async def test_group_versions_list_their_resources(api: FakeApi, client: Client)
     discovery = Discovery(client)
     assert [one.kind for one in await discovery.resources("v1")] == ["Pod"]
     assert await discovery.resources("v1")
-    assert await discovery.resources("nope/v1") == ()
     assert await discovery.resources("nope/v1") == ()
     assert len(api.seen) == 2
 

@@ -4,19 +4,21 @@
 CRD that has just been established is found, and a broken aggregated API server elsewhere has no
 effect. ``all_resources`` uses aggregated discovery, or reads each group if the server has none.
 
-Invariant: a kind that was found stays cached until ``invalidate``; for one that was not found, a
-group version is read again, at most once in ``min_interval`` seconds.
+Invariant: a kind that was found stays cached until ``invalidate``; that a kind is not served is
+never taken from an answer that is older than the question. Whoever acts on it may end a plan, or
+skip a deletion, and a CRD may have been established a moment ago.
 """
 
 import asyncio
+import itertools
 import logging
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from kubeio.client import Client
-from kubeio.errors import ApiError, ConnectionLost, NotFound, UnknownKind
+from kubeio.errors import ApiError, ConnectionLost, Forbidden, NotFound, UnknownKind
+from kubeio.kinds import CRDS
 from kubeio.resource import Resource, split_api_version
 from kubeio.types import Json, JsonObject
 
@@ -32,10 +34,12 @@ _REMEMBERED = 500
 _ACCEPT = f"{_AGGREGATED},application/json"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _GroupVersion:
+    """What a group version serves, and when the request for it was sent (see ``_moments``)."""
+
     kinds: dict[str, Resource]
-    read_at: float
+    asked_at: int
 
 
 class Discovery:
@@ -43,37 +47,31 @@ class Discovery:
 
     Args:
         client: used for every request.
-        min_interval: seconds between two reads of a group version that lacks a kind.
-        clock: monotonic seconds.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        min_interval: float = 1.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._min_interval = min_interval
-        self._clock = clock
         self._cache: dict[str, _GroupVersion] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        # Orders questions and requests; a clock may stand still between the two.
+        self._moments = itertools.count()
 
     async def resolve(self, api_version: str, kind: str) -> Resource:
         """Return the resource of a kind.
 
         Raises:
-            UnknownKind: the server does not serve it (read at most ``min_interval`` seconds ago).
+            UnknownKind: the server answered after this call began that it does not serve it.
             ApiError, ConnectionLost: discovery failed.
         """
         found = self._cached(api_version, kind)
         if found is not None:
             return found
-        # Callers that miss the same group version at the same time share one request.
+        now = next(self._moments)
+        # Callers that miss the same group version at the same time share one request, or the one
+        # after it if theirs came while it was on its way.
         async with self._locks.setdefault(api_version, asyncio.Lock()):
             found = self._cached(api_version, kind)
-            if found is None and self._may_read(api_version):
+            if found is None and not self._is_read_since(api_version, now):
                 await self._read(api_version)
                 found = self._cached(api_version, kind)
         if found is None:
@@ -83,25 +81,18 @@ class Discovery:
     async def look_ahead(self, api_version: str, kind: str) -> Resource:
         """Return the resource of a kind, which may not be served yet.
 
-        Nothing is read again. A kind that is not found does not count as looked for: ``resolve``
-        finds it as soon as its CRD is established.
+        A group version that was read before is not read again.
 
         Raises:
             UnknownKind: it is not known by now.
             ApiError, ConnectionLost: discovery failed.
         """
-        if api_version in self._cache:
-            found = self._cached(api_version, kind)
-            if found is None:
-                raise UnknownKind(api_version, kind)
-            return found
-        try:
+        if api_version not in self._cache:
             return await self.resolve(api_version, kind)
-        except UnknownKind:
-            known = self._cache.get(api_version)
-            if known is not None:
-                known.read_at = float("-inf")
-            raise
+        found = self._cached(api_version, kind)
+        if found is None:
+            raise UnknownKind(api_version, kind)
+        return found
 
     async def for_object(self, obj: JsonObject, *, ahead: bool = False) -> Resource:
         """Return the resource of an object's kind; see ``resolve`` and ``look_ahead``."""
@@ -111,9 +102,41 @@ class Discovery:
     async def resources(self, api_version: str) -> tuple[Resource, ...]:
         """Return the resources of a group version, none if it is not served."""
         known = self._cache.get(api_version)
-        if known is None or (not known.kinds and self._may_read(api_version)):
+        if known is None or not known.kinds:
             known = await self._read(api_version)
         return tuple(known.kinds.values())
+
+    async def definition(
+        self, api_version: str, kind: str, names: Collection[str] = ()
+    ) -> str | None:
+        """Return the name of the CRD that is to serve a kind, which may not be served yet.
+
+        CRDs are read by name: listing them costs megabytes, and takes a right of its own.
+
+        Args:
+            api_version: Of the kind.
+            kind: Name of the kind.
+            names: CRDs to look at beside the one with the usual plural.
+
+        Returns:
+            None if none of these exists, serves that version, and has these names to itself. None,
+            too, if CRDs may not be read.
+
+        Raises:
+            ApiError, ConnectionLost: reading failed.
+        """
+        group, version = split_api_version(api_version)
+        if not group:
+            return None
+        usual = f"{_usual_plural(kind)}.{group}"
+        for name in dict.fromkeys((usual, *names)):
+            try:
+                crd = await self._client.get(CRDS, name)
+            except (NotFound, Forbidden, ValueError):
+                continue
+            if _defines(crd, group, version, kind):
+                return name
+        return None
 
     async def versions(self, group: str, kind: str) -> tuple[Resource, ...]:
         """Return a kind in each version that serves it, the server's preferred one first."""
@@ -159,18 +182,19 @@ class Discovery:
         known = self._cache.get(api_version)
         return known.kinds.get(kind) if known else None
 
-    def _may_read(self, api_version: str) -> bool:
+    def _is_read_since(self, api_version: str, moment: int) -> bool:
         known = self._cache.get(api_version)
-        return known is None or self._clock() - known.read_at >= self._min_interval
+        return known is not None and known.asked_at > moment
 
     async def _read(self, api_version: str) -> _GroupVersion:
         group, version = split_api_version(api_version)
+        now = next(self._moments)
         try:
             listing = await self._client.raw("GET", _path(group, version))
         except (NotFound, ValueError):
             listing = {}
         kinds = {one.kind: one for one in _understood(_listed_resources(listing, group, version))}
-        found = _GroupVersion(kinds, self._clock())
+        found = _GroupVersion(kinds, now)
         self._forget_unknown()
         self._cache[api_version] = found
         return found
@@ -199,6 +223,32 @@ def _understood(parsing: Iterator[T]) -> list[T]:
         return list(parsing)
     except (AttributeError, KeyError, TypeError) as error:
         raise ConnectionLost(f"not a discovery document: {error!r}") from error
+
+
+def _usual_plural(kind: str) -> str:
+    """Return the plural that Kubernetes' own tools guess for a kind."""
+    singular = kind.lower()
+    if singular.endswith("s"):
+        return f"{singular}es"
+    return f"{singular[:-1]}ies" if singular.endswith("y") else f"{singular}s"
+
+
+def _defines(crd: JsonObject, group: str, version: str, kind: str) -> bool:
+    """Return whether a CRD serves a kind now or soon.
+
+    It does not while it is being deleted, or if another CRD has its names.
+    """
+    spec, metadata = crd["spec"], crd["metadata"]
+    conditions = (crd.get("status") or {}).get("conditions") or ()
+    return (
+        spec["group"] == group
+        and spec["names"]["kind"] == kind
+        and any(one["name"] == version and one["served"] for one in spec["versions"])
+        and "deletionTimestamp" not in metadata
+        and not any(
+            one["type"] == "NamesAccepted" and one["status"] == "False" for one in conditions
+        )
+    )
 
 
 def _path(group: str, version: str) -> str:

@@ -120,7 +120,7 @@ class _Objects:
 
 def controller_of(parts: Parts) -> Controller:
     """Return the controller of a term."""
-    discovery = Discovery(parts.client, clock=loop_seconds)
+    discovery = Discovery(parts.client)
     sharers = Sharers(parts.instances, parts.inventories)
     objects = _Objects(
         discovery,

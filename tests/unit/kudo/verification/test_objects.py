@@ -256,3 +256,27 @@ def test_a_condition_that_asks_whether_there_is_a_value_is_fine(
 ) -> None:
     parameters = PARAMETERS + f"  - {{name: LID, {fields}}}\n"
     assert told("ConditionAlwaysTrue", f"# {{{{ {condition} }}}}{{{{ end }}}}\n", parameters) == []
+
+
+CRD_OF_CUPS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: cups.example.dev}
+spec: {group: example.dev, names: {kind: Cup}}
+"""
+CUP = "apiVersion: example.dev/v1\nkind: Cup\nmetadata: {name: a}\n"
+
+
+@pytest.mark.parametrize("text", [f"{CRD_OF_CUPS}---\n{CUP}", f"{CUP}---\n{CRD_OF_CUPS}"])
+def test_a_crd_and_its_resource_in_one_task_are_told(text: str) -> None:
+    [finding] = told("KindDefinedTooLate", text)
+    assert not finding.is_error
+    assert 'applied by one task, "app"' in finding.problem.message
+    [position] = positions([finding])
+    assert text.splitlines()[int(position.rpartition(":")[2]) - 1] == "kind: Cup"
+
+
+def test_a_resource_of_another_group_or_task_is_fine() -> None:
+    other = CUP.replace("example.dev", "example.com")
+    assert told("KindDefinedTooLate", f"{CRD_OF_CUPS}---\n{other}") == []
+    assert told("KindDefinedTooLate", CUP) == []

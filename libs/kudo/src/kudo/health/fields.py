@@ -182,7 +182,7 @@ def _last_run(value: Json) -> Json:
 
 _KEPT: Final[dict[tuple[str, str], Keep]] = {
     ("apps", "Deployment"): _parts(
-        spec=_scalars("replicas"),
+        spec=_scalars("replicas", "paused"),
         status=_OBSERVED | _scalars("replicas", "updatedReplicas", "availableReplicas"),
         conditions=("Progressing", "ReplicaFailure"),
     ),

@@ -35,11 +35,17 @@ def deployment(obj: JsonObject) -> Health:
     progressing = condition(obj, "Progressing")
     if progressing.get("reason") == "ProgressDeadlineExceeded":
         detail = text(progressing.get("message")) or "exceeded its progress deadline"
-        return _waiting(obj, "deployment", detail)
+        return _waiting(obj, "deployment", detail + _paused(obj))
     why = _deployment_rollout(obj)
     if why:
-        return _waiting(obj, "deployment", f"{_ROLLOUT}{why}{_replica_failure(obj)}")
+        detail = f"{_ROLLOUT}{why}{_paused(obj)}{_replica_failure(obj)}"
+        return _waiting(obj, "deployment", detail)
     return HEALTHY
+
+
+def _paused(obj: JsonObject) -> str:
+    """Say that nothing rolls out, whatever the pods do."""
+    return " (it is paused: spec.paused is true)" if spec(obj).get("paused") is True else ""
 
 
 def _deployment_rollout(obj: JsonObject) -> str:

@@ -80,6 +80,7 @@ RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     objects.apply_policies_are_known,
     objects.termination_messages_can_be_shown,
     objects.objects_are_defined_once,
+    objects.kinds_are_defined_before,
     objects.keys_of_objects_are_unique,
 )
 """Checks of what the templates render to."""

@@ -19,6 +19,7 @@ CODES: Final[Mapping[str, str]] = {
     "InvalidName": "The name of the operator cannot be used in names of objects.",
     "InvalidPlan": "The objects of Pipe tasks would have no name, or the same one.",
     "KeyDuplicate": "A key of a mapping is given twice; only the last one counts.",
+    "KindDefinedTooLate": "A task applies a CRD and a resource of its kind.",
     "NameDuplicate": "Tasks, phases or steps have the same name.",
     "NamespaceManifestInvalid": "The namespaceManifest is not one Namespace.",
     "NamespaceNotAllowed": "A template other than the namespaceManifest makes a Namespace.",

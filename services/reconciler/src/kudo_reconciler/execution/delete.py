@@ -79,7 +79,7 @@ class DeleteTask:
         deleted = []
         for manifest in await context.manifests():
             try:
-                resolved = await self.resolver.resolve(manifest, context)
+                resolved = await self.resolver.resolve(manifest, context, "delete")
             except KindNotServed:
                 continue
             found = await self._delete(resolved, context)

@@ -1,20 +1,36 @@
 """Resolves the kind of a template's object to the resource that the cluster serves.
 
 An object in an API version that the server no longer serves is converted to its successor, if that
-changes only the form.
+changes only the form. A kind that is not served although its CRD exists is waited for: a CRD is
+established, and known to every API server, some time after it was applied.
 """
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
+from typing import Final, Literal, TypeVar
 
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, ConnectionLost, UnknownKind
-from kubeio.resource import Resource
+from kubeio.kinds import CRDS
+from kubeio.resource import Resource, split_api_version
 from kudo.api import JsonObject
 from kudo.objects.enrichment import Origin, enrich
 from kudo.removed_apis import NoSuccessor, modernized
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.objects.run_context import RunContext
+
+
+Purpose = Literal["apply", "delete", "look ahead"]
+"""What an object is resolved for. One that is looked at ahead is applied by a later step, and an
+earlier one may bring its kind."""
+_VERBS: Final[dict[Purpose, frozenset[str]]] = {
+    "apply": frozenset({"get", "patch"}),
+    "delete": frozenset({"get", "delete"}),
+    "look ahead": frozenset(),
+}
+"""What a kind must offer; every apply is a patch."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,44 +70,90 @@ class Resolver:
     discovery: Discovery
 
     async def resolve(
-        self, manifest: Manifest, context: RunContext, *, ahead: bool = False
+        self, manifest: Manifest, context: RunContext, purpose: Purpose = "apply"
     ) -> Resolved:
         """Return the resource of an object's kind, or of its successor.
 
-        Args:
-            manifest: The object.
-            context: The run.
-            ahead: Whether it is to be applied later: an earlier step may bring its kind.
-
         Raises:
-            FatalTaskError: neither is served.
-            TransientTaskError: discovery failed.
+            KindNotServed: neither is served, and no CRD is to serve the kind.
+            FatalTaskError: the kind cannot be applied, or deleted.
+            TransientTaskError: discovery failed, or the kind is not served yet.
         """
-        found = await self._served(manifest, manifest.object, ahead)
+        found = await self._served(manifest, manifest.object, purpose)
         if found is not None:
-            return Resolved(manifest, found)
-        modern = _modern(manifest, manifest.object)
-        found = await self._served(manifest, modern, ahead)
-        if found is None:
-            raise _unknown(manifest)
+            return Resolved(manifest, _fit(found, manifest, purpose))
+        try:
+            modern = _modern(manifest, manifest.object)
+            found = await self._served(manifest, modern, purpose)
+            if found is None:
+                raise _unknown(manifest)
+        except KindNotServed:
+            if purpose != "look ahead":
+                await self._check_definition(manifest, context)
+            raise
         old, new = manifest.object["apiVersion"], modern["apiVersion"]
         text = f"{manifest} is written for {old}, which is no longer served: it is applied as {new}"
         context.tell("Warning", "RemovedAPIVersion", text)
-        return Resolved(manifest, found, removed=True)
+        return Resolved(manifest, _fit(found, manifest, purpose), removed=True)
 
-    async def _served(self, manifest: Manifest, obj: JsonObject, ahead: bool) -> Resource | None:
+    async def _served(
+        self, manifest: Manifest, obj: JsonObject, purpose: Purpose
+    ) -> Resource | None:
         try:
-            return await self.discovery.for_object(obj, ahead=ahead)
+            look = self.discovery.for_object(obj, ahead=purpose == "look ahead")
+            return await _looked_up(look, manifest)
         except UnknownKind:
             return None
-        except (ApiError, ConnectionLost) as error:
-            raise TransientTaskError(
-                "TaskEnhancementError", f"cannot look up the kind of {manifest}: {error}"
-            ) from error
+
+    async def _check_definition(self, manifest: Manifest, context: RunContext) -> None:
+        """Wait for a kind that a CRD is to serve, whoever applied it.
+
+        Raises:
+            TransientTaskError: there is such a CRD, or it is not known whether there is.
+        """
+        api_version, kind = str(manifest.object["apiVersion"]), str(manifest.object["kind"])
+        group, _ = split_api_version(api_version)
+        applied = [
+            place.name
+            for place in context.answers
+            if (place.group, place.kind) == (CRDS.group, CRDS.kind)
+            and place.name.endswith(f".{group}")
+        ]
+        look = self.discovery.definition(api_version, kind, applied)
+        crd = await _looked_up(look, manifest)
+        if crd is not None:
+            text = f"{manifest} waits until the API server serves its kind, defined by CRD {crd}"
+            raise TransientTaskError("TaskEnhancementError", text)
 
 
 class KindNotServed(FatalTaskError):
     """The cluster does not serve the kind."""
+
+
+async def _looked_up(look: Awaitable[_T], manifest: Manifest) -> _T:
+    try:
+        return await look
+    except (ApiError, ConnectionLost) as error:
+        raise TransientTaskError(
+            "TaskEnhancementError", f"cannot look up the kind of {manifest}: {error}"
+        ) from error
+
+
+def _fit(resource: Resource, manifest: Manifest, purpose: Purpose) -> Resource:
+    """Return the resource if its kind can be applied, or deleted.
+
+    Without this, the API server would answer 405 each time, also where rights are reviewed.
+    """
+    missing = _VERBS[purpose] - resource.verbs
+    if not missing or not resource.verbs:
+        return resource
+    offered = ", ".join(sorted(resource.verbs))
+    raise FatalTaskError(
+        "TaskEnhancementError",
+        f"failed to {purpose} {manifest}: the API server does not offer "
+        f"{' and '.join(sorted(missing))} for {resource.name}, only {offered}; "
+        "leave it out of the package, or send it in a Job",
+    )
 
 
 def _modern(manifest: Manifest, obj: JsonObject) -> JsonObject:

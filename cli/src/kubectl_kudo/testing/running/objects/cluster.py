@@ -15,8 +15,6 @@ from kubeio.types import JsonObject
 CRD_SECONDS: Final = 10.0
 """Seconds until the API server serves the kind of a CRD."""
 _POLL: Final = 0.1
-_FRESH: Final = 0.2
-"""Seconds between two looks for a kind that was not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Cluster:
 
     @classmethod
     def of(cls, client: Client, kubeconfig: Path) -> "Cluster":
-        return cls(client, Discovery(client, min_interval=_FRESH), kubeconfig)
+        return cls(client, Discovery(client), kubeconfig)
 
     async def find(self, resource: Resource, namespace: str, name: str) -> JsonObject | None:
         """Return an object, None if there is none."""

@@ -176,6 +176,36 @@ def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
                 yield warning("ObjectDuplicate", message, place, "give one of them another name")
 
 
+def kinds_are_defined_before(rendering: Rendering) -> Iterator[Finding]:
+    """A task looks up the kinds of all its objects before it applies the first one."""
+    templates = rendering.package.templates
+    for task in rendering.package.operator.tasks:
+        if task.kind not in _APPLYING:
+            continue
+        files = [file for file in task.spec.resources or () if file in templates]
+        found = [rendering.found(file) for file in files]
+        items = [(item, fill) for objects, fill in found for item in objects]
+        defined = {kind: item for item, _ in items for kind in _defined_by(item)}
+        for item, fill in items:
+            crd = defined.get((_group(item), item.object["kind"]))
+            if crd is None:
+                continue
+            message = (
+                f'{item} and the CRD of its kind, {crd}, are applied by one task, "{task.name}"; '
+                "where the CRD does not exist before, the plan ends in FATAL_ERROR"
+            )
+            place = rendering.place(item, ("kind",), fill=fill)
+            advice = "apply the CRD by a task of an earlier step"
+            yield warning("KindDefinedTooLate", message, place, advice)
+
+
+def _defined_by(item: RenderedObject) -> Iterator[tuple[str, str]]:
+    """Yield group and kind of what a CRD defines."""
+    if (_group(item), item.object["kind"]) == ("apiextensions.k8s.io", "CustomResourceDefinition"):
+        spec = _mapping_at(item.object, ("spec",))
+        yield str(spec.get("group")), str(_mapping_at(spec, ("names",)).get("kind"))
+
+
 def _applied_by(package: Package, plan: str) -> list[str]:
     """Return the templates that a plan applies, each once."""
     tasks = {task.name: task for task in reversed(package.operator.tasks)}

@@ -71,7 +71,7 @@ class Ahead:
     async def _rendered(self, context: TaskContext) -> Sequence[Expected]:
         found = []
         for number, manifest in enumerate(await context.manifests(), 1):
-            resolved = await self.resolver.resolve(manifest, context, ahead=True)
+            resolved = await self.resolver.resolve(manifest, context, "look ahead")
             name = str(manifest.object["metadata"]["name"])
             found.append(Expected(resolved.resource, name, manifest))
             if number % AT_ONCE == 0:
