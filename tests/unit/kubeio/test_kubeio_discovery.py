@@ -79,9 +79,7 @@ async def test_an_answer_that_is_older_than_the_question_does_not_count(
     ]
     await sent.wait()
     api.handlers["/apis/example.dev/v1"] = serves(plain("gadgets"))
-    late = [
-        asyncio.ensure_future(discovery.resolve("example.dev/v1", "Gadget")) for _ in range(20)
-    ]
+    late = [asyncio.ensure_future(discovery.resolve("example.dev/v1", "Gadget")) for _ in range(20)]
     answered.set()
     found = await asyncio.gather(*early, *late, return_exceptions=True)
     assert [type(one) for one in found] == [UnknownKind] * 2 + [Resource] * 20

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kudo_reconciler.clock import ApiServerClock, loop_seconds
+from kudo_reconciler.clock import ApiServerClock
 from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller
 from kudo_reconciler.controller.deletion import Deletion

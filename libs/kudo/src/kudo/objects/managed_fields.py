@@ -34,7 +34,7 @@ def _shared(writer: Writer) -> Writer:
 
 def writers(metadata: Mapping[str, Json]) -> tuple[Writer, ...]:
     """Return who wrote an object, from its metadata as the API server gives it."""
-    return tuple(_shared(_writer(entry)) for entry in _entries(metadata))
+    return tuple(_shared(writer_of(entry)) for entry in entries_of(metadata))
 
 
 def needs_migration(written_by: Iterable[Writer], annotations: Mapping[str, Json]) -> bool:
@@ -60,8 +60,8 @@ def migrated(metadata: Mapping[str, Json], api_version: str) -> list[JsonObject]
         None if they are already migrated, or no entry is ours.
     """
     annotations = metadata.get("annotations") or {}
-    entries = _entries(metadata)
-    ours = [entry for entry in entries if _is_ours(_writer(entry), annotations)]
+    entries = entries_of(metadata)
+    ours = [entry for entry in entries if _is_ours(writer_of(entry), annotations)]
     if all(entry.get("operation") == "Apply" for entry in ours):
         return None
     merged = {
@@ -70,7 +70,7 @@ def migrated(metadata: Mapping[str, Json], api_version: str) -> list[JsonObject]
         "apiVersion": api_version,
         "time": max(str(entry.get("time") or "") for entry in ours),
         "fieldsType": "FieldsV1",
-        "fieldsV1": _united(entry.get("fieldsV1") for entry in ours),
+        "fieldsV1": united(entry.get("fieldsV1") for entry in ours),
     }
     return [merged, *(entry for entry in entries if entry not in ours)]
 
@@ -112,10 +112,10 @@ def with_entry_of(metadata: Mapping[str, Json], planned: Mapping[str, Json]) -> 
     """Return the `managedFields` of an object with our entry of server-side apply from another."""
     ours = [
         entry
-        for entry in _entries(planned)
-        if _is_ours(_writer(entry), {}) and entry.get("operation") == "Apply"
+        for entry in entries_of(planned)
+        if _is_ours(writer_of(entry), {}) and entry.get("operation") == "Apply"
     ]
-    rest = [entry for entry in _entries(metadata) if not _is_ours(_writer(entry), {})]
+    rest = [entry for entry in entries_of(metadata) if not _is_ours(writer_of(entry), {})]
     return [*ours, *rest]
 
 
@@ -136,11 +136,13 @@ def _pruned(value: Json) -> Json:
     return {key: item for key, item in below.items() if item not in (None, {}, [])}
 
 
-def _entries(metadata: Mapping[str, Json]) -> list[JsonObject]:
+def entries_of(metadata: Mapping[str, Json]) -> list[JsonObject]:
+    """Return the entries of `managedFields`."""
     return [entry for entry in metadata.get("managedFields") or () if isinstance(entry, dict)]
 
 
-def _writer(entry: JsonObject) -> Writer:
+def writer_of(entry: JsonObject) -> Writer:
+    """Return who wrote the fields of an entry."""
     found = (entry.get(key) for key in ("manager", "operation", "subresource"))
     return Writer(*(str(value or "") for value in found))
 
@@ -155,11 +157,11 @@ def _is_ours(writer: Writer, annotations: Mapping[str, Json]) -> bool:
     return original and names.ANNOTATION_LAST_APPLIED in annotations
 
 
-def _united(sets: Iterable[Json]) -> JsonObject:
-    """Unite sets of fields, each a tree whose leaves are empty."""
+def united(sets: Iterable[Json]) -> JsonObject:
+    """Return the union of sets of fields, each a tree whose leaves are empty."""
     union: JsonObject = {}
     for fields in sets:
         if isinstance(fields, dict):
             for key, below in fields.items():
-                union[key] = _united((union.get(key), below))
+                union[key] = united((union.get(key), below))
     return union

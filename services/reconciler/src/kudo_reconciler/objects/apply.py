@@ -20,25 +20,33 @@ is sent for one that exists, but for the marks that tell whose it is.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kubeio import jsonpatch
 from kubeio.discovery import Discovery
-from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound, ServerError
+from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound, ServerError
 from kubeio.preconditions import ObjectChanged, unchanged
 from kudo import names
 from kudo.api import JsonObject
 from kudo.api_errors import typed_patch
 from kudo.api_errors.advice import advice
 from kudo.objects.deletion_policy import is_retained
-from kudo.objects.managed_fields import last_applied, migrated, needs_migration, with_entry_of
+from kudo.objects.keyed_items import KeyedItem, is_edit, items_beside, with_items_taken
+from kudo.objects.managed_fields import (
+    entries_of,
+    last_applied,
+    migrated,
+    needs_migration,
+    with_entry_of,
+)
 from kudo.objects.sharing import (
     Claim,
     as_applied_last,
     differs,
     names_everybody,
 )
-from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
@@ -137,6 +145,9 @@ class Applier:
                 if known is None:
                     raise self._task_error(desired, error, context) from error
                 known = await self._read_again(desired, context)
+            except Invalid as error:
+                beside = [] if known is None else await self._beside(desired, error, context)
+                raise self._task_error(desired, error, context, beside=beside) from error
             except (ApiError, ConnectionLost) as error:
                 raise self._task_error(desired, error, context) from error
             else:
@@ -331,9 +342,14 @@ class Applier:
     async def _migrate_fields(
         self, desired: Desired, known: JsonObject, context: RunContext
     ) -> JsonObject:
-        """Migrate fields written by update, or by KUDO 0.19, so that an apply can remove them."""
+        """Make fields ours that an apply is to remove.
+
+        Those are the fields that we wrote by an update, or KUDO 0.19, and items of lists whose keys
+        somebody has edited by hand.
+        """
         annotations = known["metadata"].get("annotations") or {}
-        if not needs_migration(written_by(known), annotations):
+        writers = written_by(known)
+        if not needs_migration(writers, annotations) and not any(map(is_edit, writers)):
             return known
         live = await context.client.get(desired.resource, desired.name, namespace=desired.namespace)
         if live["metadata"]["uid"] != known["metadata"]["uid"]:
@@ -343,11 +359,43 @@ class Applier:
         entries = migrated(live["metadata"], desired.resource.api_version)
         if entries is None:
             entries = await self._from_last_applied(desired, live, context)
+        entries = self._without_edits(desired, live, entries, context) or entries
         if entries is None:
             return live
         return await self._patch(
             desired, live, context, jsonpatch.add("/metadata/managedFields", entries)
         )
+
+    def _without_edits(
+        self,
+        desired: Desired,
+        live: JsonObject,
+        entries: list[JsonObject] | None,
+        context: RunContext,
+    ) -> list[JsonObject] | None:
+        """Return field owners by which this apply removes what edits by hand put into our lists."""
+        items = items_beside(live["metadata"], desired.target, edits=True)
+        owners = entries_of(live["metadata"]) if entries is None else entries
+        taken = with_items_taken(owners, items, desired.resource.api_version)
+        if taken is not None:
+            named = ", ".join(f"{item} of {item.manager}" for item in items[:_NAMED])
+            more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+            text = f"{desired.manifest}: not in the template, and removed: {named}{more}"
+            context.tell("Warning", "ManualEditReverted", text)
+        return taken
+
+    async def _beside(
+        self, desired: Desired, error: Invalid, context: RunContext
+    ) -> list[KeyedItem]:
+        """Return the items of others in lists in which the API server found something wrong."""
+        try:
+            live = await self._read_again(desired, context)
+        except TaskError:
+            # The first error is the one to report.
+            return []
+        items = [] if live is None else items_beside(live["metadata"], desired.target)
+        fields = [cause.field for cause in error.causes]
+        return [item for item in items if any(field.startswith(item.field) for field in fields)]
 
     async def _from_last_applied(
         self, desired: Desired, live: JsonObject, context: RunContext
@@ -438,7 +486,12 @@ class Applier:
             raise self._task_error(desired, error, context) from error
 
     def _task_error(
-        self, desired: Desired, error: Refusal, context: RunContext
+        self,
+        desired: Desired,
+        error: Refusal,
+        context: RunContext,
+        *,
+        beside: Sequence[KeyedItem] = (),
     ) -> FatalTaskError | TransientTaskError:
         if isinstance(error, NotFound):
             # The namespace or the kind does not exist, or no longer.
@@ -456,6 +509,8 @@ class Applier:
             kind = desired.resource.kind
             hint = advice(kind, said.status, said.message, causes, account=account)
             text = f"{text}; {hint}" if hint else text
+            if beside:
+                text = f"{text}; {_in_the_way(desired, beside)}"
         self.metrics.applied.labels("refused" if is_permanent(error) else "failed").inc()
         return task_error("TaskApplyError", text, error)
 
@@ -468,6 +523,14 @@ def _some(others: tuple[str, ...], shared: JsonObject) -> str:
     if left > 0 and not names_everybody(shared["metadata"]):
         return f"{named} and others"
     return f"{named} and {left} others" if left > 0 else named
+
+
+def _in_the_way(desired: Desired, items: Sequence[KeyedItem]) -> str:
+    """Say which items of others may be wrong beside ours, and how to remove them."""
+    named = ", ".join(f'{item} of field manager "{item.manager}"' for item in items[:_NAMED])
+    namespace = "" if desired.namespace is None else f" -n {desired.namespace}"
+    command = f"kubectl edit {desired.resource.name} {desired.name}{namespace}"
+    return f"beside those of the template it has {named}: remove them with '{command}'"
 
 
 def _with_metadata(target: JsonObject, **metadata: str) -> JsonObject:

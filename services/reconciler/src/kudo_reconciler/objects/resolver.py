@@ -20,7 +20,6 @@ from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.objects.run_context import RunContext
 
-
 Purpose = Literal["apply", "delete", "look ahead"]
 """What an object is resolved for. One that is looked at ahead is applied by a later step, and an
 earlier one may bring its kind."""

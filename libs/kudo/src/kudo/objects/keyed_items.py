@@ -1,0 +1,164 @@
+"""Items of keyed lists that another field manager has brought into an object.
+
+Server-side apply merges such a list, like the ports of a Service, by the keys of its items. If
+somebody edits a key, our item is gone and theirs is new, so the next apply would put ours beside
+it: two containers where there was one, or two ports of one name, which the API server refuses. An
+edit by hand is therefore undone: the item becomes ours, and the apply, which lacks it, removes it.
+Items of controllers stay; if they are in the way, the error names them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kudo import names
+from kudo.api import Json, JsonObject
+from kudo.objects.managed_fields import Writer, entries_of, united, writer_of
+
+_EDITORS: Final = frozenset({"kubectl-edit", "kubectl-patch", "kubectl-replace", "kubectl-set"})
+"""Managers of edits by hand. `kubectl create` and `kubectl apply` bring manifests of their own."""
+_NOT_OF_TEMPLATES: Final = frozenset({"metadata", "status"})
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedItem:
+    """An item that a list has beside those of the template.
+
+    Attributes:
+        manager: Who brought it.
+        field: Path of the list, such as `spec.ports`.
+        key: Its keys and their values.
+        steps: Where its fields are in the `fieldsV1` of the manager.
+    """
+
+    manager: str
+    field: str
+    key: Mapping[str, Json]
+    steps: tuple[str, ...]
+
+    def __str__(self) -> str:
+        key = ",".join(f"{name}={value}" for name, value in self.key.items())
+        return f"{self.field}[{key}]"
+
+
+def is_edit(writer: Writer) -> bool:
+    """Return whether a person has written with kubectl; `kubectl scale` is none."""
+    return writer.manager in _EDITORS and not writer.subresource
+
+
+def items_beside(
+    metadata: Mapping[str, Json], target: JsonObject, *, edits: bool | None = None
+) -> list[KeyedItem]:
+    """Return the items that lists of the template have in the cluster and not in the template.
+
+    Args:
+        metadata: Of the object as the API server gives it.
+        target: What is to be applied. Lists that it lacks do not count.
+        edits: Whether to return those of edits by hand, or those of others; None for both.
+    """
+    found: list[KeyedItem] = []
+    for entry in entries_of(metadata):
+        writer = writer_of(entry)
+        if writer.manager == names.FIELD_MANAGER or writer.subresource:
+            continue
+        if entry.get("apiVersion") != target["apiVersion"]:
+            continue
+        if edits is None or is_edit(writer) is edits:
+            fields = entry.get("fieldsV1")
+            found += _beside(fields, target, KeyedItem(writer.manager, "", {}, ()))
+    return found
+
+
+def with_items_taken(
+    entries: Sequence[JsonObject], items: Sequence[KeyedItem], api_version: str
+) -> list[JsonObject] | None:
+    """Return `managedFields` in which items of edits by hand are ours alone.
+
+    Returns:
+        None if we have applied nothing in this API version: our fields have other paths then.
+    """
+    ours = [entry for entry in entries if _applied_by_us(entry, api_version)]
+    if not items or len(ours) != 1:
+        return None
+    fields = ours[0].get("fieldsV1") or {}
+    taken: list[JsonObject] = []
+    for entry in entries:
+        if entry is ours[0]:
+            continue
+        writer, left = writer_of(entry), entry.get("fieldsV1")
+        for item in items if is_edit(writer) else ():
+            if item.manager == writer.manager:
+                part = _at(left, item.steps)
+                fields = united((fields, _nested(item.steps, part)))
+                left = _without(left, item.steps)
+        if left:
+            taken.append({**entry, "fieldsV1": left})
+    return [{**ours[0], "fieldsV1": fields}, *taken]
+
+
+def _applied_by_us(entry: JsonObject, api_version: str) -> bool:
+    return (
+        writer_of(entry) == Writer(names.FIELD_MANAGER, "Apply", "")
+        and entry.get("apiVersion") == api_version
+    )
+
+
+def _beside(fields: Json, target: Json, at: KeyedItem) -> Iterator[KeyedItem]:
+    if not isinstance(fields, dict):
+        return
+    for step, below in fields.items():
+        kind, _, text = step.partition(":")
+        steps = (*at.steps, step)
+        if kind == "f" and isinstance(target, dict) and text in target:
+            if at.steps or text not in _NOT_OF_TEMPLATES:
+                field = f"{at.field}.{text}" if at.field else text
+                yield from _beside(below, target[text], KeyedItem(at.manager, field, {}, steps))
+        elif kind == "k" and isinstance(target, list):
+            key = _key(text)
+            here = KeyedItem(at.manager, at.field, key, steps)
+            ours = next((item for item in target if _has_key(item, key)), None)
+            if ours is None:
+                yield here
+            else:
+                inside = KeyedItem(at.manager, str(here), {}, steps)
+                yield from _beside(below, ours, inside)
+
+
+def _key(text: str) -> dict[str, Json]:
+    try:
+        key = json.loads(text)
+    except ValueError:
+        return {}
+    return key if isinstance(key, dict) else {}
+
+
+def _has_key(item: Json, key: Mapping[str, Json]) -> bool:
+    """Return whether an item has a key; what it leaves out may be the default."""
+    return isinstance(item, dict) and all(
+        item.get(name, value) == value for name, value in key.items()
+    )
+
+
+def _at(fields: Json, steps: Sequence[str]) -> Json:
+    for step in steps:
+        fields = fields.get(step) if isinstance(fields, dict) else None
+    return fields
+
+
+def _nested(steps: Sequence[str], part: Json) -> JsonObject:
+    nested: JsonObject = part or {}
+    for step in reversed(steps):
+        nested = {step: nested}
+    return nested
+
+
+def _without(fields: Json, steps: Sequence[str]) -> JsonObject:
+    """Return fields without those at a path. Nothing empty is left: it would mean the whole."""
+    if not isinstance(fields, dict):
+        return {}
+    first, *rest = steps
+    left = {step: below for step, below in fields.items() if step != first}
+    if rest and (below := _without(fields.get(first), rest)):
+        left[first] = below
+    return left
