@@ -1,7 +1,6 @@
 """Reads Instances with their children, OperatorVersions, Operators and objects."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -285,8 +284,8 @@ def _roots(instances: list[JsonObject], name: str) -> list[Names]:
     if name:
         return found
     # Owner references that are written by hand can form a cycle, which has no root.
-    counted = Counter(below for root in found for below in root.all())
-    return [*found, *(Names(one["name"]) for one in instances if not counted[one["name"]])]
+    covered = {below.name for root in found for below in root.all()}
+    return [*found, *(Names(one["name"]) for one in instances if one["name"] not in covered)]
 
 
 def _owners(metadata: JsonObject) -> set[str]:

@@ -83,7 +83,7 @@ def of_instance(member: Member, now: datetime) -> Iterator[Finding]:
         yield from _of_plan(subject, entry, now)
     for condition in status.get("conditions") or []:
         if condition.get("type") == "Stalled" and condition.get("status") == "True":
-            yield Finding(subject, f"stalled: {condition.get('reason')}{_because(condition)}")
+            yield Finding(subject, f"stalled{_because(condition)}")
 
 
 def _of_plan(subject: str, entry: JsonObject, now: datetime) -> Iterator[Finding]:
@@ -142,9 +142,9 @@ def of_pod(
     for condition in status.get("conditions") or []:
         unscheduled = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
         if unscheduled:
-            yield Finding(subject, f"{condition.get('reason')}{_because(condition)}")
+            yield Finding(subject, _told(condition) or "is not scheduled")
     if status.get("phase") == "Failed":
-        yield Finding(subject, f"has failed: {status.get('reason')}{_because(status)}")
+        yield Finding(subject, f"has failed{_because(status)}")
     lists = ("initContainerStatuses", "containerStatuses")
     for container in (one for each in lists for one in status.get(each) or []):
         lines = last_lines.get(f"{name}/{container.get('name')}", ())
@@ -161,7 +161,7 @@ def _of_container(
     reason = waiting.get("reason")
     last = f"; it ended with {_end(ended)} the last time" if ended else ""
     if reason and (old or reason not in _STUCK):
-        yield Finding(subject, f"{name} waits: {reason}{_because(waiting)}{last}", lines=lines)
+        yield Finding(subject, f"{name} waits{_because(waiting)}{last}", lines=lines)
     elif (state.get("terminated") or {}).get("exitCode"):
         yield Finding(subject, f"{name} ended with {_end(state['terminated'])}", lines=lines)
     elif status.get("restartCount", 0) > 2:
@@ -182,22 +182,25 @@ def _of_object(obj: JsonObject) -> Iterator[Finding]:
         wanted = (obj.get("spec") or {}).get("replicas", 1)
         if status.get("readyReplicas", 0) < wanted:
             text = f"{status.get('readyReplicas', 0)} of {wanted} pods are ready"
-            yield Finding(subject, text + _failed_condition(status, "ReplicaFailure", "True"))
+            failure = _condition(status, "ReplicaFailure", "True")
+            yield Finding(subject, text + _because(failure))
     elif kind == DAEMON_SETS.kind:
         wanted = status.get("desiredNumberScheduled", 0)
         if status.get("numberReady", 0) < wanted:
             yield Finding(subject, f"{status.get('numberReady', 0)} of {wanted} pods are ready")
     elif kind == PERSISTENT_VOLUME_CLAIMS.kind and status.get("phase") not in {None, "Bound"}:
         yield Finding(subject, f"it is {status['phase']} and not Bound")
-    elif kind == "Job" and (failed := _failed_condition(status, "Failed", "True")):
-        yield Finding(subject, f"has failed{failed}")
+    elif kind == "Job" and (failed := _condition(status, "Failed", "True")):
+        yield Finding(subject, f"has failed{_because(failed)}")
 
 
-def _failed_condition(status: JsonObject, kind: str, value: str) -> str:
+def _condition(status: JsonObject, kind: str, value: str) -> JsonObject:
+    """Return the condition of a type if it has this value, else an empty one."""
     for condition in status.get("conditions") or []:
         if condition.get("type") == kind and condition.get("status") == value:
-            return f": {condition.get('reason')}{_because(condition)}"
-    return ""
+            found: JsonObject = condition
+            return found
+    return {}
 
 
 def of_events(members: Iterable[Member], most: int = 10) -> Iterator[Finding]:
@@ -209,7 +212,7 @@ def of_events(members: Iterable[Member], most: int = 10) -> Iterator[Finding]:
     for event in reversed(warnings):
         about = event.get("involvedObject") or {}
         subject = f"{str(about.get('kind')).lower()} {about.get('name')}"
-        text = f"event {event.get('reason')}{_because(event)}"
+        text = f"event {_told(event)}"
         if (subject, text) not in seen and len(seen) < most:
             seen.add((subject, text))
             yield Finding(subject, text)
@@ -252,9 +255,9 @@ def _of_crds(crds: list[JsonObject]) -> Iterator[Finding]:
             yield Finding(f"CRD {kind.name}", f"does not serve {VERSION}")
     for crd in crds:
         status = crd.get("status") or {}
-        failed = _failed_condition(status, "Established", "False")
+        failed = _condition(status, "Established", "False")
         if failed:
-            yield Finding(f"CRD {_name(crd)}", f"is not established{failed}")
+            yield Finding(f"CRD {_name(crd)}", f"is not established{_because(failed)}")
 
 
 def _of_webhooks(found: Installation) -> Iterator[Finding]:
@@ -331,10 +334,16 @@ def _decoded(text: str) -> str:
 
 
 def _because(obj: JsonObject) -> str:
-    """Return the message of a status, condition or event in one line, behind a colon."""
+    """Return reason and message of a status or condition behind a colon, as far as it has any."""
+    told = _told(obj)
+    return f": {told}" if told else ""
+
+
+def _told(obj: JsonObject) -> str:
+    """Return reason and message of a status, condition or event in one line."""
     text = " ".join(str(obj.get("message") or "").split())
     shown = text if len(text) <= _TEXT else f"{text[:_TEXT]}..."
-    return f": {shown}" if shown else ""
+    return ": ".join(filter(None, (str(obj.get("reason") or ""), shown)))
 
 
 def _name(obj: JsonObject) -> str:

@@ -5,12 +5,13 @@ from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
 _CHOICES = "instances, operators, operatorversions or all"
+_MORE = "what an instance owns is listed by: get objects --instance=<name>"
 _OBJECTS = ("objects", "object")
 
 
 def run(args: Args) -> None:
     if not args.arguments:
-        raise UsageError(f'expecting exactly one argument - "{_CHOICES}"')
+        raise UsageError(f'expecting exactly one argument - "{_CHOICES}"; {_MORE}')
     if args.arguments[0] in _OBJECTS:
         _get_objects(args)
         return
@@ -21,7 +22,7 @@ def run(args: Args) -> None:
     from kubectl_kudo.get.request import kinds_of, read_request
 
     if kinds_of(args.arguments[0]) is None:
-        raise UsageError(f'expecting one of "{_CHOICES}" and not "{args.arguments[0]}"')
+        raise UsageError(f'expecting one of "{_CHOICES}" and not "{args.arguments[0]}"; {_MORE}')
     request = read_request(args)
     in_session(args, lambda session: get(session, request))
 

@@ -102,7 +102,9 @@ COMMAND = Command(
     "With --service-account the plans of the instance have the rights of that account and no more. "
     "With\n--create-service-account it is created first, with a Role and a RoleBinding for all "
     "that the plans\nneed, as `kubectl kudo rbac` prints them. You can give no rights that you do "
-    "not have; if any is\nmissing, nothing is created.\n\n" + CHANGE_HELP,
+    "not have; if any is\nmissing, nothing is created.\n\n"
+    "With --dry-run=client and -o (but not --upgrade) all manifests are printed, whatever is "
+    "installed:\nno cluster is read.\n\n" + CHANGE_HELP,
     examples=(
         ("Install a package from a folder and wait until it is deployed", "install ./web --wait"),
         (
@@ -120,6 +122,6 @@ COMMAND = Command(
             "Try an edited package again, without another version",
             "install ./web --upgrade --replace-version --wait",
         ),
-        ("What would be created, as YAML", "install ./web --dry-run=client -o yaml"),
+        ("All manifests, for Git; no cluster is read", "install ./web --dry-run=client -o yaml"),
     ),
 )

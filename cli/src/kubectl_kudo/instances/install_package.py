@@ -9,7 +9,7 @@ from functools import partial
 from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.core.arguments import CLIENT, Args
 from kubectl_kudo.core.errors import describe
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session, in_session
 from kubectl_kudo.core.values import given_values
 from kubectl_kudo.core.writes import dry_run_mode
@@ -38,9 +38,18 @@ from kudo.packages import Located, Resolution
 
 
 def install_package(args: Args) -> None:
-    """Install the package that the argument names; for a dry run without a cluster, check it."""
+    """Install the package that the argument names; for a dry run without a cluster, check it.
+
+    Manifests that are printed by a dry run are for Git: the same whatever a cluster contains, which
+    is not read. Only `--upgrade` compares.
+    """
     values = given_values(args)
     located = found_package(args)
+    if args.output and dry_run_mode(args) == CLIENT and not args.upgrade:
+        from kubectl_kudo.instances.offline import try_install
+
+        try_install(args, located, values)
+        return
     try:
         in_session(args, lambda session: install(session, args, located, values))
     except (ConfigError, ConnectionLost) as error:
@@ -48,7 +57,8 @@ def install_package(args: Args) -> None:
             raise
         from kubectl_kudo.instances.offline import try_install
 
-        try_install(args, located, values, why=describe(error) or "")
+        talk(f"No cluster could be reached, so only the package is checked: {describe(error)}")
+        try_install(args, located, values)
 
 
 async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""`kubectl kudo install --dry-run=client` where no cluster can be reached.
+"""`kubectl kudo install --dry-run=client` without a cluster: none can be reached, or none is read.
 
 Only the package is checked: the installed objects, the version of Kubernetes and the namespace are
 unknown.
@@ -11,7 +11,7 @@ from kubectl_kudo.accounts.rights import rights_without_cluster
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.dry_run import OnClient
 from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.session import namespace_of, report_of
 from kubectl_kudo.instances.given_account import with_account
@@ -32,14 +32,13 @@ from kudo.api import Instance
 from kudo.packages import Located
 
 
-def try_install(args: Args, located: Located, values: dict[str, str], *, why: str) -> None:
-    """Print what installing the package would create and run, and why no cluster was reached.
+def try_install(args: Args, located: Located, values: dict[str, str]) -> None:
+    """Print what installing the package would create and run.
 
     Raises:
         InvalidInput: the package cannot be installed anywhere.
         CliError: this Instance of it cannot be created.
     """
-    talk(f"No cluster could be reached, so only the package is checked: {why}")
     resolution = asyncio.run(resolve_names(located, no_cluster, args))
     install_set = install_set_of(resolution, namespace_of(args))
     instance = None

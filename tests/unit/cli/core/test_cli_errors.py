@@ -14,6 +14,7 @@ from kubeio.errors import ConfigError, ConnectionLost, error_from_status
 from kudo.problems import InvalidInput, KudoError, Problem
 from tests.unit.cli.conftest import Cli
 
+GET_OBJECTS = "; what an instance owns is listed by: get objects --instance=<name>"
 NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are accepted"
 
 
@@ -97,11 +98,13 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
         (["plan", "status", "x", "--instance", "tea"], NO_ARGUMENTS.format("plan status")),
         (
             ["get"],
-            'expecting exactly one argument - "instances, operators, operatorversions or all"',
+            'expecting exactly one argument - "instances, operators, operatorversions or all"'
+            + GET_OBJECTS,
         ),
         (
             ["get", "pods"],
-            'expecting one of "instances, operators, operatorversions or all" and not "pods"',
+            'expecting one of "instances, operators, operatorversions or all" and not "pods"'
+            + GET_OBJECTS,
         ),
         (
             ["get", "all", "-o", "xml"],

@@ -176,7 +176,10 @@ def test_all_instances_of_a_namespace(kudo: Cli, busy: FakeApi, tmp_path: Path) 
     found = files(tmp_path / "diag")
     assert "operator_teapot/instance_tea/tea.yaml" in found
     assert "operator_teapot/instance_other/configmaplist.yaml" in found
-    assert "instance other: its OperatorVersion x was not found" in ran.out
+    assert ran.out.count("instance other: its OperatorVersion x was not found") == 1
+    [first] = [line for line in ran.out.splitlines() if line.startswith("Instances: ")]
+    names = first.removeprefix("Instances: ").partition(";")[0].split(", ")
+    assert sorted(names) == sorted(set(names))
 
 
 def test_an_archive(kudo: Cli, busy: FakeApi, tmp_path: Path) -> None:

@@ -290,7 +290,7 @@ def workload(kind: str, spec: JsonObject, status: JsonObject) -> JsonObject:
         ),
         (
             workload("Job", {}, {"conditions": [{"type": "Failed", "status": "True"}]}),
-            ["job w: has failed: None"],
+            ["job w: has failed"],
         ),
     ],
 )
@@ -304,6 +304,7 @@ def test_what_looks_wrong_with_objects(obj: JsonObject, said: list[str]) -> None
     ("status", "said"),
     [
         ({"phase": "Running"}, []),
+        ({"phase": "Failed"}, ["pod p: has failed"]),
         (
             {"phase": "Failed", "reason": "Evicted", "message": "low on memory"},
             ["pod p: has failed: Evicted: low on memory"],

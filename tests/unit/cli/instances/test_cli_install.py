@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli, complete
@@ -260,3 +261,18 @@ def test_an_interrupt_says_what_was_created_before(kudo: Cli, api: FakeApi, pack
         "Repeat the command to go on, or remove what nobody uses: kubectl kudo uninstall "
         "--all-unused -n kitchen"
     )
+
+
+def test_manifests_for_git_are_the_same_whatever_is_installed(
+    kudo: Cli, api: FakeApi, package: Path
+) -> None:
+    command = ("install", str(package), "-p", "TEA=mint", "--dry-run=client", "-o", "yaml")
+    before = kudo(*command)
+    assert (before.code, api.requests) == (0, [])
+    assert kudo("install", str(package), "-p", "TEA=green").code == 0
+    api.requests.clear()
+    after = kudo(*command)
+    assert (after.code, after.out, api.requests) == (0, before.out, [])
+    kinds = [document["kind"] for document in yaml.safe_load_all(before.out)]
+    assert kinds == ["Operator", "OperatorVersion", "Instance"]
+    assert "planExecution" not in before.out

@@ -108,6 +108,21 @@ def test_what_renders_something_else_each_time_cannot_be_kept(
     assert not golden.exists()
 
 
+def test_the_other_files_are_written_all_the_same(run: Cli, package: Path, golden: Path) -> None:
+    operator = (package / "operator.yaml").read_text()
+    step = "          - {name: app, tasks: [pot]}\n"
+    changed = operator.replace(step, f"{step}          - {{name: key, tasks: [key]}}\n").replace(
+        "tasks:\n", "tasks:\n  - {name: key, kind: Apply, spec: {resources: [key.yaml]}}\n", 1
+    )
+    (package / "operator.yaml").write_text(changed)
+    (package / "templates/key.yaml").write_text(TEMPLATE.replace("pot", "key-{{ uuidv4 }}"))
+    ran = compared(run, str(package), "--update")
+    assert (ran.code, ran.err) == (1, "Error: 1 of 1 golden folders could not be compared\n")
+    assert f"written: {golden}/default/deploy/main/app.yaml\n" in ran.out
+    assert f"{golden}/default/deploy/main/key.yaml: a template renders something else" in ran.out
+    assert not (golden / "default/deploy/main/key.yaml").exists()
+
+
 def test_a_package_that_cannot_be_rendered_is_a_failure(run: Cli, package: Path) -> None:
     ran = compared(run, str(package))
     assert ran.code == 1

@@ -8,7 +8,7 @@ import pytest
 import goyaml
 from kudo_harness.findings import MOST_FINDINGS, SuiteInvalid
 from kudo_harness.suite import SuiteLimits, SuiteRequest, load_suite
-from tests.unit.harness.suite.writing import COMPLETE, INSTALL, errors, load, write
+from tests.unit.harness.suite.writing import COMPLETE, INSTALL, errors, load, warnings, write
 
 STEP = "apiVersion: kuttl.dev/v1beta1\nkind: TestStep\n"
 ASSERT = "apiVersion: kuttl.dev/v1beta1\nkind: TestAssert\n"
@@ -47,41 +47,6 @@ SUITE = "apiVersion: kuttl.dev/v1beta1\nkind: TestSuite\n"
         ("00-a.yaml", f"{FILE}---\n{FILE}", ":4: a file has one TestFile, and there is one in"),
         ("00-a.yaml", f"{STEP}---\n{STEP}", ":5: a step has one TestStep, and there is one in"),
         # Unknown fields.
-        (
-            "00-a.yaml",
-            STEP + "command: []\n",
-            ":3: unknown field command; did you mean commands?",
-        ),
-        (
-            "00-a.yaml",
-            STEP + "kubectl: [get pods]\n",
-            ':3: unknown field kubectl; write each line as a command: "commands:',
-        ),
-        (
-            "00-a.yaml",
-            STEP + "commands:\n- command: ls\n  namespace: x\n",
-            ":5: unknown field commands[0].namespace; did you mean namespaced?",
-        ),
-        (
-            "00-a.yaml",
-            STEP + "delete:\n- apiVersion: v1\n  kind: Pod\n  uid: x\n",
-            ":6: unknown field delete[0].uid; there are apiVersion, kind, labels, name, namespace",
-        ),
-        (
-            "00-assert.yaml",
-            ASSERT + "timeOut: 5\n",
-            ":3: unknown field timeOut; did you mean timeout?",
-        ),
-        (
-            "00-assert.yaml",
-            ASSERT + "collectors:\n- pods: a\n  pod: a\n",
-            ":4: unknown field collectors[0].pods; did you mean pod?",
-        ),
-        (
-            "00-a.yaml",
-            FILE + "testRunSelector: {labels: {}}\n",
-            ":3: unknown field testRunSelector.labels; did you mean matchLabels?",
-        ),
         # Types.
         (
             "00-assert.yaml",
@@ -219,7 +184,6 @@ SUITE = "apiVersion: kuttl.dev/v1beta1\nkind: TestSuite\n"
         # YAML and templates.
         ("00-a.yaml", "a: 1\nb: [\n", ":3: not valid YAML: while parsing a flow node"),
         ("00-a.yaml", "a: {{ .x }}\n", ":1: not valid YAML"),
-        ("00-a.gotmpl.yaml", "a: 1\nb: {{ .Nope }}\n", ":2: template: "),
         ("00-a.gotmpl.yaml", "a: 1\nb: {{ env }}\n", ":2: template: "),
         ("00-a.gotmpl.yaml", "{{- if true }}\n{{- end }}\na: ]\n", ":3: not valid YAML"),
         # References of steps.
@@ -242,9 +206,76 @@ def test_a_mistake_in_a_case_is_told_with_its_line(
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "00-a.yaml",
+            STEP + "command: []\n",
+            ":3: unknown field command; did you mean commands?",
+        ),
+        (
+            "00-a.yaml",
+            STEP + "kubectl: [get pods]\n",
+            ':3: unknown field kubectl; write each line as a command: "commands:',
+        ),
+        (
+            "00-a.yaml",
+            STEP + "commands:\n- command: ls\n  namespace: x\n",
+            ":5: unknown field commands[0].namespace; did you mean namespaced?",
+        ),
+        (
+            "00-a.yaml",
+            STEP + "delete:\n- apiVersion: v1\n  kind: Pod\n  uid: x\n",
+            ":6: unknown field delete[0].uid; there are apiVersion, kind, labels, name, namespace",
+        ),
+        (
+            "00-assert.yaml",
+            ASSERT + "timeOut: 5\n",
+            ":3: unknown field timeOut; did you mean timeout?",
+        ),
+        (
+            "00-assert.yaml",
+            ASSERT + "collectors:\n- pods: a\n  pod: a\n",
+            ":4: unknown field collectors[0].pods; did you mean pod?",
+        ),
+        (
+            "00-a.yaml",
+            FILE + "testRunSelector: {labels: {}}\n",
+            ":3: unknown field testRunSelector.labels; did you mean matchLabels?",
+        ),
+        (
+            "00-a.gotmpl.yaml",
+            INSTALL + "data: {b: '{{ .Vars.x }}'}\n",
+            ":5: template: ",
+        ),
+    ],
+)
+def test_what_kuttl_ignores_is_a_warning(
+    tmp_path: Path, name: str, text: str, expected: str
+) -> None:
+    [found] = warnings(tmp_path, {f"e2e/a/{name}": text, "e2e/b/00-good.yaml": INSTALL})
+    assert found.startswith(f"e2e/a/{name}{expected}")
+
+
+def test_a_variable_that_nobody_gave_has_no_value(tmp_path: Path) -> None:
+    text = INSTALL + "data: {b: '{{ .Vars.x }}'}\n"
+    suite = load(tmp_path, {"e2e/a/00-a.gotmpl.yaml": text})
+    [warning] = suite.warnings
+    assert warning.reason == "VariableUnknown"
+    assert warning.message.endswith(
+        'has no entry for key "x"; "<no value>" is written, as kuttl does'
+    )
+
+
+def test_unknown_fields_of_parts_that_only_this_harness_has_are_errors(tmp_path: Path) -> None:
+    text = STEP + "faults:\n- {kil: reconciler}\n"
+    found = errors(tmp_path, {"e2e/a/00-a.yaml": text})
+    assert any("unknown field faults[0].kil" in one for one in found), found
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("startKind: true\n", ":3: unknown field startKind; did you mean startKIND?"),
         (
             "startKIND: true\nstartControlPlane: true\n",
             ":3: only one of --start-control-plane and --start-kind can be set: remove ",
@@ -300,8 +331,8 @@ def test_everything_is_told_at_once_by_file_and_line(tmp_path: Path) -> None:
     found = errors(
         tmp_path,
         {
-            "suite.yaml": f"{SUITE}testDirs: ['{tmp_path}/e2e']\nnope: 1\n",
-            "e2e/b/00-b.yaml": STEP + "nope: 1\napply: [gone.yaml]\n",
+            "suite.yaml": f"{SUITE}testDirs: ['{tmp_path}/e2e']\ntimeout: -1\n",
+            "e2e/b/00-b.yaml": STEP + "unitTest: 1\napply: [gone.yaml]\n",
             "e2e/b/01-assert.yaml": "a: [",
             "e2e/a/00-one.yaml": STEP,
             "e2e/a/00-two.yaml": STEP,
@@ -327,7 +358,7 @@ def test_findings_are_counted_beyond_a_limit(tmp_path: Path) -> None:
 
 def test_many_unknown_fields_of_a_mapping_are_counted(tmp_path: Path) -> None:
     fields = "".join(f"x{n}: 1\n" for n in range(5_000))
-    found = errors(tmp_path, {"e2e/a/00-a.yaml": STEP + fields})
+    found = warnings(tmp_path, {"e2e/a/00-a.yaml": STEP + fields})
     assert len(found) == 21
     assert "e2e/a/00-a.yaml:1: and 4980 more unknown fields" in found
 

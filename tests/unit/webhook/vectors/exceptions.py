@@ -103,8 +103,11 @@ _FITTING: Mapping[str, Container[str]] = {
 
 
 def _fits(vector: Vector) -> bool:
+    """Return whether each value fits its definition; one without a definition fits."""
     definitions = declared(vector.after)
-    return all(_value_fits(definitions[name], value) for name, value in vector.values.items())
+    return all(
+        _value_fits(definitions.get(name, {}), value) for name, value in vector.values.items()
+    )
 
 
 def _value_fits(definition: JsonObject, value: str) -> bool:

@@ -48,16 +48,17 @@ class _Comparison:
         self.compared += 1
         try:
             rendered = render_package(package, golden.parameters())
-            found = self._write(golden, rendered) if self.update else _compare(golden, rendered)
+            if self.update:
+                self._write(golden, rendered)
+                return
+            found = _compare(golden, rendered)
         except (CliError, InvalidInput, KudoError) as error:
             self.failed.append(str(golden.folder))
             say(f"FAILED {golden.folder}: {describe(error)}")
             return
         self.different += bool(found)
         if not found:
-            say(f"same {golden.folder} ({len(rendered.texts)} files)")
-        elif self.update:
-            say("\n".join(found))
+            say(_same(golden, rendered))
         else:
             say(f"DIFFERENT {golden.folder}")
             say("\n".join(found))
@@ -81,11 +82,27 @@ class _Comparison:
                 code=ExitCode.TEST_FAILED,
             )
 
-    def _write(self, golden: GoldenSet, rendered: Rendered) -> list[str]:
+    def _write(self, golden: GoldenSet, rendered: Rendered) -> None:
+        """Write the files of a set, but for those that are rendered differently each time.
+
+        Raises:
+            CliError: there are such files, or one cannot be written.
+        """
+        steady = {
+            path: text for path, text in rendered.texts.items() if path not in rendered.unsteady
+        }
+        written = list(golden.write(steady))
+        if written:
+            say("\n".join(written))
         if rendered.unsteady:
             paths = sorted(rendered.unsteady)
             raise CliError("\n  ".join(unsteady(f"{golden.folder}/{path}") for path in paths))
-        return list(golden.write(rendered.texts))
+        if not written:
+            say(_same(golden, rendered))
+
+
+def _same(golden: GoldenSet, rendered: Rendered) -> str:
+    return f"same {golden.folder} ({len(rendered.texts)} files)"
 
 
 def _compare(golden: GoldenSet, rendered: Rendered) -> list[str]:

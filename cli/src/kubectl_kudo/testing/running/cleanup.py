@@ -17,6 +17,8 @@ from kubeio.errors import Conflict, ConnectionLost, KubeError, NotFound
 SECONDS: Final = 60.0
 """Seconds that deleting the objects of a case may take, unless the suite gives asserts more."""
 _POLL: Final = 0.25
+_PROTECTION: Final = frozenset({"kubernetes.io/pv-protection", "kubernetes.io/pvc-protection"})
+"""Finalizers that stay while another object uses this one: a claim a volume, a pod a claim."""
 _UNKNOWN: Final = "the run ended before it was known whether this was created"
 
 
@@ -41,7 +43,8 @@ class Cleanup:
         """Delete everything of a scope, or all, and return a line for each fault.
 
         Objects whose finalizers have to be removed by a controller are waited for before older
-        ones are deleted: the controller may be one of them.
+        ones are deleted: the controller may be one of them. Objects that are in use are waited for
+        at the end: what uses them may be older, or in a namespace that is deleted after them.
         """
         await self.processes.stop_all(scope)
         deleting = _Deleting(self.record, asyncio.get_running_loop().time() + seconds, seconds)
@@ -52,6 +55,8 @@ class Cleanup:
         for made in objects:
             if made.is_namespace:
                 await self._delete(deleting, made, until_gone=self.wait)
+        for made in deleting.in_use:
+            await self._delete(deleting, made, until_gone=True)
         return deleting.faults
 
     async def _delete(self, deleting: "_Deleting", made: MadeObject, *, until_gone: bool) -> None:
@@ -76,6 +81,7 @@ class _Deleting:
         self.seconds = seconds
         self.faults: list[str] = []
         self.unreachable: set[str] = set()
+        self.in_use: list[MadeObject] = []
 
     async def delete(self, cluster: Cluster, made: MadeObject, *, until_gone: bool) -> None:
         """Delete an object by its uid."""
@@ -96,9 +102,12 @@ class _Deleting:
             self._gone(made)
             return
         metadata = answer.get("metadata") or {}
+        finalizers = frozenset(metadata.get("finalizers") or ())
         if not metadata.get("deletionTimestamp"):
             self._gone(made)
-        elif until_gone or metadata.get("finalizers"):
+        elif finalizers and finalizers <= _PROTECTION and not until_gone:
+            self.in_use.append(made)
+        elif until_gone or finalizers:
             await self._until_gone(cluster, made)
         else:
             # A pod that ends, or a namespace: the API server removes it without our help.

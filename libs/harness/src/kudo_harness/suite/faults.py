@@ -28,7 +28,9 @@ def read_faults(step: Fields) -> tuple[Fault, ...]:
 
 
 def _fault(step: Fields, n: int, item: object) -> Fault | None:
-    fields = Fields.of(step.reading, (*step.path, "faults", n), item, (*_ACTIONS, "when"))
+    fields = Fields.of(
+        step.reading, (*step.path, "faults", n), item, (*_ACTIONS, "when"), strict=True
+    )
     named = [name for name in _ACTIONS if fields.has(name)]
     if len(named) != 1:
         fields.error("InvalidField", f"a fault is one of {', '.join(_ACTIONS)}")
@@ -52,7 +54,7 @@ def _action(fields: Fields, name: str) -> FaultAction | None:
 
 def _inside(fields: Fields, name: str, *known: str) -> Fields:
     path = (*fields.path, name)
-    return Fields.of(fields.reading, path, fields.values.get(name), known)
+    return Fields.of(fields.reading, path, fields.values.get(name), known, strict=True)
 
 
 def _delete_pods(fields: Fields) -> DeletePods:

@@ -1,7 +1,8 @@
-"""Strict access to the fields of the harness's own kinds.
+"""Access to the fields of the harness's own kinds.
 
-Kubernetes matches the names of fields exactly and converts no types; so does this. A field that is
-unknown or of another type is an error with its line, and read as if it were absent.
+Kubernetes matches the names of fields exactly and converts no types; so does this. A field of
+another type is an error with its line, and read as if it were absent. An unknown one is a warning,
+since kuttl ignores it, unless it is in a part that only this harness has.
 """
 
 from collections.abc import Iterable, Mapping
@@ -58,8 +59,10 @@ class Fields:
         value: object,
         known: Iterable[str],
         hints: Mapping[str, str] | None = None,
+        *,
+        strict: bool = False,
     ) -> "Fields":
-        """Return the fields of a value; others than the known ones are errors.
+        """Return the fields of a value; others than the known ones are noted.
 
         Args:
             reading: The document.
@@ -67,17 +70,20 @@ class Fields:
             value: Should be a mapping; null has no fields.
             known: The names of the fields.
             hints: What to do about fields that are no longer there, by name.
+            strict: Whether others are errors, and not warnings.
         """
         fields = cls(reading, path, value if isinstance(value, dict) else {})
         if not isinstance(value, dict | None):
             fields._mistyped((), value, "a mapping")
-        names = list(known)
+        names, findings = list(known), reading.findings
+        note = findings.error if strict else findings.warning
         unknown = [name for name in fields.values if name not in names]
         for name in unknown[:MOST_UNKNOWN]:
-            fields._unknown(name, names, hints or {})
+            message = f"unknown field {fields._advised(name, names, hints or {})}"
+            note("UnknownField", message, fields.place_of(name))
         if len(unknown) > MOST_UNKNOWN:
             message = f"and {len(unknown) - MOST_UNKNOWN} more unknown fields"
-            fields.error("UnknownField", message)
+            note("UnknownField", message, fields.place)
         return fields
 
     @property
@@ -190,7 +196,8 @@ class Fields:
         message = f"{subject} must be {expected}, not {kind_of_value(value)}{hint}"
         self.error("InvalidField", message, *name)
 
-    def _unknown(self, name: str, known: list[str], hints: Mapping[str, str]) -> None:
+    def _advised(self, name: str, known: list[str], hints: Mapping[str, str]) -> str:
+        """Return the path of a field, and what was probably meant."""
         if name in hints:
             advice = hints[name]
         elif near := closest(name.lower(), (one.lower() for one in known)):
@@ -198,8 +205,7 @@ class Fields:
             advice = f"did you mean {right}?"
         else:
             advice = f"there are {', '.join(sorted(known))}"
-        path = path_text((*self.path, shown_name(name)))
-        self.error("UnknownField", f"unknown field {path}; {advice}", name)
+        return f"{path_text((*self.path, shown_name(name)))}; {advice}"
 
 
 def path_text(path: Path) -> str:

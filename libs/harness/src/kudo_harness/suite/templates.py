@@ -10,7 +10,9 @@ from kudo_harness.findings import Findings, Place
 from kudo_harness.suite.documents import SourceLine
 
 # Templates come with packages of others: none of the functions reads environment, files or network.
-_ENVIRONMENT: Final = Environment(policy="operator", missing_key="error")
+_STRICT: Final = Environment(policy="operator", missing_key="error")
+_LENIENT: Final = Environment(policy="operator", missing_key="default")
+"""As kuttl renders: what is not there is `<no value>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,22 @@ class Rendered:
 def render_template(
     file: str, text: str, values: TemplateValues, findings: Findings
 ) -> Rendered | None:
-    """Return what a template renders; an error is noted, with its line in the template."""
+    """Return what a template renders; an error is noted, with its line in the template.
+
+    A variable that nobody gave is a warning.
+    """
     data = values.data()
     try:
-        rendered = _ENVIRONMENT.parse(file, text).render(data)
+        rendered = _STRICT.parse(file, text).render(data)
     except TemplateError as error:
-        findings.error("InvalidTemplate", str(error), Place(file, error.line or 0))
-        return None
+        place = Place(file, error.line or 0)
+        try:
+            rendered = _LENIENT.parse(file, text).render(data)
+        except TemplateError:
+            findings.error("InvalidTemplate", str(error), place)
+            return None
+        message = f'{error}; "<no value>" is written, as kuttl does'
+        findings.warning("VariableUnknown", message, place)
 
     lines = template_lines(file, text, data)
 
