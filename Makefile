@@ -44,8 +44,8 @@ $(DOCS_STAMP): $(STAMP) requirements/docs.txt
 setup: $(STAMP) ## create .venv and build the local control plane (cached)
 	@$(BIN)/kudo-cluster build
 
-demo: $(STAMP) ## run the demo on a local control plane (KEEP=1 leaves it running; CONTEXT=current)
-	@$(BIN)/python tools/demo/demo.py $(if $(KEEP),--keep) $(if $(filter current,$(CONTEXT)),--current-context) \
+demo: $(STAMP) ## run the demo on a local control plane (KEEP=1 leaves it running; CONTEXT=name uses your cluster)
+	@$(BIN)/python tools/demo/demo.py $(if $(KEEP),--keep) $(if $(CONTEXT),--context "$(CONTEXT)") \
 		$(if $(ADDRESS),--address $(ADDRESS)) $(if $(YES),--yes)
 
 test: $(STAMP) ## run unit and integration tests

@@ -75,29 +75,31 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="leave the cluster running at the end")
     parser.add_argument(
-        "--current-context",
-        action="store_true",
-        help="use the cluster of the kubeconfig's current context, and remove what was created "
-        "there",
+        "--context",
+        metavar="NAME",
+        help="use the cluster of this context of the kubeconfig (current: of its current context), "
+        "and remove what was created there",
     )
     parser.add_argument(
         "--address",
         default=LOOPBACK,
-        help="with --current-context: the address of this machine at which that cluster's API "
+        help="with --context: the address of this machine at which that cluster's API "
         "server reaches it (default: %(default)s)",
     )
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="with --current-context: do not ask, also if the cluster is not on this machine",
+        help="with --context: do not ask, also if the cluster is not on this machine",
     )
     options = parser.parse_args(arguments)
     # SIGTERM must run the `finally` blocks too: they stop the cluster.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
     try:
-        if options.current_context:
-            _demo_there(current.read(os.environ), options.address, yes=options.yes)
+        if options.context:
+            named = "" if options.context == "current" else options.context
+            context = current.read(os.environ, named)
+            _demo_there(context, options.address, yes=options.yes)
         else:
             _demo(keep=options.keep, started=started)
     except (ClusterError, DemoError) as error:
@@ -154,7 +156,7 @@ def _confirm(context: Context, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise DemoError(
             f"{context.server} is not on this machine, and there is no terminal to confirm on: add "
-            "--yes (make demo CONTEXT=current YES=1) if this is the cluster that you mean"
+            f"--yes (make demo CONTEXT={context.name} YES=1) if this is the cluster that you mean"
         )
     answer = input(
         f"It is not on this machine. Type the context's name, {context.name}, to continue: "

@@ -47,7 +47,7 @@ def somebodys() -> Iterator[Cluster]:
 def test_the_demo_leaves_a_cluster_as_it_was(somebodys: Cluster, tmp_path: Path) -> None:
     there = environment(somebodys, tmp_path)
     before = command(there, "kubectl", "get", _KINDS, "--output=name").stdout
-    demo = [sys.executable, str(ROOT / "tools/demo/demo.py"), "--current-context"]
+    demo = [sys.executable, str(ROOT / "tools/demo/demo.py"), "--context", "current"]
     shown = command(there, *demo)
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "kubectl kudo upgrade" in shown.stdout

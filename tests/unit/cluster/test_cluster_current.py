@@ -1,4 +1,4 @@
-"""The current context of a kubeconfig: what is local, and when the demo asks. No API server."""
+"""A context of a kubeconfig: what is local, and when the demo asks. No API server."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def test_without_kubectl_nothing_is_known(tmp_path: Path) -> None:
 
 @pytest.fixture
 def kubectl(tmp_path: Path) -> dict[str, str]:
-    """Return the environment of a kubectl that knows one context and fails at whatever else."""
+    """Return the environment of a kubectl that knows two contexts and fails at whatever else."""
     document = {
         "clusters": [{"name": "far", "cluster": {"server": "https://kubernetes.example.com"}}],
         "contexts": [{"name": "far", "context": {"cluster": "far", "user": "me"}}],
@@ -53,20 +53,37 @@ def kubectl(tmp_path: Path) -> dict[str, str]:
     }
     program = tmp_path / "kubectl"
     asked = tmp_path / "asked"
-    view = f"[ \"$1 $2\" = 'config view' ] && echo '{json.dumps(document)}' && exit"
-    program.write_text(f'#!/bin/sh\n{view}\necho "$@" >> {asked}; exit 1\n')
+    other = json.dumps(document).replace("far", "other").replace("kubernetes", "other")
+    program.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        f"'config view '*--context=other) echo '{other}'; exit;;\n"
+        f"'config view '*--context=*) echo 'no such context' >&2; exit 1;;\n"
+        f"'config view '*) echo '{json.dumps(document)}'; exit;;\n"
+        "esac\n"
+        f'echo "$@" >> {asked}; exit 1\n'
+    )
     program.chmod(0o755)
     return {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
 
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [("current", "https://kubernetes.example.com"), ("other", "https://other.example.com")],
+)
 def test_a_cluster_elsewhere_is_not_touched_without_being_asked(
-    kubectl: dict[str, str], tmp_path: Path
+    kubectl: dict[str, str], tmp_path: Path, name: str, server: str
 ) -> None:
-    demo = [sys.executable, str(ROOT / "tools/demo/demo.py"), "--current-context"]
+    demo = [sys.executable, str(ROOT / "tools/demo/demo.py"), "--context", name]
     done = subprocess.run(
         demo, env=kubectl, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "https://kubernetes.example.com is not on this machine" in done.stderr
+    assert f"{server} is not on this machine" in done.stderr
     assert "--yes" in done.stderr
     assert not (tmp_path / "asked").exists()
+
+
+def test_a_context_that_does_not_exist_is_named(kubectl: dict[str, str]) -> None:
+    with pytest.raises(ClusterError, match="cannot read context typo: no such context; see"):
+        current.read(kubectl, "typo")

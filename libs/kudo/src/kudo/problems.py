@@ -72,6 +72,17 @@ def shown(text: str, most: int = SHOWN) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
+def abridged(text: str, most: int) -> str:
+    """Return a message of at most `most` characters: its beginning and its end.
+
+    A message ends with what to do, so it is cut in the middle.
+    """
+    if len(text) <= most:
+        return text
+    end = most * 2 // 5
+    return f"{text[: most - end - 5]} ... {text[-end:]}"
+
+
 def shown_name(name: str) -> str:
     """Return a name as messages show it: whole, unless it is longer than any real one."""
     return shown(name, _NAME)

@@ -36,6 +36,7 @@ from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.dns1123 import MAX_SUBDOMAIN, is_subdomain
 from kudo.identity import InstanceIdentity, identity
 from kudo.moments import rfc3339
+from kudo.problems import abridged
 from kudo.runs.recorded import EndedRun, ended_since
 from kudo_reconciler.clock import Clock
 from kudo_reconciler.errors import described
@@ -414,7 +415,8 @@ def _wire(event: Event) -> JsonObject:
 
 
 def _shortened(message: str) -> str:
-    data = message.encode()
-    if len(data) <= _MAX_MESSAGE:
-        return message
-    return data[: _MAX_MESSAGE - 4].decode(errors="ignore") + " ..."
+    """Shorten a message to the bytes that an event may have."""
+    most = _MAX_MESSAGE
+    while len((short := abridged(message, most)).encode()) > _MAX_MESSAGE:
+        most -= len(short.encode()) - _MAX_MESSAGE
+    return short

@@ -47,7 +47,7 @@ def test_hundreds_of_long_messages_are_cut_together() -> None:
     assert total(entries) <= MAX_MESSAGES
     assert all(text.startswith(f"deploy {number} ") for number, text in enumerate(found))
     assert len(found[0]) == LONG
-    assert found[-1].endswith(" ...")
+    assert " ... " in found[-1]
 
 
 def test_a_fatal_message_keeps_its_length() -> None:

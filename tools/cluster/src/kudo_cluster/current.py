@@ -1,4 +1,4 @@
-"""The demo on the cluster of the current context.
+"""The demo on the cluster of a context of the user's kubeconfig.
 
 The demo only creates objects and changes none: an existing object with a name that it needs is an
 error. At the end it deletes what it created, in reverse order, also after an error. Webhook and
@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The current context.
+    """A context of the kubeconfig.
 
     Attributes:
         kubectl: Path of kubectl.
@@ -70,19 +70,28 @@ class Context:
         return False
 
 
-def read(environment: Mapping[str, str]) -> Context:
-    """Read the current context with kubectl; sends no request to the cluster.
+def read(environment: Mapping[str, str], name: str = "") -> Context:
+    """Read a context with kubectl; sends no request to the cluster.
+
+    Args:
+        environment: With PATH and KUBECONFIG.
+        name: Of the context; empty for the current one.
 
     Raises:
-        ClusterError: kubectl is missing, or there is no current context.
+        ClusterError: kubectl is missing, or there is no such context.
     """
     found = shutil.which("kubectl", path=environment.get("PATH"))
     if found is None:
-        raise ClusterError("kubectl is not on the PATH; the demo reads the current context with it")
+        raise ClusterError("kubectl is not on the PATH; the demo reads the context with it")
     command = [found, "config", "view", "--minify", "--flatten", "--raw", "--output=json"]
+    if name:
+        command.append(f"--context={name}")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ClusterError(f"cannot read the current context: {done.stderr.strip()}")
+        what = f"context {name}" if name else "the current context"
+        raise ClusterError(
+            f"cannot read {what}: {done.stderr.strip()}; see `kubectl config get-contexts`"
+        )
     document: Json = json.loads(done.stdout)
     if not document.get("clusters"):
         raise ClusterError("the current context has no cluster; see `kubectl config get-contexts`")

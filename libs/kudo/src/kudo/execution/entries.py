@@ -25,6 +25,7 @@ from kudo.api import (
     TaskStatus,
 )
 from kudo.execution.limits import NO_LIMITS, Limits
+from kudo.problems import abridged
 
 S = ExecutionStatus
 _MAX_MESSAGE = 2000
@@ -392,9 +393,7 @@ class _Recorder:
 
 def _shortened(message: str | None) -> str | None:
     """Shorten a message, since servers and templates may produce long ones."""
-    if message is None or len(message) <= _MAX_MESSAGE:
-        return message
-    return message[: _MAX_MESSAGE - 4] + " ..."
+    return None if message is None else abridged(message, _MAX_MESSAGE)
 
 
 def _roll_up(children: list[str], before: str, *, visited: bool) -> str:

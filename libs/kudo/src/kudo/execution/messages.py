@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from kudo.api import ExecutionStatus, PlanStatus, StepStatus, TaskStatus
+from kudo.problems import abridged
 
 MAX_MESSAGES: Final = 64 << 10
 """Characters of all messages of a status, beyond which they are cut."""
@@ -80,13 +81,13 @@ def _kept(entries: Mapping[str, PlanStatus]) -> dict[_Place, str]:
         return status != ExecutionStatus.FATAL_ERROR, rank[place[0]], place
 
     messages = sorted(_messages(entries), key=importance)
-    # Everything keeps its beginning as long as there is room for that.
+    # Everything keeps its beginning and its end as long as there is room for that.
     spare = MAX_MESSAGES - sum(min(len(text), _CUT) for _, text, _ in messages)
     kept: dict[_Place, str] = {}
     room = MAX_MESSAGES
     for place, text, _ in messages:
         more = max(0, len(text) - _CUT)
-        left = text if more <= spare else f"{text[: _CUT - 4]} ..."
+        left = text if more <= spare else abridged(text, _CUT)
         spare -= more if left is text else 0
         kept[place] = left if len(left) <= room else ""
         room -= len(kept[place])

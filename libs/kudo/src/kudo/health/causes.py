@@ -22,6 +22,7 @@ from kudo.health.reading import (
     where,
 )
 from kudo.health.termination import shows_message, termination_message
+from kudo.problems import abridged
 
 _REVISION: Final = "controller-revision-hash"
 _LONGEST: Final = 600
@@ -157,5 +158,4 @@ def _uid(obj: JsonObject) -> str:
 
 
 def _cut(cause: str, beside: int = 0) -> str:
-    most = _LONGEST + beside
-    return cause if len(cause) <= most else f"{cause[: most - 4]} ..."
+    return abridged(cause, _LONGEST + beside)

@@ -1,17 +1,19 @@
 """Maps errors of the API server to fatal or transient task errors, without Secrets."""
 
 from dataclasses import asdict
+from typing import Final
 
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.api_errors.classification import is_fatal
+from kudo.problems import abridged
 from kudo.redaction import Cause, ErrorText, redacted
 from kudo.tasks import FatalTaskError, TransientTaskError
 
 Refusal = ApiError | ConnectionLost
 
-_HEAD, _TAIL = 300, 400
+_LONGEST: Final = 700
 """Characters. The API server quotes whole objects between the name of a field and the reason."""
 
 
@@ -24,8 +26,7 @@ def error_text(error: Refusal, about: Resource | JsonObject) -> str:
         error: The error.
         about: The object as it was sent; if none was sent, its kind.
     """
-    text = str(without_secrets(error, about))
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]} ... {text[-_TAIL:]}"
+    return abridged(str(without_secrets(error, about)), _LONGEST)
 
 
 def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
