@@ -187,7 +187,9 @@ async def helm_release(client: Client, namespace: str) -> HelmRelease | None:
 async def in_other_namespaces(client: Client, namespace: str) -> list[str]:
     """Return a problem for each other namespace in which KUDO is installed."""
     binding = await find(client, CLUSTER_ROLE_BINDINGS, WEBHOOK) or {}
-    others = {subject.get("namespace") for subject in binding.get("subjects") or []} - {namespace}
+    # A user has no namespace: that of a local cluster, whose services run outside of it.
+    namespaces = {subject.get("namespace") for subject in binding.get("subjects") or []}
+    others = namespaces - {namespace, None}
     return [
         f"KUDO is installed in namespace {other}, and a cluster can have only one KUDO: use "
         f"--namespace={other}"

@@ -172,3 +172,11 @@ def test_an_api_server_that_does_not_answer_is_told_in_one_line(
         [line] = ran.err.splitlines()
         assert (ran.code, ran.out) == (255, "")
         assert "no answer from the API server" in line
+
+
+def test_users_of_a_local_cluster_are_no_installation_elsewhere(kudo: Cli, api: FakeApi) -> None:
+    subjects = [{"kind": "User", "name": "kudo-webhook"}]
+    add(api, "clusterrolebindings", "kudo-webhook", subjects=subjects)
+    ran = kudo("init", *BUILT_IN.split())
+    assert "KUDO is installed in namespace" not in ran.err
+    assert ran.code == 0, ran.err

@@ -81,6 +81,14 @@ def test_the_right_to_impersonate_is_bound_in_the_namespace(text: str) -> None:
     assert advice("", 403, text, (), account=BOB) == LET.format("x")
 
 
+def test_a_reconciler_outside_of_the_cluster_is_bound_as_the_user_that_it_is() -> None:
+    text = IMPERSONATION[0].replace(RECONCILER, "kudo-reconciler")
+    assert advice("", 403, text, (), account=BOB) == (
+        "let KUDO's reconciler act as the accounts of namespace x: apply what `kubectl kudo rbac "
+        "--namespace x` prints, with User kudo-reconciler as its subject; the plan then continues"
+    )
+
+
 def test_the_right_to_act_on_cluster_scoped_objects_is_bound_in_the_cluster() -> None:
     text = (
         f'priorityclasses.scheduling.k8s.io is forbidden: User "{RECONCILER}" cannot '

@@ -33,6 +33,8 @@ _ACCOUNT: Final = re.compile(
     r'\b[Uu]ser "(?P<user>system:serviceaccount:(?P<namespace>[-a-z0-9]+):'
     r'(?P<account>[-.a-z0-9]+))"'
 )
+_SERVICE_ACCOUNT: Final = "system:serviceaccount:"
+_USER: Final = re.compile(r'\b[Uu]ser "(?P<user>[^"]{1,253})" cannot impersonate')
 _IMPERSONATE: Final = re.compile(
     r'cannot (?:impersonate resource "serviceaccounts" in API group ""'
     r"|impersonate:\S+ resource "
@@ -187,10 +189,17 @@ def _no_impersonation(rejection: _Rejection) -> str:
             "what acts on cluster-scoped objects needs tenancy.clusterScopedKinds of the chart; "
             "the plan then continues"
         )
+    namespace, user = match["namespace"], _USER.search(rejection.message)
+    let = f"let KUDO's reconciler act as the accounts of namespace {namespace}"
+    if user is not None and not user["user"].startswith(_SERVICE_ACCOUNT):
+        # Outside of the cluster, as a local one has it: no chart gives it rights.
+        return (
+            f"{let}: apply what `kubectl kudo rbac --namespace {namespace}` prints, with User "
+            f"{user['user']} as its subject; the plan then continues"
+        )
     return (
-        f"let KUDO's reconciler act as the accounts of namespace {match['namespace']}: apply what "
-        f"`kubectl kudo rbac --namespace {match['namespace']}` prints, or add the namespace to "
-        "tenancy.namespaces of the chart; the plan then continues"
+        f"{let}: apply what `kubectl kudo rbac --namespace {namespace}` prints, or add the "
+        "namespace to tenancy.namespaces of the chart; the plan then continues"
     )
 
 
