@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubeio.errors import InvalidPath
 from kubeio.resource import Resource, name_of, namespace_of, split_api_version
 from kubeio.types import copy_json, resource_version
 
@@ -23,7 +24,7 @@ DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments", namespaced=True
         (NODE, ("ignored", "n"), "/api/v1/nodes/n"),
         (DEPLOYMENT, ("ns", "d"), "/apis/apps/v1/namespaces/ns/deployments/d"),
         (NODE, (None, "system:node"), "/api/v1/nodes/system:node"),
-        (NODE, (None, "a/../b?c=%41#ü"), "/api/v1/nodes/a%2F..%2Fb%3Fc%3D%2541%23%C3%BC"),
+        (NODE, (None, "a b?c=1#ü"), "/api/v1/nodes/a%20b%3Fc%3D1%23%C3%BC"),
     ],
 )
 def test_paths_are_built_and_quoted(
@@ -32,14 +33,25 @@ def test_paths_are_built_and_quoted(
     assert resource.path(*where) == path
 
 
-@pytest.mark.parametrize("bad", ["", ".", ".."])
+@pytest.mark.parametrize("bad", ["", ".", "..", "a%2fb", "\ud800"])
 def test_segments_that_would_change_the_path_are_refused(bad: str) -> None:
-    with pytest.raises(ValueError, match="API path"):
+    with pytest.raises(InvalidPath, match="the name in an API path"):
         POD.path("ns", bad)
-    with pytest.raises(ValueError, match="API path"):
+    with pytest.raises(InvalidPath, match="the namespace in an API path"):
         POD.path(bad, "p")
-    with pytest.raises(ValueError, match="API path"):
+    with pytest.raises(InvalidPath, match="the subresource in an API path"):
         POD.path("ns", "p", f"proxy/{bad}")
+
+
+@pytest.mark.parametrize("bad", ["a/b", "pods/x", "v1/namespaces/other/pods", "A", "a?b", ""])
+def test_a_kind_in_another_form_than_that_of_kubernetes_is_refused(bad: str) -> None:
+    for resource, part in (
+        (Resource(f"{bad}/", "v1", "Kind", "kinds", namespaced=False), "group"),
+        (Resource("apps", bad, "Kind", "kinds", namespaced=False), "version"),
+        (Resource("apps", "v1", "Kind", bad, namespaced=False), "resource"),
+    ):
+        with pytest.raises(InvalidPath, match=f"the {part} in an API path"):
+            resource.path()
 
 
 def test_a_namespaced_object_needs_its_namespace() -> None:

@@ -105,6 +105,23 @@ def test_a_missing_template_is_named() -> None:
         ("apiVersion: v1\nkind: Pod\nmetadata: text", "metadata.name is missing"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", "metadata.name is missing"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {name: 5}", "metadata.name is missing"),
+        (
+            "apiVersion: kudo.dev/v1beta1/operatorversions\nkind: x\nmetadata: {name: a}",
+            "apiVersion 'kudo.dev/v1beta1/operatorversions' is not an API version: 'kudo.dev/v1b",
+        ),
+        ("apiVersion: v1?watch=1\nkind: x\nmetadata: {name: a}", "apiVersion 'v1?watch=1' is not"),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a%2fb}",
+            "metadata.name 'a%2fb' cannot be the name in an API path",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: .., namespace: ns}",
+            "metadata.name '..' cannot be the name in an API path",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: other/pods}",
+            "metadata.namespace 'other/pods' cannot be the namespace in an API path",
+        ),
         ("apiVersion: v1\nkind: List\nitems: [text]", "a Kubernetes object must be a mapping"),
         ("apiVersion: v1\nkind: List", "metadata.name is missing"),
         ("a: [1, 2", "line "),

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from kubectl_kudo.core.naming import name_fault
-from kudo.dns1123 import MAX_LABEL
+from kubeio.names import MAX_LABEL
 from kudo.semver import precedence
 
 _EMAIL: Final = re.compile(r"[^@\s<>]+@[^@\s<>]+")

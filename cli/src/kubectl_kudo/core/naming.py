@@ -1,6 +1,6 @@
 """Checks names of objects by the rules of the API server, before they are sent."""
 
-from kudo.dns1123 import MAX_SUBDOMAIN, is_subdomain
+from kubeio.names import MAX_SUBDOMAIN, is_subdomain
 
 
 def name_fault(what: str, name: str, longest: int = MAX_SUBDOMAIN) -> str:

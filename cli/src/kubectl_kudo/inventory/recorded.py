@@ -11,7 +11,7 @@ from kubectl_kudo.core.kinds import INVENTORIES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubeio.errors import ApiError, NotFound
-from kudo.dns1123 import MAX_LABEL
+from kubeio.names import MAX_LABEL
 from kudo.identity import InstanceIdentity
 from kudo.names import LABEL_INSTANCE
 from kudo.objects.inventory.record import Entry, Record, inventory_name, owner_of, read_entries

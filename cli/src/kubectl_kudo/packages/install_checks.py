@@ -7,8 +7,8 @@ from typing import Final
 from kubectl_kudo.core.errors import CliError, ExitCode, listed
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.suggestions import did_you_mean
+from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN
 from kudo.api import OperatorVersion
-from kudo.dns1123 import MAX_LABEL, MAX_SUBDOMAIN
 from kudo.names import PLAN_DEPLOY
 from kudo.packages import PackageObjects
 from kudo.parameters import check_value, missing_required

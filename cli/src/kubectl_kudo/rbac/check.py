@@ -18,8 +18,8 @@ from kubectl_kudo.rbac.findings import Finding, data_of, table_of
 from kubectl_kudo.rbac.reviews import Account, Question, Reviews, questions_of
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import SERVICE_ACCOUNTS
+from kubeio.names import is_subdomain
 from kudo.api import Instance
-from kudo.dns1123 import is_subdomain
 from kudo.names import ANNOTATION_ALLOW_FROM
 from kudo.permissions import Rights
 from kudo.tenancy import is_granted, is_reserved

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kubeio.client import Client
-from kubeio.errors import ApiError, ConnectionLost, Forbidden, NotFound, UnknownKind
+from kubeio.errors import ApiError, ConnectionLost, Forbidden, InvalidPath, NotFound, UnknownKind
 from kubeio.kinds import CRDS
-from kubeio.resource import Resource, split_api_version
+from kubeio.names import api_version_fault
+from kubeio.resource import Resource, group_version_path, split_api_version
 from kubeio.types import Json, JsonObject
 
 log = logging.getLogger(__name__)
@@ -60,12 +61,15 @@ class Discovery:
         """Return the resource of a kind.
 
         Raises:
-            UnknownKind: the server answered after this call began that it does not serve it.
+            UnknownKind: the server answered after this call began that it does not serve it, or
+                no server can: the API version does not have the form of one.
             ApiError, ConnectionLost: discovery failed.
         """
         found = self._cached(api_version, kind)
         if found is not None:
             return found
+        if api_version_fault(api_version):
+            raise UnknownKind(api_version, kind)
         now = next(self._moments)
         # Callers that miss the same group version at the same time share one request, or the one
         # after it if theirs came while it was on its way.
@@ -132,7 +136,7 @@ class Discovery:
         for name in dict.fromkeys((usual, *names)):
             try:
                 crd = await self._client.get(CRDS, name)
-            except (NotFound, Forbidden, ValueError):
+            except (NotFound, Forbidden, InvalidPath):
                 continue
             if _defines(crd, group, version, kind):
                 return name
@@ -190,8 +194,8 @@ class Discovery:
         group, version = split_api_version(api_version)
         now = next(self._moments)
         try:
-            listing = await self._client.raw("GET", _path(group, version))
-        except (NotFound, ValueError):
+            listing = await self._client.raw("GET", group_version_path(group, version))
+        except (NotFound, InvalidPath):
             listing = {}
         kinds = {one.kind: one for one in _understood(_listed_resources(listing, group, version))}
         found = _GroupVersion(kinds, now)
@@ -210,9 +214,9 @@ class Discovery:
         for api_version in api_versions:
             group, version = split_api_version(api_version)
             try:
-                listing = await self._client.raw("GET", _path(group, version))
+                listing = await self._client.raw("GET", group_version_path(group, version))
                 found += _understood(_listed_resources(listing, group, version))
-            except (ApiError, ConnectionLost) as error:
+            except (ApiError, ConnectionLost, InvalidPath) as error:
                 log.warning("discovery of %s failed: %s", api_version, error)
         return found
 
@@ -249,11 +253,6 @@ def _defines(crd: JsonObject, group: str, version: str, kind: str) -> bool:
             one["type"] == "NamesAccepted" and one["status"] == "False" for one in conditions
         )
     )
-
-
-def _path(group: str, version: str) -> str:
-    probe = Resource(group, version, "", "x", namespaced=False)
-    return probe.path().removesuffix("/x")
 
 
 def _listed_versions(index: JsonObject) -> Iterator[str]:

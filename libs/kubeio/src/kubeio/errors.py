@@ -2,6 +2,7 @@
 
 KubeError
 ├── ConfigError                  the kubeconfig or the service account cannot be used
+├── InvalidPath                  a name does not have the form that Kubernetes gives it; not sent
 ├── ConnectionLost               no usable answer: network failure, timeout, unreadable answer
 │   └── Malformed                an object or event that breaks the API's contract
 ├── UnknownKind                  the API server serves no such kind
@@ -64,6 +65,13 @@ class ConfigError(KubeError):
         self.field = field
         where = ": ".join(str(part) for part in (source, field) if part)
         super().__init__(f"{where}: {problem}" if where else problem)
+
+
+class InvalidPath(KubeError):
+    """A group, version, resource, namespace, name or subresource cannot be part of an API path.
+
+    Nothing was sent. The text may be a tenant's: the message quotes 80 characters of it.
+    """
 
 
 class ConnectionLost(KubeError):

@@ -1,8 +1,9 @@
 """Resource: group, version, plural name and scope of a kind, and its URL paths.
 
 A Resource comes from discovery, or is a constant for a kind that a program always needs, which
-saves a request. Invariant: a path has no segment that is empty, ``.`` or ``..``, and every segment
-is quoted, so a name from user data cannot address another object.
+saves a request. Invariant: every part of a path has the form that Kubernetes gives it (`names`), so
+a text from user data cannot address another object. Names are quoted as well, since those of some
+kinds may contain spaces or letters of any alphabet.
 """
 
 import re
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
+from kubeio.errors import InvalidPath
+from kubeio.names import Part, name_fault
 from kubeio.types import JsonObject
 
 _SAFE: Final = "-._~:"
@@ -53,21 +56,33 @@ class Resource:
         and selects the collection of all namespaces if None.
 
         Raises:
-            ValueError: a segment is empty, ``.`` or ``..``, or a namespace is missing.
+            InvalidPath: a part does not have the form that Kubernetes gives it.
+            ValueError: a namespace or a name is missing.
         """
-        segments = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        path = group_version_path(self.group, self.version)
         if self.namespaced and namespace is not None:
-            segments += ["namespaces", namespace]
-        segments.append(self.plural)
+            path += f"/namespaces/{_checked('namespace', namespace)}"
+        path += f"/{_checked('resource', self.plural)}"
         if name is not None:
             if self.namespaced and namespace is None:
                 raise ValueError(f"{self.kind} {name!r} is namespaced: pass its namespace")
-            segments.append(name)
+            path += f"/{_quoted(_checked('name', name))}"
         if subresource is not None:
             if name is None:
                 raise ValueError(f"subresource {subresource!r} needs a name")
-            segments += subresource.split("/")
-        return "/" + "/".join(map(_segment, segments))
+            for segment in _checked("subresource", subresource).split("/"):
+                path += f"/{_quoted(segment)}"
+        return path
+
+
+def group_version_path(group: str, version: str) -> str:
+    """Return the URL path of an API version; the core group is the empty string.
+
+    Raises:
+        InvalidPath: a part does not have the form that Kubernetes gives it.
+    """
+    prefix = f"/apis/{_checked('group', group)}" if group else "/api"
+    return f"{prefix}/{_checked('version', version)}"
 
 
 def split_api_version(api_version: str) -> tuple[str, str]:
@@ -94,8 +109,13 @@ def name_of(obj: JsonObject) -> str:
     return str(found)
 
 
-def _segment(text: str) -> str:
-    if not text or text in (".", ".."):
-        raise ValueError(f"{text!r} cannot be part of an API path")
+def _checked(part: Part, text: str) -> str:
+    fault = name_fault(part, text)
+    if fault:
+        raise InvalidPath(fault)
+    return text
+
+
+def _quoted(text: str) -> str:
     # `quote` takes ten times as long, and nearly every name is of these.
     return text if _UNRESERVED.fullmatch(text) else quote(text, safe=_SAFE)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import goyaml
 from gotemplate import INLINE, Environment, TemplateError
 from goyaml import Budget, YamlError, load
+from kubeio.names import api_version_fault, name_fault
 from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
@@ -348,6 +349,9 @@ def _shape_problem(document: JsonObject) -> str | None:
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field), str) or not document[field]:
             return f"Object '{field}' is missing"
+    fault = api_version_fault(document["apiVersion"])
+    if fault:
+        return f"apiVersion {fault}"
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
@@ -355,13 +359,18 @@ def _shape_problem(document: JsonObject) -> str | None:
             "metadata.name is missing; an object that is applied needs a name "
             "(generateName would create another one on each run)"
         )
-    if name in {".", ".."} or "/" in name:
-        return f"metadata.name {name!r} is not a valid name of an object"
+    fault = name_fault("name", name)
+    if fault:
+        return f"metadata.name {fault}"
     owners = metadata.get("ownerReferences")
     if owners is not None and not _is_list_of_mappings(owners):
         return "metadata.ownerReferences is not a list of mappings"
-    if metadata.get("namespace") is not None and not isinstance(metadata["namespace"], str):
+    namespace = metadata.get("namespace")
+    if namespace is not None and not isinstance(namespace, str):
         return "metadata.namespace is not a string"
+    fault = name_fault("namespace", namespace) if namespace else ""
+    if fault:
+        return f"metadata.namespace {fault}"
     return integer_problem(document)
 
 

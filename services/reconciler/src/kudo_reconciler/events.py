@@ -31,9 +31,9 @@ from kubeio.errors import (
     TooManyRequests,
 )
 from kubeio.kinds import EVENTS
+from kubeio.names import MAX_SUBDOMAIN, is_subdomain
 from kudo import names
 from kudo.api import ExecutionStatus, Instance, JsonObject
-from kudo.dns1123 import MAX_SUBDOMAIN, is_subdomain
 from kudo.identity import InstanceIdentity, identity
 from kudo.moments import rfc3339
 from kudo.problems import abridged

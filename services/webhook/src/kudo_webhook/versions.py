@@ -19,12 +19,12 @@ from kubeio.cache.reflector import Status
 from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
+from kubeio.names import is_subdomain
 from kubeio.resource import Resource
 from kudo import names
 from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
-from kudo.dns1123 import is_subdomain
 from kudo.tenancy import is_granted, kept_annotations
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from kubectl_kudo.testing.invocation.case_namespaces import CaseNamespaces
 from kubectl_kudo.testing.invocation.prepared import Prepared, prepare
 from kubectl_kudo.testing.local.planned import Where
 from kubectl_kudo.testing.test import COMMAND
-from kudo.dns1123 import MAX_LABEL, is_subdomain
+from kubeio.names import MAX_LABEL, is_subdomain
 from kudo_harness.suite import Granularity, ListMatching, ReportFormat
 from tests.unit.cli.conftest import Cli
 

@@ -360,8 +360,8 @@ async def test_a_path_prefix_of_the_server_is_kept(api: FakeApi) -> None:
 async def test_quoted_names_arrive_as_they_were_quoted(api: FakeApi) -> None:
     async with Client(api.config) as client:
         with pytest.raises(Exception, match="404"):
-            await client.get(WIDGET, "a/../b%2F", namespace="ns")
-    assert api.seen[0].path.endswith("/widgets/a%2F..%2Fb%252F")
+            await client.get(WIDGET, "a b?c#ü", namespace="ns")
+    assert api.seen[0].path.endswith("/widgets/a%20b%3Fc%23%C3%BC")
 
 
 async def test_plain_http_goes_through_the_proxy_with_its_credential() -> None:

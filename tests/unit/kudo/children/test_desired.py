@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from kubeio.names import is_subdomain
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.children import Child, child_of, execution_of, manifest
-from kudo.dns1123 import is_subdomain
 from kudo.tasks import FatalTaskError
 
 PARENT = Instance.from_wire(

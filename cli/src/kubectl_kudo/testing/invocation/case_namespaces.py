@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from kudo.dns1123 import MAX_LABEL
+from kubeio.names import MAX_LABEL
 
 PREFIX: Final = "kudo-test"
 _RANDOM: Final = 4

@@ -5,16 +5,17 @@ nor name another account.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Self
+
+from kubeio.names import is_label, is_subdomain
 
 Headers = tuple[tuple[str, str], ...]
 """Names and values of HTTP headers; a name may be repeated."""
 
 _PREFIX: Final = "impersonate-"
 _VALUE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
-_NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-_NAME: Final = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,9 @@ class Identity:
     groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _checked("user", self.user, _VALUE)
+        _check("user", self.user, _is_header_value)
         for group in self.groups:
-            _checked("group", group, _VALUE)
+            _check("group", group, _is_header_value)
 
     @classmethod
     def service_account(cls, namespace: str, name: str) -> Self:
@@ -50,8 +51,8 @@ class Identity:
         Raises:
             ValueError: a name is not valid for a namespace or for a service account.
         """
-        _checked("namespace", namespace, _NAMESPACE)
-        _checked("service account", name, _NAME)
+        _check("namespace", namespace, is_label)
+        _check("service account", name, is_subdomain)
         return cls(f"system:serviceaccount:{namespace}:{name}")
 
     @property
@@ -73,7 +74,11 @@ def impersonating(headers: Headers, identity: Identity | None) -> Headers:
     return (*others, *identity.headers)
 
 
-def _checked(what: str, text: str, pattern: re.Pattern[str]) -> None:
-    if pattern.fullmatch(text) is None:
+def _is_header_value(text: str) -> bool:
+    return _VALUE.fullmatch(text) is not None
+
+
+def _check(what: str, text: str, is_valid: Callable[[str], bool]) -> None:
+    if not is_valid(text):
         # Cut to 40 characters: the text may come from an object of a tenant.
         raise ValueError(f"identity: {text[:40]!r} cannot be the name of a {what}")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kubeio.names import is_subdomain
 from kudo import names
 from kudo.api import Instance, JsonObject, OperatorVersion, Task, operator_version_name
-from kudo.dns1123 import is_subdomain
 from kudo.tasks import FatalTaskError
 
 VersionKey = tuple[str, str]

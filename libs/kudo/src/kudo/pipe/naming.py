@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kudo.dns1123 import MAX_SUBDOMAIN
+from kubeio.names import MAX_SUBDOMAIN
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models

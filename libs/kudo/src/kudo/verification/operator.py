@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gotemplate import VersionError
-from kudo.dns1123 import MAX_LABEL, is_subdomain
+from kubeio.names import MAX_LABEL, is_subdomain
 from kudo.packages import Package
 from kudo.semver import read_version
 from kudo.verification.finding import Finding, error, in_operator

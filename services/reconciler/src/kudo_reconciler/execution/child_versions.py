@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from kubeio.names import is_subdomain
 from kudo.api import OperatorVersion
 from kudo.children import VersionKey, check_dependencies, dependencies_of
-from kudo.dns1123 import is_subdomain
 from kudo.tasks import FatalTaskError
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubeio.errors import KubeError
+from kubeio.errors import InvalidPath, KubeError
 from kubeio.leader_election.elector import NotLeading
 from kudo.tasks import FatalTaskError, TransientTaskError, check_task, dummy_done
 from kudo_reconciler.execution.task_context import TaskContext, TaskResult
@@ -42,6 +42,8 @@ class TaskRunner:
             result = await self._run_by_kind(context)
         except NotLeading:
             raise
+        except InvalidPath as error:
+            raise FatalTaskError("TaskError", f"{error}") from error
         except KubeError as error:
             raise TransientTaskError("TaskError", f"{error}") from error
         if result.done:

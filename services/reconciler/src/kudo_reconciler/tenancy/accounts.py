@@ -12,8 +12,8 @@ from typing import Final
 from kubeio.client import Client
 from kubeio.connection.identity import Identity
 from kubeio.errors import Forbidden, KubeError
+from kubeio.names import is_subdomain
 from kudo.api import Instance
-from kudo.dns1123 import is_subdomain
 from kudo.names import ANNOTATION_SERVICE_ACCOUNT
 from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
 from kudo.tenancy import Tenancy, account_of, is_reserved

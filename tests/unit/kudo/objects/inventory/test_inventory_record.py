@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeio.names import is_subdomain
 from kudo.api import Inventory
-from kudo.dns1123 import is_subdomain
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import (
     MOST_OBJECTS,

@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from kudo.dns1123 import MAX_LABEL, is_subdomain
+from kubeio.names import MAX_LABEL, is_subdomain
 from kudo.identity import InstanceIdentity
 from kudo.names import API_VERSION, GROUP, LABEL_INSTANCE
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.api import JsonObject
-from kudo.dns1123 import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.names import (
     ANNOTATION_APPLY_POLICY,
     ANNOTATION_DELETION_POLICY,

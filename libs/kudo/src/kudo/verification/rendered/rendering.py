@@ -12,8 +12,8 @@ from typing import Final
 
 from gotemplate import TemplateError
 from goyaml import YamlError
+from kubeio.names import is_subdomain
 from kudo.api import JsonObject
-from kudo.dns1123 import is_subdomain
 from kudo.packages import Package, PackageParameter
 from kudo.packages.plans import PackagePipeFile
 from kudo.packages.source import Path, Source

@@ -22,10 +22,10 @@ from kubeio.errors import (
     TooManyRequests,
 )
 from kubeio.leader_election.elector import NotLeading
+from kubeio.names import MAX_LABEL
 from kubeio.resource import Resource
 from kudo import names
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.dns1123 import MAX_LABEL
 from kudo.execution import step_named, step_of
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.adoption import applied_by, holds_data
