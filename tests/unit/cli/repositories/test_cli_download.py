@@ -1,6 +1,7 @@
 """Downloads: TLS, retries, redirects, credentials, limits, proxies."""
 
 import base64
+import re
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,21 @@ async def test_a_redirect_cannot_read_local_files_or_leave_tls(
     secure.answers["/c"] = [to(f"{server.url}/plain")]
     assert "a redirect from https to http is not followed" in await failure(f"{secure.url}/c")
     assert "/plain" not in server.paths()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("http://[::1", "http://[x]/", "//[", "http://a:99999999/", "http://a:x/", "http://"),
+        *("http:///x", "http://%", "http://a b/", "http://\u2100/", "http://xn--/", "http://.."),
+        *(f"http://{'a' * 70}/", "http://a\\b/", "http://@/", "http://:80/", "https:x", "x:y"),
+    ],
+)
+async def test_a_redirect_to_what_is_not_a_url_is_an_error(
+    server: PackageServer, target: str
+) -> None:
+    server.answers["/a"] = [to(target)] * 9
+    assert re.match("(failed to fetch|cannot download) http", await failure(f"{server.url}/a"))
 
 
 # Credentials

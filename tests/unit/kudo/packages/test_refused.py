@@ -263,6 +263,13 @@ def test_paths_that_cannot_be_shown_are_refused() -> None:
     assert problem.message == "the path has non-printable characters"
 
 
+@pytest.mark.parametrize("again", ["operator.yaml", "./operator.yaml", ".//operator.yaml"])
+def test_a_name_that_comes_twice_is_refused(again: str) -> None:
+    (problem,) = _refused(_tgz((again, b"name: other\n")))
+    assert problem.field == "operator.yaml"
+    assert problem.message == "there are two files of this name; leave one of them out"
+
+
 def test_all_unsafe_entries_are_named() -> None:
     data = _tgz(("../a", b""), (_link("b", tarfile.SYMTYPE), b""), ("/c", b""))
     assert [problem.field for problem in _refused(data)] == ["../a", "b", "/c"]

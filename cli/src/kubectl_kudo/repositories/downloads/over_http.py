@@ -78,8 +78,6 @@ async def fetch(request: Request) -> Downloaded:
         raise DownloadError(_certificate(url, error)) from error
     except aiohttp.ClientConnectorCertificateError as error:
         raise DownloadError(_certificate(url, error.certificate_error)) from error
-    except aiohttp.InvalidURL as error:
-        raise DownloadError(f"cannot download {shown_url(url)}: not a URL") from error
     except TimeoutError as error:
         raise Unreachable(f"failed to fetch {shown_url(url)} : no answer in time") from error
     except (aiohttp.ClientError, OSError) as error:
@@ -89,10 +87,14 @@ async def fetch(request: Request) -> Downloaded:
 async def _follow(session: aiohttp.ClientSession, request: Request) -> Downloaded:
     here = request.url
     for _ in range(_MOST_REDIRECTS + 1):
-        async with _response(session, request, here) as response:
-            target = response.headers.get("Location", "")
-            if response.status not in _REDIRECTS or not target:
-                return await _answer(response, here, request)
+        try:
+            async with _response(session, request, here) as response:
+                target = response.headers.get("Location", "")
+                if response.status not in _REDIRECTS or not target:
+                    return await _answer(response, here, request)
+        except (aiohttp.InvalidURL, UnicodeError) as error:
+            # The second one is of a host that no name server can be asked for.
+            raise DownloadError(f"cannot download {shown_url(here)}: not a URL") from error
         here = _redirected(here, target)
     raise DownloadError(f"failed to fetch {shown_url(request.url)} : more than 5 redirects")
 
@@ -163,7 +165,11 @@ def _etag(text: str) -> str:
 
 
 def _redirected(url: str, target: str) -> str:
-    location = urljoin(url, target)
+    try:
+        location = urljoin(url, target)
+    except ValueError as error:
+        text = "cannot follow the redirect: its Location is not a URL"
+        raise DownloadError(f"failed to fetch {shown_url(url)} : {text}") from error
     fault = fault_of(location)
     if not fault and not is_remote(location):
         fault = "a server must not send readers to local files"

@@ -114,7 +114,9 @@ class FileCollector:
         self._add("PackageUnsafe", message, path)
 
     def keep(self, path: str, content: bytes) -> None:
-        """Add a file; a later one replaces an earlier one of the same path."""
+        """Add a file, unless there is one of the same path: which one counts, nobody could see."""
+        if path in self._files:
+            self.refuse(path, "there are two files of this name; leave one of them out")
         self._files[path] = content
 
     def result(self) -> PackageFiles:
