@@ -1,5 +1,6 @@
 """The bounds in the CRDs: what is refused, and that what is stored can be worked with."""
 
+import asyncio
 import copy
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +24,8 @@ from tests.support.cluster.world import World
 
 CRDS = Path(__file__).parents[3] / "crds"
 KINDS = {INSTANCES.plural: INSTANCES, VERSIONS.plural: VERSIONS}
-_BOUNDS = ("maxItems", "maxProperties", "maxLength")
+_BOUNDS = ("maxItems", "maxProperties", "maxLength", "pattern")
+ODD = {"name": "../x", "namespace": "a/b"}
 
 
 @pytest.fixture
@@ -49,6 +51,12 @@ def instance(parameters: int) -> Json:
     return found
 
 
+def refers_to(**reference: str) -> Json:
+    found = build.instance("odd", "any")
+    found["spec"]["operatorVersion"] = reference
+    return found
+
+
 def parameters(many: int) -> list[Json]:
     return [{"name": f"P{n}"} for n in range(many)]
 
@@ -71,6 +79,26 @@ async def test_what_exceeds_a_bound_is_refused(
     with pytest.raises(Invalid) as caught:
         await create(unguarded, resource, obj, dry_run=True)
     assert f"{field}: Too " in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("reference", "field"),
+    [
+        ({"name": ".."}, "name"),
+        ({"name": "a/b"}, "name"),
+        ({"name": "a%2fb"}, "name"),
+        ({"name": "x" * 254}, "name"),
+        ({"name": "v", "namespace": "../x"}, "namespace"),
+        ({"name": "v", "namespace": "x" * 64}, "namespace"),
+    ],
+    ids=range(6),
+)
+async def test_a_reference_that_no_object_can_have_is_refused(
+    unguarded: World, reference: dict[str, str], field: str
+) -> None:
+    with pytest.raises(Invalid) as caught:
+        await create(unguarded, INSTANCES, refers_to(**reference), dry_run=True)
+    assert f"spec.operatorVersion.{field}: " in caught.value.message
 
 
 async def test_what_is_as_large_as_it_may_be_is_taken(unguarded: World) -> None:
@@ -142,9 +170,10 @@ async def _serve(world: World, admin: Client, crd: Any, *, refuses: bool) -> Non
 
 @pytest.fixture
 async def stored(unguarded: World) -> World:
-    """Return a namespace with an Instance `i` and an OperatorVersion `v` over the bounds."""
+    """Return a namespace with objects over the bounds: Instances `i` and `odd`, a version `v`."""
     async with without_bounds(unguarded):
         await create(unguarded, INSTANCES, instance(2100))
+        await create(unguarded, INSTANCES, refers_to(**ODD))
         await create(unguarded, VERSIONS, version(parameters=parameters(2100)))
     return unguarded
 
@@ -174,6 +203,27 @@ async def test_stored_objects_over_a_bound_can_be_worked_with(stored: World) -> 
     assert written["status"]["observedGeneration"] == 1
     await stored.until_gone(INSTANCES, "i")
     await stored.until_gone(VERSIONS, "v")
+
+
+def is_invalid(instance: Json) -> bool:
+    conditions = instance.get("status", {}).get("conditions", [])
+    return [one["reason"] for one in conditions] == ["InvalidOperatorVersion"] * 2
+
+
+async def test_a_stored_reference_that_no_object_can_have_can_be_worked_with(
+    stored: World,
+) -> None:
+    assert (await stored.kubectl("label", "instances.kudo.dev", "odd", "team=a")).code == 0
+    await asyncio.to_thread(stored.installation.reconciler.start)
+    await stored.until("odd", is_invalid, "the reconciler to name the reference")
+    await stored.client.merge_patch(
+        INSTANCES,
+        "odd",
+        {"metadata": {"finalizers": ["kudo.dev.instance.cleanup"]}},
+        namespace=stored.namespace,
+    )
+    await stored.client.delete(INSTANCES, "odd", namespace=stored.namespace)
+    await stored.until_gone(INSTANCES, "odd")
 
 
 async def test_stored_objects_over_a_bound_can_be_mended_and_not_broken_again(

@@ -122,6 +122,22 @@ def test_a_missing_template_is_named() -> None:
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: other/pods}",
             "metadata.namespace 'other/pods' cannot be the namespace in an API path",
         ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: text}",
+            "metadata.annotations is not a mapping",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: [a]}",
+            "metadata.labels is not a mapping",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {b: x, v: 1.10}}",
+            "metadata.labels has a value that is no string; put quotes around that of 'v'",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {a: [x]}}",
+            "metadata.annotations has a value that is no string; put quotes around that of 'a'",
+        ),
         ("apiVersion: v1\nkind: List\nitems: [text]", "a Kubernetes object must be a mapping"),
         ("apiVersion: v1\nkind: List", "metadata.name is missing"),
         ("a: [1, 2", "line "),

@@ -21,7 +21,7 @@ from kubeio.names import api_version_fault, name_fault
 from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
-from kudo.problems import InvalidInput
+from kudo.problems import InvalidInput, shown_name
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
@@ -365,6 +365,10 @@ def _shape_problem(document: JsonObject) -> str | None:
     owners = metadata.get("ownerReferences")
     if owners is not None and not _is_list_of_mappings(owners):
         return "metadata.ownerReferences is not a list of mappings"
+    for field in ("labels", "annotations"):
+        problem = _texts_problem(metadata.get(field))
+        if problem is not None:
+            return f"metadata.{field} {problem}"
     namespace = metadata.get("namespace")
     if namespace is not None and not isinstance(namespace, str):
         return "metadata.namespace is not a string"
@@ -372,6 +376,21 @@ def _shape_problem(document: JsonObject) -> str | None:
     if fault:
         return f"metadata.namespace {fault}"
     return integer_problem(document)
+
+
+def _texts_problem(value: object) -> str | None:
+    """Return why a value is not the labels or the annotations of an object.
+
+    A value may be null, which the API server takes for an empty text.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        return "is not a mapping"
+    for name, text in value.items():
+        if text is not None and not isinstance(text, str):
+            return f"has a value that is no string; put quotes around that of {shown_name(name)!r}"
+    return None
 
 
 def integer_problem(document: object) -> str | None:

@@ -10,21 +10,26 @@ from typing import Annotated, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
+from kubeio.names import MAX_LABEL
 from kudo import bounds
 from kudo.api.wire import JsonObject
 
 # Only the schemas enforce bounds: an object that is already stored can always be read.
 Name = Annotated[str, Field(json_schema_extra={"maxLength": bounds.NAME})]
 Text = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEXT})]
-ServiceAccountName = Annotated[
-    str,
-    Field(
-        json_schema_extra={
-            "maxLength": bounds.NAME,
-            "pattern": r"^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-        }
-    ),
-]
+
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+OBJECT_NAME: Final[dict[str, JsonValue]] = {
+    "maxLength": bounds.NAME,
+    "pattern": rf"^$|^{_LABEL}(\.{_LABEL})*$",
+}
+"""The schema of the name of an object, a DNS subdomain; it may be empty."""
+NAMESPACE_NAME: Final[dict[str, JsonValue]] = {
+    "maxLength": MAX_LABEL,
+    "pattern": f"^$|^{_LABEL}$",
+}
+"""The schema of the name of a namespace, a DNS label; it may be empty."""
+ServiceAccountName = Annotated[str, Field(json_schema_extra=OBJECT_NAME)]
 ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VALUE})]
 TemplateText = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEMPLATE})]
 

@@ -202,7 +202,10 @@ def _structural(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> Js
 
 
 def _referenced(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:
-    """Return `schema` over what it refers to; its own keys win, for example descriptions."""
+    """Return `schema` over what it refers to; its own keys win, for example descriptions.
+
+    So do those of each of its properties, which may add a pattern to one of what it refers to.
+    """
     targets = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
     if "$ref" in schema:
         targets.append(definitions[schema["$ref"].rpartition("/")[2]])
@@ -210,7 +213,14 @@ def _referenced(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> Js
     for target in targets:
         if target.get("type") != "null":
             base |= _referenced(target, definitions)
-    return base | schema
+    merged = base | schema
+    if "properties" in base and "properties" in schema:
+        fields = {
+            name: base["properties"].get(name, {}) | own
+            for name, own in schema["properties"].items()
+        }
+        merged["properties"] = base["properties"] | fields
+    return merged
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from kudo import bounds
 from kudo.api.base import (
+    NAMESPACE_NAME,
+    OBJECT_NAME,
     ApiModel,
     ApiObject,
     Duration,
@@ -104,7 +106,10 @@ class InstanceSpec(ApiModel):
     """What is installed, its parameters, and the plan that is to run."""
 
     operator_version: ObjectReference | None = Field(
-        None, description="The OperatorVersion in force; its namespace defaults to the Instance's."
+        None,
+        description="The OperatorVersion in force; its namespace defaults to the Instance's.",
+        # Not of every reference: what a status repeats of a stored spec can always be written.
+        json_schema_extra={"properties": {"name": OBJECT_NAME, "namespace": NAMESPACE_NAME}},
     )
     parameters: Mapping[str, ParameterValue] | None = Field(
         None,

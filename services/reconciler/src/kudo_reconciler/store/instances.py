@@ -16,7 +16,7 @@ from kubeio import jsonpatch
 from kubeio.cache.informer import Informer
 from kubeio.cache.store import Delta
 from kubeio.client import Client
-from kubeio.errors import NotFound
+from kubeio.errors import InvalidPath, NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
 from kubeio.types import resource_version
 from kudo.api import Instance, InstanceStatus, JsonObject, PlanExecution, new_run
@@ -78,6 +78,8 @@ class InstanceStore:
     async def read(self, key: Key, *, client: Client | None = None) -> JsonObject | None:
         """Read an Instance as JSON and update the cache; None if there is none.
 
+        There is none of a name that no object can have: an annotation may contain any.
+
         Args:
             key: Of the Instance.
             client: Sends the request, if not the reconciler's own.
@@ -87,7 +89,7 @@ class InstanceStore:
         """
         try:
             raw = await (client or self.client).get(INSTANCES, key.name, namespace=key.namespace)
-        except NotFound:
+        except (NotFound, InvalidPath):
             self.informer.observe_gone(key.namespace, key.name)
             return None
         self.informer.observe(raw)

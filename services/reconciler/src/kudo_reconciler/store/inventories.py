@@ -19,7 +19,7 @@ from typing import Final, TypeVar, cast
 from kubeio.cache.informer import Informer
 from kubeio.cache.store import Delta
 from kubeio.client import Client
-from kubeio.errors import Conflict, KubeError, NotFound
+from kubeio.errors import Conflict, InvalidPath, KubeError, NotFound
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import (
@@ -330,7 +330,8 @@ class InventoryStore:
             name = inventory_name(one, number)
             try:
                 live = await self.client.get(INVENTORIES, name, namespace=one.namespace)
-            except NotFound:
+            except (NotFound, InvalidPath):
+                # No object has what an annotation may name as a namespace.
                 self.informer.observe_gone(one.namespace, name)
                 break
             self.informer.observe(live)

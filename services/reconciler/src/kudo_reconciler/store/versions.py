@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kubeio.cache.informer import Informer
 from kubeio.client import Client
-from kubeio.errors import NotFound
+from kubeio.errors import InvalidPath, NotFound
 from kudo.api import JsonObject, OperatorVersion
 from kudo.bounds import TOO_LARGE, too_large
 from kudo.tenancy import kept_annotations
@@ -71,6 +71,8 @@ class VersionStore:
     async def live(self, key: VersionKey) -> OperatorVersion | None:
         """Read the OperatorVersion from the API server; None if there is none.
 
+        There is none of a name that no object can have, whatever the Instance says.
+
         Raises:
             KubeError: the request failed.
             VersionTooLarge: it exists, but is too large.
@@ -81,7 +83,7 @@ class VersionStore:
         began = loop_seconds()
         try:
             raw = await self.client.get(OPERATOR_VERSIONS, name, namespace=namespace)
-        except NotFound:
+        except (NotFound, InvalidPath):
             self.forget(key)
             return None
         self.informer.observe(raw)
