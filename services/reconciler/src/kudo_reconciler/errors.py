@@ -1,6 +1,10 @@
 """Errors that stop a reconcile early, and the log fields of unexpected exceptions."""
 
 import traceback
+from typing import Final
+
+REPEATED_FAULTS: Final = 3
+"""Internal errors in a row after which the conditions of the Instance name them."""
 
 
 class Outdated(Exception):
@@ -13,6 +17,19 @@ class Superseded(Exception):
 
 class Suspended(Exception):
     """The Instance is suspended: nothing is sent for its run until it is resumed."""
+
+
+def fault_text(fault: BaseException, what: str) -> str:
+    """Return what users are told of an internal error: nothing of its message.
+
+    Args:
+        fault: The error.
+        what: What is retried.
+    """
+    return (
+        f"internal error ({type(fault).__name__}): {what} is retried; "
+        "the reconciler's log has the details"
+    )
 
 
 def described(fault: BaseException) -> dict[str, str]:

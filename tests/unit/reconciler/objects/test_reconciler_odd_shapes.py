@@ -10,13 +10,14 @@ from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import Scene, play, version
 
 ODD: tuple[Any, ...] = ("text", 7, True, [], ["text"], [7], [None], {"a": 7}, {"a": ["x"]})
-POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+SPEC: JsonObject = {"containers": [{"name": "c", "image": "i"}]}
+POD: JsonObject = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}
 WORKLOAD = {"selector": {"matchLabels": {"a": "b"}}, "template": POD}
 SECRET_MOUNT = {"volumes": [{"name": "v", "secret": {"secretName": "s"}}]}
 OBJECTS: tuple[tuple[str, str, JsonObject], ...] = (
     ("v1", "ConfigMap", {"data": {"a": "b"}}),
     ("v1", "Secret", {"data": {"a": "Yg=="}, "stringData": {"c": "d"}}),
-    ("v1", "Pod", {"spec": {**POD["spec"], **SECRET_MOUNT}}),
+    ("v1", "Pod", {"spec": {**SPEC, **SECRET_MOUNT}}),
     ("v1", "PersistentVolumeClaim", {"spec": {"accessModes": ["ReadWriteOnce"]}}),
     ("apps/v1", "Deployment", {"spec": WORKLOAD}),
     ("apps/v1", "StatefulSet", {"spec": {**WORKLOAD, "volumeClaimTemplates": [{"spec": {}}]}}),

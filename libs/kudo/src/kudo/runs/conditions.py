@@ -21,6 +21,7 @@ PLAN_IN_PROGRESS = "PlanInProgress"
 PLAN_IN_FATAL_ERROR = "PlanInFatalError"
 INSTANCE_DELETING = "InstanceDeleting"
 SUSPENDED = "Suspended"
+INTERNAL_ERROR = "InternalError"
 
 _READY_BY_REASON = {
     RESOURCES_READY: "True",
@@ -108,8 +109,8 @@ def _desired(
 
 
 def _says_nothing(ready: "api.Condition | None") -> bool:
-    """Whether Ready is missing, or speaks of a plan that was replaced or held up."""
-    return ready is None or ready.reason in {PLAN_IN_PROGRESS, SUSPENDED}
+    """Whether Ready is missing, or speaks of a plan that was replaced, held up or kept failing."""
+    return ready is None or ready.reason in {PLAN_IN_PROGRESS, SUSPENDED, INTERNAL_ERROR}
 
 
 def _transition(conditions: tuple["api.Condition", ...], kind: str, status: str, now: str) -> str:

@@ -30,7 +30,12 @@ _UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP
 
 
 def begun(
-    instance: Instance, version: OperatorVersion, now: str, account: str | None = None
+    instance: Instance,
+    version: OperatorVersion,
+    now: str,
+    account: str | None = None,
+    *,
+    fault: str = "",
 ) -> InstanceStatus:
     """Return the status with the scheduled run in progress.
 
@@ -41,6 +46,7 @@ def begun(
         version: The OperatorVersion that the run begins with.
         now: RFC 3339.
         account: The account that the run acts as; None for the reconciler.
+        fault: The internal error that keeps ending its steps; empty if there is none.
     """
     name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
     status = with_suspension(instance, instance.status, now)
@@ -60,6 +66,8 @@ def begun(
     status = with_entries(status, entries)
     unready = name in _UNREADY_PLANS
     ready = (conditions.PLAN_IN_PROGRESS, f"plan {name} is running") if unready else None
+    if fault:
+        ready = conditions.INTERNAL_ERROR, f"plan {name}: {fault}"
     situation = Situation(ready, running=name, suspended=instance.suspended)
     return with_conditions(instance, status, situation, now)
 

@@ -8,6 +8,7 @@ from kubeio.errors import KubeError
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.reconcile import InstanceReconciler
 from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue
+from kudo_reconciler.errors import REPEATED_FAULTS, Outdated
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from serving.logs import log_context
@@ -59,10 +60,11 @@ class Controller:
             delay = self.queue.retry(key)
             log.warning("reconcile failed", extra={"error": str(error), "retry_seconds": delay})
             outcome = "error"
-        except Exception:
+        except Exception as fault:
             delay = self.queue.retry(key)
             log.exception("reconcile crashed", extra={"retry_seconds": delay})
             outcome = "crash"
+            await self._tell_fault(key, fault)
         else:
             outcome = result.outcome
             if result.retry:
@@ -72,3 +74,15 @@ class Controller:
             if result.requeue_after is not None:
                 self.queue.add_after(key, result.requeue_after)
         self.metrics.reconcile_ended(outcome, loop_seconds() - started)
+
+    async def _tell_fault(self, key: Key, fault: Exception) -> None:
+        """Write an internal error that repeats into the conditions of the Instance."""
+        if self.queue.failures(key) < REPEATED_FAULTS:
+            return
+        try:
+            await self.reconciler.tell_fault(key, fault)
+        except (KubeError, Outdated):
+            log.debug("an internal error is not in the conditions yet")
+        except Exception:
+            # Such as of an Instance that cannot be read at all.
+            log.exception("an internal error cannot be written into the conditions")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kudo.api import Instance, OperatorVersion
 from kudo.identity import identity
-from kudo.runs.conditions import SUSPENDED
+from kudo.runs.conditions import INTERNAL_ERROR, SUSPENDED, Situation
 from kudo.runs.revalidation import has_run_with
 from kudo.runs.suspension import RESUMED, is_recorded
 from kudo_reconciler.controller.context import (
@@ -30,7 +30,7 @@ from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.restoring import Restoring
 from kudo_reconciler.controller.scheduled import Scheduled
-from kudo_reconciler.errors import Outdated, Superseded
+from kudo_reconciler.errors import Outdated, Superseded, fault_text
 from kudo_reconciler.execution.operations import StillGoing
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.store.versions import VersionTooLarge
@@ -74,6 +74,20 @@ class InstanceReconciler:
             # Nothing was decided nor written: the worker processes are busy, or one failed.
             log.warning("values could not be read", extra={"error": str(error)})
             return Result("retry", retry=True)
+
+    async def tell_fault(self, key: Key, fault: Exception) -> None:
+        """Write an internal error of the reconciles of a key into the conditions.
+
+        Raises:
+            KubeError: the request failed.
+            Outdated: the Instance changed meanwhile.
+        """
+        instance = self.context.instances.cached(key)
+        if instance is None:
+            return
+        ready = INTERNAL_ERROR, fault_text(fault, "the Instance")
+        situation = Situation(ready, running=instance.scheduled.plan_name or None)
+        await self.context.write_situation(instance, instance.status, situation)
 
     async def finish_operations(self) -> list[Key]:
         """Wait until no operation is running; return the Instances with results to store.

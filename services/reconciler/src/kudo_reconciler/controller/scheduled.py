@@ -186,7 +186,9 @@ class Scheduled:
         if memory.account is not None and recordable(memory.account) is None:
             # It was not recorded. Whoever named it may have corrected it.
             memory.account = await self.runner.accounts.name_of(as_begun)
-        status = begun(as_begun, version, self.context.now(), recordable(memory.account))
+        fault = next(iter(memory.faults.values()), "")
+        account = recordable(memory.account)
+        status = begun(as_begun, version, self.context.now(), account, fault=fault)
         if status.suspended_at != instance.status.suspended_at:
             # What a pause held up is stored before anything is sent; and once the pause is stored,
             # nothing is in flight any more.

@@ -141,6 +141,10 @@ class WorkQueue:
             self.observer.retried()
         return delay
 
+    def failures(self, key: Key) -> int:
+        """Return how many times in a row a key has failed."""
+        return self._failures.get(key, 0)
+
     def forget_failures(self, key: Key) -> None:
         self._failures.pop(key, None)
 

@@ -44,7 +44,7 @@ from kudo.moments import rfc3339
 from kudo.runs.status import with_entry
 from kudo.tasks import FatalTaskError, TaskError, TaskPath
 from kudo_reconciler.clock import Clock, loop_seconds
-from kudo_reconciler.errors import Outdated, Superseded
+from kudo_reconciler.errors import REPEATED_FAULTS, Outdated, Superseded
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner, refused
@@ -300,6 +300,7 @@ class PlanRunner:
                 interrupted = error
             else:
                 run.memory.states[ref] = self._state_after(state, ended[ref])
+                _remember_fault(run.memory, ref, ended[ref])
         if interrupted is not None:
             # The next attempt finds what these have done.
             raise interrupted
@@ -367,3 +368,11 @@ class PlanRunner:
 
     def _now(self) -> str:
         return rfc3339(self.clock.now())
+
+
+def _remember_fault(memory: RunMemory, ref: StepRef, result: StepResult) -> None:
+    """Remember the internal error of a step, if it repeats, for the conditions."""
+    if result.faulty and memory.states[ref].failures >= REPEATED_FAULTS:
+        memory.faults[ref] = f"{ref.phase}.{ref.step}: {result.outcome.message}"
+    else:
+        memory.faults.pop(ref, None)

@@ -21,7 +21,7 @@ from kudo.api import ExecutionStatus
 from kudo.api_errors.advice import advice
 from kudo.execution import StepOutcome, TaskOutcome
 from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
-from kudo_reconciler.errors import Outdated, Superseded, Suspended, described
+from kudo_reconciler.errors import Outdated, Superseded, Suspended, described, fault_text
 from kudo_reconciler.execution.task_context import StepContext, TaskResult
 from kudo_reconciler.execution.tasks import TaskRunner
 
@@ -118,10 +118,7 @@ class StepRunner:
         except Exception as fault:  # noqa: BLE001 - it is logged, and says nothing of the input
             log.error("task crashed", extra={"task": str(path), **described(fault)})
             step.crashed()
-            text = (
-                f"internal error ({type(fault).__name__}): the task is retried; "
-                "the reconciler's log has the details"
-            )
+            text = fault_text(fault, "the task")
             return _of_task(TaskOutcome(name, S.IN_PROGRESS, text, began), faulty=True)
         return _of_result(name, result, began)
 

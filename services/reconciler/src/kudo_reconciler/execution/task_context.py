@@ -81,6 +81,7 @@ class RunMemory:
         limited_by: The `spec.planTimeout` that they were computed with; None before that.
         states: Backoff of the steps that were attempted.
         attempts: Attempts in progress, or ended and not recorded yet.
+        faults: Internal errors that keep ending attempts, by step.
         entry: The status entry of the run when its last step began.
         is_first_run: Whether nothing was ever applied for the Instance before the run.
         ahead: What each task applies, as it was rendered for the record; None before that.
@@ -113,6 +114,7 @@ class RunMemory:
     limited_by: str | None = None
     states: dict[StepRef, StepState] = field(default_factory=dict)
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)
+    faults: dict[StepRef, str] = field(default_factory=dict)
     entry: PlanStatus | None = None
     is_first_run: bool = False
     ahead: dict[TaskKey, Sequence[record.Entry]] | None = None

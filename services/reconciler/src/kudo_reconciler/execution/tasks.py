@@ -43,7 +43,7 @@ class TaskRunner:
         except NotLeading:
             raise
         except InvalidPath as error:
-            raise FatalTaskError("TaskError", f"{error}") from error
+            raise FatalTaskError("TaskEnhancementError", f"{error}") from error
         except KubeError as error:
             raise TransientTaskError("TaskError", f"{error}") from error
         if result.done:
