@@ -40,12 +40,13 @@ class Held:
     bytes: int
 
 
-async def measure_port(tenants: Tenants) -> list[Held]:
+async def measure_port(tenants: Tenants) -> list[Figure]:
     """Send both kinds of requests that never end, one after the other."""
-    return [
+    found = [
         await _measure(tenants, "300 half-open requests", _HALVES),
         await _measure(tenants, "40 bodies of 4 MiB without their last byte", _BODIES),
     ]
+    return list(_figures(found))
 
 
 async def _measure(tenants: Tenants, name: str, parts: Sequence[bytes]) -> Held:
@@ -76,7 +77,7 @@ async def _sent(tenants: Tenants, parts: Sequence[bytes]) -> AsyncIterator[None]
             writer.transport.abort()
 
 
-def port_figures(found: Sequence[Held]) -> Iterator[Figure]:
+def _figures(found: Sequence[Held]) -> Iterator[Figure]:
     """Yield a figure for the memory and one for the loop of each, and the failures of others."""
     for one in found:
         p99 = one.beside.reviews.percentile(0.99)

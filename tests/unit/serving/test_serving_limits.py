@@ -346,6 +346,7 @@ async def test_the_oldest_incomplete_connection_makes_room(directory: Path | Non
 async def test_half_a_handshake_makes_room_first(tmp_path: Path) -> None:
     async with port(changed(connections=2), tmp_path) as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.number)
+        writer.write(b"\x16")
         await served.reach(lambda: len(served.connections) == 1)
         first, second = await served.connect(), await served.connect()
         assert await Client(reader, writer).rest() == b""
@@ -375,6 +376,7 @@ async def test_a_request_that_is_complete_is_answered_whoever_comes(
             client.send(GET)
         await served.asked(2)
         reader, writer = await asyncio.open_connection("127.0.0.1", served.number)
+        writer.write(b"\x16")
         assert await Client(reader, writer).rest() == b""
         writer.transport.abort()
         served.app.gate.set()

@@ -1,8 +1,9 @@
-"""The connections of a port, and the bytes of bodies that they hold: counted and bounded.
+"""The connections of a port that have sent something, and the bytes of bodies that they hold.
 
 If there are too many, the oldest one with an incomplete request is closed, then the one that has
 been idle for longest. A client that opens many connections thus closes its own, while the API
 server, which sends whole requests at once, is answered. A complete request is always answered.
+`serving.listener` bounds connections that have sent nothing.
 """
 
 from collections.abc import Callable
@@ -13,21 +14,27 @@ from serving.limits import PortLimits, Reason
 _State = Literal["incomplete", "idle", "busy"]
 
 
+def _nothing() -> None:
+    """Stands for a transport or a protocol that does not exist yet, or no more."""
+
+
 class Slot:
     """The slot of one connection; `incomplete` from the start.
 
     Attributes:
         held: Bytes of its body in memory.
+        abort: Ends the connection at once.
+        shed: Refuses the request to free its body; called for incomplete bodies.
     """
 
     __slots__ = ("_connections", "abort", "held", "shed", "state")
 
-    def __init__(self, connections: "Connections", abort: Callable[[], None]) -> None:
-        self._connections, self.abort = connections, abort
+    def __init__(self, connections: "Connections") -> None:
+        self._connections = connections
         self.state: _State = "incomplete"
         self.held = 0
-        self.shed: Callable[[], None] = abort
-        """Refuses the request to free its body; called for incomplete bodies."""
+        self.abort: Callable[[], None] = _nothing
+        self.shed: Callable[[], None] = _nothing
 
     def enter(self, state: _State) -> None:
         """Set the state: idle between requests, incomplete until one is sent, then busy."""
@@ -46,10 +53,12 @@ class Slot:
     def close(self) -> None:
         """Free the slot of a connection that has ended; may be called again."""
         self._connections.remove(self)
+        # Both lead to the protocol, which leads here: a cycle that would keep its memory.
+        self.abort = self.shed = _nothing
 
 
 class Connections:
-    """All connections of a port.
+    """The connections of a port that have sent something.
 
     Attributes:
         limits: The limits of the port.
@@ -73,11 +82,8 @@ class Connections:
     def __len__(self) -> int:
         return sum(map(len, self._slots.values()))
 
-    def admit(self, abort: Callable[[], None]) -> Slot | None:
+    def admit(self) -> Slot | None:
         """Return a slot for a new connection, if need be that of another one.
-
-        Args:
-            abort: Ends the connection at once.
 
         Returns:
             None if all connections wait for their answers: close the new one.
@@ -86,7 +92,7 @@ class Connections:
             self.observe("too_many_connections")
             if not self._close_oldest():
                 return None
-        slot = Slot(self, abort)
+        slot = Slot(self)
         self._slots["incomplete"][slot] = None
         return slot
 

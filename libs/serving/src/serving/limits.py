@@ -14,6 +14,7 @@ Reason = Literal[
     "request_too_large",
     "too_many_bytes",
     "too_many_connections",
+    "too_many_silent",
 ]
 """Why a port closed a connection."""
 
@@ -25,14 +26,17 @@ class PortLimits:
     Each time is for the whole part, so that sending a byte now and then does not extend it.
 
     Attributes:
-        handshake: From the connection to the end of the TLS handshake.
+        handshake: From the connection to its first byte, and from there to the end of the TLS
+            handshake.
         head: From the first byte of a request to the end of its head.
         body: From the end of the head to the last byte of the body.
         answer: For which a client may leave its answer unread.
-        idle: Between two requests. 120 is longer than the 90 after which Go's clients drop an idle
-            connection, so that we never close one just as the API server sends a request on it.
+        idle: Between two requests, and before the first byte where there is no TLS. 120 is longer
+            than the 90 after which Go's clients drop an idle connection, so that we never close
+            one just as the API server sends a request on it.
         linger: For a client to read its answer and close, before the connection is cut.
-        connections: Open at a time, those in the TLS handshake among them.
+        silent: Open at a time that have sent nothing. They take little but a file descriptor.
+        connections: Open at a time that have sent something, those in the TLS handshake among them.
         head_bytes: Of request line and headers, each with 32 more for what keeps it.
         request_bytes: Of one request as it is sent, chunk headers and trailers among them.
         held_bytes: Of the bodies of all requests that are not answered yet.
@@ -44,6 +48,7 @@ class PortLimits:
     answer: float = 10.0
     idle: float = 120.0
     linger: float = 1.0
+    silent: int = 256
     connections: int = 256
     head_bytes: int = 32 * 1024
     request_bytes: int = 8 * 1024 * 1024

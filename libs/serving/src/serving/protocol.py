@@ -6,7 +6,7 @@ has its own time limit, which nothing that the client sends extends.
 """
 
 import asyncio
-import ssl as tls
+import ssl
 from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable
 from typing import Any, Literal, cast
@@ -43,23 +43,26 @@ class BoundedProtocol(HttpToolsProtocol):
     answer to the first one.
 
     Args:
-        connections: The connections of the port, which count this one.
-        below: The TLS connection that it runs on, which has the slot among `connections`.
+        connections: The connections of the port.
+        slot: Its slot among them.
+        tls: Whether it runs on a `TlsProtocol`.
     """
 
     def __init__(
         self,
         connections: Connections,
+        slot: Slot,
         config: Config,
         server_state: ServerState,
         app_state: dict[str, Any],
-        below: "TlsProtocol | None" = None,
+        *,
+        tls: bool = False,
     ) -> None:
         super().__init__(config, server_state, app_state)
         self._connections = connections
         self._limits = connections.limits
-        self._below = below
-        self._slot: Slot | None = None
+        self._slot = slot
+        self._tls = tls
         self._timer: asyncio.TimerHandle | None = None
         self._answer_timer: asyncio.TimerHandle | None = None
         self._part: _Part = "none"
@@ -68,12 +71,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes = self._request_bytes = self._number = self._size = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._slot = self._below.slot if self._below else self._connections.admit(transport.abort)
         super().connection_made(cast("asyncio.Transport", JoinedWrites(transport)))
-        if self._slot is None:
-            self._deaf = True
-            transport.abort()
-            return
         self._slot.shed = lambda: self._refuse(TOO_MANY_BYTES)
         # Idle and not incomplete: Go's clients open connections before they have requests for them.
         self._arm(self._limits.idle, self._close)
@@ -81,8 +79,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
         self.answer_goes_on()
-        if self._slot is not None:
-            self._slot.close()
+        self._slot.close()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -93,7 +90,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # Receiving
 
     def data_received(self, data: bytes) -> None:
-        if self._deaf or self._slot is None:
+        if self._deaf:
             return
         before = (self._number, self._part)
         self._size = len(data)
@@ -115,7 +112,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _received(self, before: tuple[int, _Part]) -> None:
         """Set the time limit for what is still to come."""
-        assert self._slot is not None
         if self._part == "none":
             # Empty lines before a request, which the parser skips: the request has begun.
             self._begin()
@@ -159,7 +155,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self._part = "body"
 
     def on_body(self, body: bytes) -> None:
-        assert self._slot is not None
         if self.cycle.response_complete or self._refusal is not None:
             return
         if not self._slot.hold(len(body)):
@@ -192,8 +187,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        if self._slot is None:
-            return
         self._slot.release()
         if self._deaf or self.transport.is_closing():
             self._close()
@@ -205,11 +198,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        if self._below is None:
+        if not self._tls:
             self.answer_waits()
 
     def resume_writing(self) -> None:
-        if self._below is None:
+        if not self._tls:
             self.answer_goes_on()
         super().resume_writing()
 
@@ -231,7 +224,6 @@ class BoundedProtocol(HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete
 
     def _wait_for_next(self) -> None:
-        assert self._slot is not None
         self._part = "none"
         self._slot.enter("idle")
         self._arm(self._limits.idle, self._close)
@@ -242,7 +234,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer in place of the app, and close after `PortLimits.linger`."""
-        assert self._slot is not None
         self._connections.observe(refusal.reason)
         self._deaf = True
         self._slot.release()
@@ -278,10 +269,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class TlsProtocol(SSLProtocol):
-    """TLS of one connection, which is counted from its beginning, not from the handshake on.
+    """TLS of one connection, which has its slot from its first byte, not from the handshake on.
 
     `loop.create_server(ssl=...)` reports connections only after their handshake, and keeps a
     buffer of 256 KiB for each.
+
+    Args:
+        connections: The connections of the port.
+        slot: Its slot among them.
+        context: With the certificate.
+        above: The HTTP connection that runs on it.
     """
 
     max_size = 32 * 1024
@@ -289,16 +286,17 @@ class TlsProtocol(SSLProtocol):
     def __init__(
         self,
         connections: Connections,
-        context: tls.SSLContext,
-        above: Callable[["TlsProtocol"], BoundedProtocol],
+        slot: Slot,
+        context: ssl.SSLContext,
+        above: BoundedProtocol,
     ) -> None:
         self._connections = connections
-        self.slot: Slot | None = None
-        self._above = above(self)
+        self._slot = slot
+        self._above: BoundedProtocol | None = above
         limits = connections.limits
         super().__init__(
             asyncio.get_running_loop(),
-            self._above,
+            above,
             context,
             None,  # type: ignore[arg-type]  # nobody waits for the handshake
             server_side=True,
@@ -306,26 +304,22 @@ class TlsProtocol(SSLProtocol):
             ssl_shutdown_timeout=limits.linger,
         )
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = cast("asyncio.Transport", transport)
-        self.slot = self._connections.admit(stream.abort)
-        if self.slot is None:
-            stream.abort()
-            return
-        super().connection_made(transport)
-
     def connection_lost(self, exc: BaseException | None) -> None:
-        if self.slot is not None:
-            self.slot.close()
+        self._slot.close()
         super().connection_lost(exc)
+        # Its transport leads here: a cycle that would keep buffers and OpenSSL's memory, of which
+        # the garbage collector does not know.
+        self._above = None
 
     def pause_writing(self) -> None:
         super().pause_writing()
         # asyncio tells the protocol only at the next write, and an answer is a single write.
-        self._above.answer_waits()
+        if self._above is not None:
+            self._above.answer_waits()
 
     def resume_writing(self) -> None:
-        self._above.answer_goes_on()
+        if self._above is not None:
+            self._above.answer_goes_on()
         super().resume_writing()
 
     def _check_handshake_timeout(self) -> None:
@@ -334,8 +328,8 @@ class TlsProtocol(SSLProtocol):
 
     def _on_handshake_complete(self, handshake_exc: BaseException | None) -> None:
         if handshake_exc is None and self._unverified():
-            handshake_exc = tls.SSLError("a resumed session, whose client is not verified again")
-        if isinstance(handshake_exc, tls.SSLError):
+            handshake_exc = ssl.SSLError("a resumed session, whose client is not verified again")
+        if isinstance(handshake_exc, ssl.SSLError):
             self._connections.observe("handshake_failed")
             # Sends the TLS alert with the reason; asyncio would close without it.
             self._process_outgoing()  # type: ignore[attr-defined]  # not in the stubs
@@ -344,7 +338,7 @@ class TlsProtocol(SSLProtocol):
     def _unverified(self) -> bool:
         # OpenSSL verifies the client of a full handshake only. TLS 1.2 can resume a session whose
         # authority is not trusted any more, and Python cannot switch that off.
-        if self._sslcontext.verify_mode != tls.CERT_REQUIRED:
+        if self._sslcontext.verify_mode != ssl.CERT_REQUIRED:
             return False
-        session: tls.SSLObject = self._sslobj  # type: ignore[attr-defined]  # not in the stubs
+        session: ssl.SSLObject = self._sslobj  # type: ignore[attr-defined]  # not in the stubs
         return bool(session.session_reused)

@@ -11,14 +11,14 @@ import socket
 import ssl as tls
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from typing import Final
 
 import uvicorn
 from prometheus_client import CollectorRegistry
-from uvicorn.server import ServerState
 
-from serving.connections import Connections
+from serving.connections import Connections, Slot
 from serving.limits import PROBES, PortLimits
+from serving.listener import BACKLOG, Listener, reset
 from serving.probes import AsgiApp, Probes, asgi_app
 from serving.protocol import BoundedProtocol, TlsProtocol
 from serving.token_gate import TokenGate
@@ -65,7 +65,7 @@ async def serve(
         connections = Connections(PortLimits())
     config = uvicorn.Config(
         app,
-        http=_protocols(connections, ssl),
+        http="httptools",
         ws="none",
         lifespan="off",
         loop="none",
@@ -76,10 +76,10 @@ async def serve(
         date_header=False,
         timeout_graceful_shutdown=math.ceil(grace),
     )
-    with _listener(host, port) as listener:
-        server = _Server(config, connections, stop, on_started)
+    with _bound(host, port) as sock:
+        server = _Server(config, sock, connections, ssl, stop, on_started)
         try:
-            await server.serve(sockets=[listener])
+            await server.serve()
         finally:
             server.close()
 
@@ -112,44 +112,22 @@ async def serve_probes(
     )
 
 
-def _protocols(connections: Connections, ssl: tls.SSLContext | None) -> type[asyncio.Protocol]:
-    """Return the factory of the protocol of each connection."""
-
-    def make(
-        *,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: object,
-    ) -> asyncio.BaseProtocol:
-        if ssl is None:
-            return BoundedProtocol(connections, config, server_state, app_state)
-        return TlsProtocol(
-            connections,
-            ssl,
-            lambda below: BoundedProtocol(connections, config, server_state, app_state, below),
-        )
-
-    # uvicorn asks for a class, but only calls it.
-    return cast("type[asyncio.Protocol]", make)
-
-
 @contextmanager
-def _listener(host: str, port: int) -> Iterator[socket.socket]:
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=2048)
+        sock = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise ListenError(host, port, error.strerror or str(error)) from error
-    with listener:
+    with sock:
         # Connections inherit it. asyncio sets it only where it made the socket, and without it an
         # answer in two writes waits 40 ms for the client's delayed acknowledgement.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        yield listener
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield sock
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server without signal handlers and without its periodic tick.
+    """A uvicorn server on a `Listener`, without signal handlers and without its periodic tick.
 
     The tick updates the Date header and limits the number of requests; both are switched off.
     """
@@ -157,29 +135,78 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
+        sock: socket.socket,
         connections: Connections,
+        ssl: tls.SSLContext | None,
         stop: asyncio.Event,
         on_started: Callable[[int], None] | None,
     ) -> None:
         super().__init__(config)
+        self._sock = sock
         self._connections = connections
+        self._ssl = ssl
         self._stop = stop
         self._on_started = on_started
+        self._listener: Listener | None = None
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self._on_started is not None and sockets:
-            self._on_started(sockets[0].getsockname()[1])
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
+        # uvicorn would have asyncio listen; it closes what stands here.
+        self.servers = []
+        port = self._sock.getsockname()[1]
+        limits = self._connections.limits
+        self._listener = Listener(
+            self._sock,
+            limits,
+            # A client of TLS speaks first. Without, Go's clients open connections before they have
+            # requests for them.
+            wait=limits.handshake if self._ssl else limits.idle,
+            late="handshake_timeout" if self._ssl else None,
+            begin=self._begin,
+            observe=self._connections.observe,
+        )
+        self.started = True
+        if self._on_started is not None:
+            self._on_started(port)
 
     async def main_loop(self) -> None:
         await self._stop.wait()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._close_listener()
+        await super().shutdown(sockets)
+
     def close(self) -> None:
         """Close what a cancelled `serve` leaves open; a graceful stop leaves nothing."""
-        for server in getattr(self, "servers", ()):
-            server.close()
+        self._close_listener()
         self._connections.abort_all()
+
+    def _close_listener(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+
+    def _begin(self, sock: socket.socket) -> None:
+        """Serve a connection that has sent something, if there is a slot for it."""
+        slot = self._connections.admit()
+        if slot is None:
+            reset(sock)
+            return
+        # `connect_accepted_socket` does the same in a task. In between, nothing could end the
+        # connection to make room for another one.
+        make: Callable[..., asyncio.Transport]
+        make = asyncio.get_running_loop()._make_socket_transport  # type: ignore[attr-defined]  # noqa: SLF001
+        slot.abort = make(sock, self._protocol(slot)).abort
+
+    def _protocol(self, slot: Slot) -> asyncio.BaseProtocol:
+        http = BoundedProtocol(
+            self._connections,
+            slot,
+            self.config,
+            self.server_state,
+            self.lifespan.state,
+            tls=self._ssl is not None,
+        )
+        return TlsProtocol(self._connections, slot, self._ssl, http) if self._ssl else http
