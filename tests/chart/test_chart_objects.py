@@ -246,6 +246,29 @@ def test_egress_is_limited_to_dns_and_the_api_server_where_wanted() -> None:
     assert ports == {53, 16443}
 
 
+@pytest.mark.parametrize(
+    ("monitoring", "peers", "admitted"),
+    [
+        ({}, [], [None]),
+        ({"scrapeAnnotations": False}, [], []),
+        ({"scrapeAnnotations": False, "serviceMonitor": {"enabled": True}}, [], [None]),
+        ({"scrapeAnnotations": False}, [{"podSelector": {}}], [[{"podSelector": {}}]]),
+        ({}, [{"podSelector": {}}], [[{"podSelector": {}}]]),
+    ],
+    ids=["annotations", "nobody", "ServiceMonitor", "peers alone", "peers"],
+)
+def test_the_port_of_probes_is_open_only_to_who_reads_metrics(
+    monitoring: Json, peers: list[Json], admitted: list[Any]
+) -> None:
+    # The kubelet of the node needs no rule.
+    objects = render({"monitoring": monitoring, "networkPolicy": {"metricsFrom": peers}})
+    for name, port in (("kudo-reconciler", 8080), ("kudo-webhook", 8081)):
+        spec = named(objects, "NetworkPolicy", name)["spec"]
+        rules = [rule for rule in spec["ingress"] if rule["ports"][0]["port"] == port]
+        assert spec["policyTypes"] == ["Ingress"]
+        assert [rule.get("from") for rule in rules] == admitted
+
+
 def test_values_documented_as_commands_are_in_the_scripts() -> None:
     script = (CHART / "files" / "hooks.py").read_text(encoding="utf-8")
     commands = {

@@ -166,14 +166,21 @@ egress:
       {{- end }}
 {{- end }}
 
-{{/* Ingress to probes and metrics. Argument: list of root, port. */}}
+{{/* Ingress to metrics, on the port of the probes: nothing where nobody is to read metrics, since the
+kubelet needs no rule. Argument: list of root, port. */}}
 {{- define "kudo.metricsIngress" -}}
+{{- $values := (index . 0).Values }}
+{{- with $values.networkPolicy.metricsFrom -}}
 - ports:
-    - {port: {{ index . 1 }}, protocol: TCP}
-  {{- with (index . 0).Values.networkPolicy.metricsFrom }}
+    - {port: {{ index $ 1 }}, protocol: TCP}
   from:
     {{- toYaml . | nindent 4 }}
-  {{- end }}
+{{- else }}
+{{- if or $values.monitoring.scrapeAnnotations $values.monitoring.serviceMonitor.enabled -}}
+- ports:
+    - {port: {{ index . 1 }}, protocol: TCP}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Seconds of a Go duration, counted on a date since templates know no other way to read one. */}}

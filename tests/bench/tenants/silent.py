@@ -164,12 +164,13 @@ def _figures(bursts: list[Burst]) -> Iterator[Figure]:
             f"{most:.0f} MiB at most, {left:.0f} MiB after", max(one.grown) <= _MOST_MEMORY,
         )  # fmt: skip
         during, after = one.during.percentile(0.99), one.after.percentile(0.99)
-        failed = len(one.during.failures) + len(one.after.failures)
+        failures = one.during.failures + one.after.failures
         yield Figure(
             f"{name}: p99 of others' reviews",
             f"<= {_P99_DURING * 1e3:.0f} ms, then <= {_P99_AFTER * 1e3:.0f} ms, 0 failed",
-            f"{during * 1e3:.0f} ms, then {after * 1e3:.0f} ms, {failed} failed",
-            during <= _P99_DURING and after <= _P99_AFTER and not failed,
+            f"{during * 1e3:.0f} ms, then {after * 1e3:.0f} ms, {len(failures)} failed"
+            + "".join(f": {failure}" for failure in failures[:1]),
+            during <= _P99_DURING and after <= _P99_AFTER and not failures,
         )  # fmt: skip
         yield Figure(
             f"{name}: /healthz of both services", "0 failed",

@@ -217,6 +217,18 @@ async def test_the_last_file_descriptors_are_those_of_silent_connections() -> No
         assert not ended(speaking[0])
 
 
+async def test_silent_connections_take_a_quarter_of_the_files_that_may_be_open() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard))
+    try:
+        async with listening() as served:
+            served.connect(130)
+            await served.close_many(30)
+            await served.reach(100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 # On a served port
 
 

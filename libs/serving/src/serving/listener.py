@@ -10,6 +10,7 @@ clients shut out everybody else.
 import asyncio
 import errno
 import logging
+import resource
 import selectors
 import socket
 import struct
@@ -30,6 +31,8 @@ BEGUN_AT_ONCE: Final = 8
 _PAUSE: Final = 0.25
 """Seconds until the next attempt after an error, such as that no file descriptor is left."""
 _SHORTAGE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_FILES: Final = 4
+"""Silent connections of a port take no more than this part of the files that may be open."""
 _RESET: Final = struct.pack("ii", 1, 0)
 """SO_LINGER: close by a reset, which leaves nothing in the kernel. Else it would keep thousands of
 connections for a minute each, waiting for clients to close their side."""
@@ -58,7 +61,8 @@ class Listener:
         late: Reason | None = None,
     ) -> None:
         self._sock = sock
-        self._limits = limits
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._most = min(limits.silent, files // _FILES)
         self._wait = wait
         self._begin = begin
         self._observe = observe
@@ -98,7 +102,7 @@ class Listener:
     # New connections
 
     def _accept(self) -> None:
-        if len(self._silent) > self._limits.silent:
+        if len(self._silent) > self._most:
             return  # The oldest has sent something; `_pass_on` has to come first.
         for _ in range(ACCEPTED_AT_ONCE):
             try:
@@ -115,7 +119,7 @@ class Listener:
                     return
                 continue
             self._keep(sock)
-            if len(self._silent) > self._limits.silent and not self._make_room():
+            if len(self._silent) > self._most and not self._make_room():
                 return
 
     def _pause(self, error: OSError) -> None:
