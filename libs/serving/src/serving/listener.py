@@ -21,9 +21,10 @@ from serving.limits import PortLimits, Reason
 
 log = logging.getLogger(__name__)
 
-BACKLOG: Final = 512
+BACKLOG: Final = 1024
 """Connections that the kernel keeps until they are accepted: of 3,000 a second, those that arrive
-while the loop is busy for 0.17 s. Beyond it, a client tries again after a second."""
+while the process gets no CPU for 0.3 s. Beyond it, a client tries again only after a second, which
+is far longer than to accept all of them takes."""
 ACCEPTED_AT_ONCE: Final = 32
 """Connections accepted in one iteration of the event loop, some 40 us each."""
 BEGUN_AT_ONCE: Final = 8
