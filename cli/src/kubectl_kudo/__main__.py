@@ -13,13 +13,19 @@ from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
 from kubectl_kudo.core.errors import ExitCode, bug, describe, exit_code
+from kubectl_kudo.core.terminal import cleaned_streams
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return the exit code."""
     _write_utf8()
+    with cleaned_streams():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(argv: list[str]) -> int:
     try:
-        _run(list(sys.argv[1:] if argv is None else argv))
+        _run(argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED

@@ -12,7 +12,7 @@ from tests.unit.cli.imports import imported
 
 _ALWAYS = {
     *("kubectl_kudo", "kubectl_kudo.__main__", "kubectl_kudo.catalogue", "kubectl_kudo.core"),
-    *(f"kubectl_kudo.core.{module}" for module in ("arguments", "command", "errors")),
+    *(f"kubectl_kudo.core.{module}" for module in ("arguments", "command", "errors", "terminal")),
 }
 
 

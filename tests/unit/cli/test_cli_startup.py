@@ -91,7 +91,10 @@ def test_version_loads_these_modules_of_ours_and_no_other() -> None:
         "kubectl_kudo.__main__",
         "kubectl_kudo.catalogue",
         "kubectl_kudo.core",
-        *(f"kubectl_kudo.core.{name}" for name in ("arguments", "command", "errors", "output")),
+        *(
+            f"kubectl_kudo.core.{name}"
+            for name in ("arguments", "command", "errors", "output", "terminal")
+        ),
         "kubectl_kudo.version",
     }
 

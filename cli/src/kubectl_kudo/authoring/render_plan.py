@@ -7,6 +7,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import JsonObject, check_format, many
 from kubectl_kudo.core.suggestions import did_you_mean
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.core.values import given_values
 from kubectl_kudo.packages.install_checks import check_instance
 from kubectl_kudo.packages.install_set import as_declared
@@ -52,7 +53,7 @@ def _check_plan(version: OperatorVersion, plan: str, step: str) -> None:
 
 def _hint(name: str, known: Iterable[str]) -> str:
     names = [*known]
-    return did_you_mean(name, names) or f"it can be {', '.join(names) or 'none'}"
+    return did_you_mean(name, names) or word(f"it can be {', '.join(names) or 'none'}")
 
 
 def _data(item: Previewed) -> JsonObject:
@@ -73,14 +74,16 @@ def _data(item: Previewed) -> JsonObject:
 def document(item: Previewed) -> str:
     """Return one YAML document; one without an object is a comment."""
     template = f", template {item.template}" if item.template else ""
-    return "\n".join(["---", f"# {item.position}{template}", *_lines(item)]) + "\n"
+    # A name with a line end would end the comment, and could go on with an object.
+    comment = word(f"# {item.position}{template}")
+    return "\n".join(["---", comment, *_lines(item)]) + "\n"
 
 
 def _lines(item: Previewed) -> Iterator[str]:
     if item.object is None:
         yield f"# {item.action}: a {item.kind} task has no objects"
     elif item.action == "delete":
-        yield f"# deletes {item.object['kind']} {item.object['metadata']['name']}"
+        yield word(f"# deletes {item.object['kind']} {item.object['metadata']['name']}")
     else:
         if item.kind == "Pipe":
             yield "# the pod of a Pipe task; its files become ConfigMaps and Secrets"

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from kubectl_kudo.core.terminal import visible
+
 NONE = "<none>"
 UNKNOWN = "<unknown>"
 
@@ -13,14 +15,16 @@ _YEAR = 365 * _DAY
 
 
 def printable(text: str, longest: int = 0) -> str:
-    """Return a text on one line, without characters that a terminal would interpret.
+    """Return a text on one line; characters that cannot be printed are shown as escapes.
 
     Args:
         text: A text that anybody may have written.
         longest: Characters after which it is cut; 0 for any number.
     """
     line = _SPACE.sub(" ", text).strip()
-    shown = line if line.isprintable() else "".join(c if c.isprintable() else "?" for c in line)
+    shown = (
+        line if line.isprintable() else "".join(c if c.isprintable() else visible(c) for c in line)
+    )
     return f"{shown[: longest - 1]}…" if 0 < longest < len(shown) else shown
 
 

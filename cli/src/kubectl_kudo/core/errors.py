@@ -11,6 +11,8 @@ import enum
 import re
 from collections.abc import Iterable, Sequence
 
+from kubectl_kudo.core.terminal import continued
+
 # Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +105,7 @@ def describe(error: BaseException) -> str | None:
 def bug(error: BaseException) -> str:
     """Return what to tell the user about an error that `describe` does not know."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"internal error, please report it with the output of `-v 9`: {text}"
+    return f"internal error, please report it with the output of `-v 9`: {continued(text)}"
 
 
 def exit_code(error: BaseException) -> ExitCode:
@@ -143,7 +145,7 @@ def _of_the_domain(error: BaseException) -> str | None:
 
     if isinstance(error, InvalidInput):
         return listed("", error.problems)
-    return str(error) if isinstance(error, KudoError) else None
+    return continued(str(error)) if isinstance(error, KudoError) else None
 
 
 def _of_the_cluster(error: BaseException) -> str | None:
@@ -155,7 +157,7 @@ def _of_the_cluster(error: BaseException) -> str | None:
         return _with_notes(error, f"no answer from the API server: {_why(error)}")
     if isinstance(error, ConfigError):
         return f"cannot use the cluster's configuration: {error}"
-    return str(error) if isinstance(error, KubeError) else None
+    return continued(str(error)) if isinstance(error, KubeError) else None
 
 
 def _why(error: "ConnectionLost") -> str:
@@ -185,7 +187,7 @@ def _api_error(error: "ApiError") -> str:
         for cause in error.causes
         if cause.message and cause.message not in text
     )
-    return _cut("\n  ".join([text, *more]))
+    return _cut("\n  ".join(map(continued, [text, *more])))
 
 
 def _cut(text: str) -> str:
@@ -195,7 +197,7 @@ def _cut(text: str) -> str:
 
 def listed(headline: str, problems: Iterable["Problem"]) -> str:
     """Return one problem in the line of the headline, several on lines of their own."""
-    texts = [str(problem) for problem in problems]
+    texts = [continued(str(problem)) for problem in problems]
     if len(texts) == 1:
         return f"{headline} {texts[0]}".strip()
     return "\n  ".join([headline, *texts] if headline else texts)

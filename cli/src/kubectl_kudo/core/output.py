@@ -1,4 +1,8 @@
-"""Prints data and result lines to stdout, and everything else to stderr."""
+"""Prints data and result lines to stdout, and everything else to stderr.
+
+Both are clean: see `core.terminal`. JSON and YAML have escapes of their own for the characters that
+a terminal would act on, so that both stay exact.
+"""
 
 import json
 import os
@@ -6,6 +10,7 @@ import sys
 from collections.abc import Iterable
 
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.terminal import Control, control, in_json
 
 # Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
 TYPE_CHECKING = False
@@ -29,8 +34,13 @@ def talk(line: str) -> None:
 
 def warn(text: str) -> None:
     """Show a warning of the API server."""
-    label = "\033[33;1mWarning:\033[0m" if coloured(sys.stderr) else "Warning:"
-    talk(f"{label} {text}")
+    colours = coloured(sys.stderr)
+    if colours:
+        control(sys.stderr, Control.WARNING)
+    print("Warning:", end="", file=sys.stderr)
+    if colours:
+        control(sys.stderr, Control.PLAIN)
+    talk(f" {text}")
 
 
 def coloured(stream: "TextIO") -> bool:
@@ -68,7 +78,7 @@ def without_bookkeeping(obj: JsonObject) -> JsonObject:
 
 
 def _json(value: JsonObject | list[JsonObject]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return in_json(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _yaml(obj: JsonObject) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 
 from kubectl_kudo.core.arguments import CLIENT, NONE, SERVER
 from kubectl_kudo.core.output import JsonObject, many, one, say, talk, without_bookkeeping
+from kubectl_kudo.core.terminal import continued
 
 _SUFFIX: Final = {NONE: "", CLIENT: " (dry run)", SERVER: " (server dry run)"}
 
@@ -35,8 +36,8 @@ class Report:
         self.say(f"{text}{_SUFFIX[self.mode]}")
 
     def say(self, text: str) -> None:
-        """Print any other line."""
-        (talk if self.output else say)(text)
+        """Print any other text; its further lines are indented."""
+        (talk if self.output else say)(continued(text))
 
     def foretell(self, plan: str | None) -> None:
         """Print which plan a dry run would start; prints nothing after a real write.

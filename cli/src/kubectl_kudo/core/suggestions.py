@@ -5,6 +5,8 @@
 
 from collections.abc import Collection, Iterable
 
+from kubectl_kudo.core.terminal import word
+
 
 def closest(
     name: str, known: Iterable[str], *, most: int = 1, similarity: float = 0.6
@@ -27,7 +29,7 @@ def closest(
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `did you mean <name>?`, or an empty text if no known name looks like it."""
     close = closest(name, known)
-    return f"did you mean {close[0]}?" if close else ""
+    return f"did you mean {word(close[0])}?" if close else ""
 
 
 def note_similar(error: Exception, names: Iterable[str], known: Collection[str]) -> None:
@@ -35,4 +37,4 @@ def note_similar(error: Exception, names: Iterable[str], known: Collection[str])
     for name in names:
         text = "" if name in known else did_you_mean(name, known)
         if text:
-            error.add_note(f"\n{name}: {text}")
+            error.add_note(f"\n{word(name)}: {text}")

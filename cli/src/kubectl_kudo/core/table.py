@@ -3,16 +3,22 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
+from kubectl_kudo.core.terminal import clean, word
+
 
 def table(rows: Iterable[Sequence[str]], *, width: int = 0) -> str:
     """Return the table, each line ended.
 
     Args:
-        rows: Rows of equally many cells; a cell with several lines takes several lines.
+        rows: Rows of equally many cells; a cell with several lines takes several lines, except
+            for the first, which names what the row is about.
         width: Columns that a line of a cell may take before it is wrapped at blanks; 0 for any. A
             longer word stays whole.
     """
-    cells = [[[*_lines(cell, width)] for cell in row] for row in rows]
+    cells = [
+        [[*_lines(cell, width)] for cell in (word(first), *map(clean, more))]
+        for first, *more in rows
+    ]
     columns = zip(*cells, strict=True)
     widths = [max(len(line) for cell in column for line in cell) for column in columns]
     return "".join(
@@ -28,13 +34,13 @@ def _lines(cell: str, width: int) -> Iterator[str]:
 
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
-    current, *words = line.split(" ")
-    for word in words:
-        if len(current) + 1 + len(word) <= width:
-            current += f" {word}"
+    current, *rest = line.split(" ")
+    for part in rest:
+        if len(current) + 1 + len(part) <= width:
+            current += f" {part}"
         else:
             yield current
-            current = word
+            current = part
     yield current
 
 
@@ -44,9 +50,10 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     Args:
         rows: Rows of equally many cells, each of one line.
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    shown = [[*map(word, row)] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     return "".join(
         "   ".join(f"{text:<{size}}" for text, size in zip(row, widths, strict=True)).rstrip()
         + "\n"
-        for row in rows
+        for row in shown
     )

@@ -3,17 +3,6 @@
 from unicodedata import combining, east_asian_width
 
 
-def printable(text: str) -> str:
-    """Return a text on one line, without characters that a terminal would act on."""
-    words = " ".join(text.split())
-    return "".join(char if char.isprintable() else "?" for char in words)
-
-
-def harmless(text: str) -> str:
-    """Return a text without characters that a terminal would act on; its lines stay."""
-    return "".join(char if char.isprintable() or char in "\n\t\u00a0" else "?" for char in text)
-
-
 def cells(text: str) -> int:
     """Return how many cells a printable text takes."""
     if text.isascii():

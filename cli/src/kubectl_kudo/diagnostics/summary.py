@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from kubectl_kudo.core.terminal import clean, word
 from kubectl_kudo.diagnostics.findings import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER
 from kubectl_kudo.diagnostics.reading import Failure
@@ -22,7 +23,7 @@ def summary(
     now: datetime,
 ) -> str:
     """Return the text of the summary."""
-    return "\n".join(_lines(instances, findings, failures, now))
+    return clean("\n".join(_lines(instances, findings, failures, now)))
 
 
 def _lines(
@@ -52,9 +53,9 @@ def _lines(
 
 
 def _of(finding: Finding) -> Iterator[str]:
-    yield f"* {finding.subject}: {finding.text}"
+    yield word(f"* {finding.subject}: {finding.text}")
     if finding.advice:
-        yield f"    {finding.advice}"
+        yield word(f"    {finding.advice}")
     for line in finding.lines:
         yield f"    | {_cut(line)}"
 
@@ -65,5 +66,5 @@ def _more(number: int) -> Iterator[str]:
 
 
 def _cut(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = word(" ".join(text.split()))
     return flat if len(flat) <= _LONGEST_LINE else f"{flat[:_LONGEST_LINE]}..."

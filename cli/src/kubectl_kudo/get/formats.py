@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.output import JsonObject, many, one, without_bookkeeping
+from kubectl_kudo.core.terminal import exact
 
 if TYPE_CHECKING:  # few commands have a template
     from kubectl_kudo.get.templates import CustomColumns, JsonPath
@@ -51,8 +52,10 @@ def read_format(text: str) -> Format:
     raise UsageError(f'invalid output format "{printable(text)}": {_USE}')
 
 
-def as_data(objects: Sequence[JsonObject], output: Format, *, single: bool, headers: bool) -> str:
-    """Return objects in one of the formats that are neither table nor tree.
+def show_data(
+    objects: Sequence[JsonObject], output: Format, *, single: bool, headers: bool
+) -> None:
+    """Print objects in one of the formats that are neither table nor tree.
 
     Args:
         objects: The objects.
@@ -65,12 +68,14 @@ def as_data(objects: Sequence[JsonObject], output: Format, *, single: bool, head
         CliError: a template cannot be evaluated over these objects.
     """
     if output.template is not None:
-        return output.template.print(objects, single=single, headers=headers)
-    if output.name == "name":
-        return "".join(f"{reference(obj)}\n" for obj in objects)
-    # Templates read managedFields as with kubectl, which leaves them out of JSON and YAML alone.
-    shown = [without_bookkeeping(obj) for obj in objects]
-    return one(shown[0], output.name) if single else many(shown, output.name)
+        # A script may read a value as it is.
+        exact(output.template.print(objects, single=single, headers=headers))
+    elif output.name == "name":
+        print("".join(f"{reference(obj)}\n" for obj in objects), end="")
+    else:
+        # Templates read managedFields as with kubectl, which leaves them out of JSON and YAML.
+        shown = [without_bookkeeping(obj) for obj in objects]
+        print(one(shown[0], output.name) if single else many(shown, output.name), end="")
 
 
 def reference(obj: JsonObject) -> str:

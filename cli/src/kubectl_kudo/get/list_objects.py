@@ -8,7 +8,7 @@ from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.get.formats import TREE, as_data
+from kubectl_kudo.get.formats import TREE, show_data
 from kubectl_kudo.get.instance_fields import Key, version_key
 from kubectl_kudo.get.request import Request
 from kubectl_kudo.get.tables import Known, Style, table_of
@@ -38,7 +38,7 @@ async def get(session: Session, request: Request) -> None:
     elif any(lists) or not missing:
         objects = [obj for objects in lists for obj in objects]
         single = len(request.names) == 1
-        print(as_data(objects, request.format, single=single, headers=request.headers), end="")
+        show_data(objects, request.format, single=single, headers=request.headers)
     _raise(missing)
 
 

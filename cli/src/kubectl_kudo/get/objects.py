@@ -9,7 +9,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.get.formats import TREE, Format, as_data, read_format
+from kubectl_kudo.get.formats import TREE, Format, read_format, show_data
 from kubectl_kudo.get.object_rows import Row, table_of, tree_of
 from kubectl_kudo.get.owned_objects import OwnedObject, objects_of
 from kubectl_kudo.inventory.live import read_live
@@ -54,7 +54,7 @@ async def get_objects(session: Session, args: Args, output: Format) -> None:
         print(table_of(rows, now, wide=wide, headers=args.headers), end="")
     else:
         data = [row.to_data() for row in rows]
-        print(as_data(data, output, single=False, headers=args.headers), end="")
+        show_data(data, output, single=False, headers=args.headers)
     sys.stdout.flush()
     _tell(key_of(instance), known, rows)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kubectl_kudo.core.output import JsonObject, one, say
+from kubectl_kudo.core.terminal import continued, word
 from kudo.verification import Finding
 
 
@@ -27,12 +28,14 @@ def print_findings(findings: Sequence[Finding], output: str, root: Path) -> None
 
 def located_message(finding: Finding) -> str:
     """Return the message with place, code and suggestion."""
-    text = f"{finding.problem.message}  ({finding.place.position or finding.problem.field})"
-    return f"{text} [{finding.code}]{_suggested(finding)}"
+    # Further lines of a message are indented, so that a name in it forges no finding.
+    message = continued(finding.problem.message)
+    place = word(finding.place.position or finding.problem.field)
+    return f"{message}  ({place}) [{finding.code}]{_suggested(finding)}"
 
 
 def _suggested(finding: Finding) -> str:
-    return f"\n    {finding.suggestion}" if finding.suggestion else ""
+    return f"\n    {word(finding.suggestion)}" if finding.suggestion else ""
 
 
 def _data(findings: Sequence[Finding]) -> JsonObject:

@@ -7,6 +7,7 @@ from typing import Final
 from kubectl_kudo.core.errors import CliError, ExitCode, listed
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.suggestions import did_you_mean
+from kubectl_kudo.core.terminal import word
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN
 from kudo.api import OperatorVersion
 from kudo.names import PLAN_DEPLOY
@@ -47,7 +48,7 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
         if missing_required([p], values)  # one by one, for the names alone
     ]
     if missing:
-        names = ",".join(missing)
+        names = word(",".join(missing))
         raise CliError(
             f"missing required parameters during installation: {names}", code=ExitCode.DENIED
         )
@@ -112,7 +113,7 @@ def _undeclared(version: OperatorVersion, values: Mapping[str, str]) -> Iterator
 
 
 def _hint(name: str, declared: Iterable[str]) -> str:
-    return did_you_mean(name, declared) or f"it declares {', '.join(declared) or 'none'}"
+    return did_you_mean(name, declared) or word(f"it declares {', '.join(declared) or 'none'}")
 
 
 def _invalid(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:

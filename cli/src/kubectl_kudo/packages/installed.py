@@ -9,6 +9,7 @@ from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.packages.install_checks import check_kubernetes
 from kubectl_kudo.packages.install_set import InstallSet
 from kubeio.errors import Forbidden, NotFound
@@ -116,11 +117,12 @@ def check_same(found: JsonObject, desired: OperatorVersion) -> None:
         return
     namespace, name = desired.metadata.namespace, desired.metadata.name
     more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
+    fields = word(", ".join(differing[:_SHOWN]))
     raise CliError(
         f"operatorversion {namespace}/{name} is installed already and has other content than the "
-        f"package (it differs in {', '.join(differing[:_SHOWN])}{more}); give the package another "
-        "operatorVersion, or, while you develop it, replace the installed one with `kubectl kudo "
-        "install --upgrade --replace-version`"
+        f"package (it differs in {fields}{more}); give the package another operatorVersion, or, "
+        "while you develop it, replace the installed one with `kubectl kudo install --upgrade "
+        "--replace-version`"
     )
 
 

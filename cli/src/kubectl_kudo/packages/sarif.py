@@ -58,7 +58,9 @@ def _result(finding: Finding, rule: int, root: Path) -> JsonObject:
 def _location(finding: Finding, root: Path) -> JsonObject:
     place = finding.place
     path = Path(os.path.relpath(root / place.file))
-    location: JsonObject = {"artifactLocation": {"uri": quote(path.as_posix())}}
+    location: JsonObject = {
+        "artifactLocation": {"uri": quote(path.as_posix(), errors="surrogateescape")}
+    }
     if place.line:
         region = {"startLine": place.line}
         if place.column:

@@ -5,6 +5,7 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.state.outcome import Target, outcome_of_cancel
 from kubectl_kudo.state.runs import (
     COMPLETE,
@@ -30,7 +31,7 @@ async def cancel(session: Session, args: Args) -> None:
             f"{key_of(instance)} runs no plan: there is nothing to cancel{_last(instance)}"
         )
     await _request(session, instance, running)
-    session.report.done(f"Cancelled {running.plan} plan of {key_of(instance)} instance")
+    session.report.done(f"Cancelled {word(running.plan)} plan of {key_of(instance)} instance")
     session.report.show(session.writes.objects[-1])
     if args.wait and not session.report.dry:
         await _wait(session, instance, running, args.wait_time)
@@ -84,9 +85,9 @@ def _too_late(now: JsonObject, seen: RunId) -> str:
     text = f"the run of plan {seen.plan} of instance {key_of(now)} ended before it was cancelled"
     if newer is None:
         return f"{text}{_last(now)}"
-    return f"{text}; a newer run, of plan {newer.plan}, is in progress and was left alone"
+    return f"{text}; a newer run, of plan {word(newer.plan)}, is in progress and was left alone"
 
 
 def _last(instance: JsonObject) -> str:
     plan = last_executed(instance)
-    return f"; plan {plan} is {status_of(entries(instance)[plan])}" if plan else ""
+    return f"; plan {word(plan)} is {status_of(entries(instance)[plan])}" if plan else ""

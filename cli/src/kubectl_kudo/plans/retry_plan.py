@@ -8,6 +8,7 @@ from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.suggestions import closest
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.plans.show_status import check_plan
 from kubectl_kudo.plans.trigger_plan import schedule
 from kubectl_kudo.state.next_commands import flags_of
@@ -51,7 +52,7 @@ async def retry(session: Session, args: Args) -> None:
     plan, begin = args.name or last_executed(instance) or "", str(getattr(args, "from"))
     entry = await _failed_run(session, instance, plan)
     _foretell(plan, entry, retry_of(entry, begin) if begin else retry_of(entry), begin)
-    text = f"Triggered retry of {plan} plan for {key_of(instance)} instance"
+    text = f"Triggered retry of {word(plan)} plan for {key_of(instance)} instance"
     fields = {"retryOf": entry["uid"], "from": begin or None}
     await schedule(session, args, plan, text, fields)
 
@@ -122,14 +123,15 @@ def retry_of(entry: JsonObject, begin: str | None = None) -> Retry:
 def _unknown_step(entry: JsonObject, begin: str, names: Sequence[str]) -> CliError:
     close = closest(begin, names)
     meant = f"; did you mean {close[0]}?" if close else f"; its steps: {listed(names) or 'none'}"
-    text = f"plan {entry.get('name')} has no step {shown(begin)}{meant}"
+    text = word(f"plan {entry.get('name')} has no step {shown(begin)}{meant}")
     return CliError(f"the request would be denied (RetryUnknownStep): {text}", code=ExitCode.DENIED)
 
 
 def _foretell(plan: str, entry: JsonObject, found: Retry, begin: str) -> None:
     """Tell on stderr what a retry will do, before it is sent."""
     first = begin or (found.again[0] if found.again else "its end")
-    talk(f"Retry of run {short_uid(str(entry['uid']))} of plan {plan}: it begins at {first}.")
+    run = short_uid(str(entry["uid"]))
+    talk(word(f"Retry of run {run} of plan {plan}: it begins at {first}."))
     told = {
         "These steps stay finished": found.kept,
         "These steps are assumed finished, although they are not": found.assumed,
@@ -137,4 +139,4 @@ def _foretell(plan: str, entry: JsonObject, found: Retry, begin: str) -> None:
     }
     for text, names in told.items():
         if names:
-            talk(f"{text}: {listed(names)}")
+            talk(word(f"{text}: {listed(names)}"))

@@ -10,6 +10,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, one
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.core.tree import Node, draw
 from kubectl_kudo.plans.family_view import family_node
 from kubectl_kudo.state.children import Member, members_below, statuses
@@ -138,5 +139,5 @@ def check_plan(instance: JsonObject, version: JsonObject | None, plan: str) -> N
     if plan not in known:
         metadata = instance["metadata"]
         text = f"instance {metadata['namespace']}/{metadata['name']} has no plan {plan}"
-        text = f"{text}; its plans: {', '.join(sorted(known)) or 'none'}"
+        text = word(f"{text}; its plans: {', '.join(sorted(known)) or 'none'}")
         raise CliError(text, code=ExitCode.NOT_FOUND)

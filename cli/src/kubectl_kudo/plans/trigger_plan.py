@@ -8,6 +8,7 @@ from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import say, talk
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.state.outcome import triggered
 from kubectl_kudo.state.suspension import suspension
 from kubectl_kudo.state.unknown_names import plans_suggested
@@ -19,7 +20,7 @@ _NO_RETRY: Mapping[str, str | None] = {"retryOf": None, "from": None}
 
 async def trigger(session: Session, args: Args) -> None:
     """Schedule the plan from its first step."""
-    text = f"Triggered {args.name} plan for {session.namespace}/{args.instance} instance"
+    text = f"Triggered {word(args.name)} plan for {session.namespace}/{args.instance} instance"
     await schedule(session, args, args.name, text, _NO_RETRY)
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.output import check_format, one, say, talk
 from kubectl_kudo.core.table import table
 from kubectl_kudo.repositories.home import home_folder, load_settings, save_settings
-from kubectl_kudo.repositories.urls import fault_of, printable, shown_url
+from kubectl_kudo.repositories.urls import fault_of, shown_url
 from kudo.problems import InvalidInput
 
 
@@ -37,7 +38,7 @@ def add(args: Args, name: str, url: str) -> None:
 
 
 def _fault(name: str, url: str) -> str:
-    if printable(name) != name or name.startswith("-"):
+    if not name.isprintable() or name.startswith("-"):
         return "the name must be printable and must not begin with -"
     fault = fault_of(url)
     if fault:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin, urlsplit
 
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import talk
 from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
@@ -12,7 +13,7 @@ from kubectl_kudo.repositories.credentials import Credentials
 from kubectl_kudo.repositories.downloads.downloader import Downloader
 from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
 from kubectl_kudo.repositories.home import home_folder, load_settings
-from kubectl_kudo.repositories.urls import below, is_remote, printable, shown_url
+from kubectl_kudo.repositories.urls import below, is_remote, shown_url
 from kubectl_kudo.verbosity.levels import tracer_of
 from kudo.problems import InvalidInput, Problem
 from kudo.repositories.entry import Entry

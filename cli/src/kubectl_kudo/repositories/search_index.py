@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject, check_format, many, say
 from kubectl_kudo.core.table import table
 from kubectl_kudo.repositories.repository import open_repository
-from kubectl_kudo.repositories.urls import printable
 from kudo.repositories import Entry, Index, is_prerelease, newest_first
 
 _HEADER = ("Name", "Operator Version", "App Version", "Description")

@@ -9,11 +9,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.output import say, talk
 from kubectl_kudo.repositories.build_index import index_of
 from kubectl_kudo.repositories.cache import sha256
-from kubectl_kudo.repositories.urls import printable
 from kudo.repositories import INDEX_FILE, write_index
 
 _TIMEOUT = 30

@@ -2,6 +2,8 @@
 
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from kubectl_kudo.core.terminal import word
+
 _PORTS = {"http": 80, "https": 443}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -42,12 +44,7 @@ def shown_url(url: str) -> str:
         return "the URL"
     host = parts.netloc.rpartition("@")[2]
     query = "..." if parts.query else ""
-    return printable(urlunsplit((parts.scheme, host, parts.path, query, "")))
-
-
-def printable(text: str) -> str:
-    """Return a text of others in one line, without characters that control a terminal."""
-    return "".join(one if one.isprintable() else " " for one in text)
+    return word(urlunsplit((parts.scheme, host, parts.path, query, "")))
 
 
 def fault_of(url: str) -> str:

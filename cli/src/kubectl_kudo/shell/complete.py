@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from kubectl_kudo.core.command import Command, Group
 from kubectl_kudo.core.errors import describe
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.shell.kinds import Expected, Kind, of_argument, of_flag
 from kubectl_kudo.shell.line import Line, read
 
@@ -66,8 +67,8 @@ def complete(root: Group, argv: Sequence[str]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
     described = argv[0] == COMMANDS[0]
     for candidate in answer.candidates:
-        more = f"\t{candidate.description}" if described and candidate.description else ""
-        print(f"{candidate.word}{more}")
+        more = f"\t{word(candidate.description)}" if described and candidate.description else ""
+        print(word(candidate.word) + more)
     print(f":{answer.directive}")
 
 
@@ -127,8 +128,8 @@ def _after(prefix: str, answer: Answer) -> Answer:
 
 
 def _members(group: Group) -> Iterator[Candidate]:
-    for word in group.members:
-        yield Candidate(word, group.member(word).summary)
+    for name in group.members:
+        yield Candidate(name, group.member(name).summary)
 
 
 def _flags(line: Line) -> Iterator[Candidate]:

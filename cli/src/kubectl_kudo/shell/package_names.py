@@ -1,11 +1,11 @@
 """Names of packages in a repository, and what a package declares."""
 
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.packages.sources import find, is_local
 from kubectl_kudo.repositories.repository import open_repository
 from kubectl_kudo.repositories.search_index import found
-from kubectl_kudo.repositories.urls import printable
 from kudo.packages import locate, to_objects
 
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.wrapping import printable
 from kubectl_kudo.state.outcome import progress
 from kubectl_kudo.state.plan_view import is_pending, shown_plan
 from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of

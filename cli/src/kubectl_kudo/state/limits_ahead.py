@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kubectl_kudo.core.cells import duration
+from kubectl_kudo.core.cells import duration, printable
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.wrapping import printable
 from kubectl_kudo.state.plan_view import is_pending, shown_plan
 from kubectl_kudo.state.runs import entries
 from kubectl_kudo.state.suspension import is_suspended

@@ -8,7 +8,7 @@ deleted. Nothing else ends the waiting but the time limit.
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from kubectl_kudo.core.wrapping import harmless
+from kubectl_kudo.core.terminal import clean, continued, word
 from kubectl_kudo.state.runs import (
     COMPLETE,
     FATAL_ERROR,
@@ -242,8 +242,9 @@ def outcome_of_removal(target: Target, instance: JsonObject | None) -> Outcome:
 def failure(key: str, plan: str, entry: JsonObject) -> str:
     """Return what ended a run: instance, plan.phase.step and the message."""
     part, text = at_fault(plan, entry)
-    message = harmless(text)
-    return f"instance {key}: plan {plan} ended with {FATAL_ERROR} at {part}: {message}"
+    message = continued(clean(text))
+    at = f"plan {word(plan)} ended with {FATAL_ERROR} at {word(part)}"
+    return f"instance {key}: {at}: {message}"
 
 
 def progress(plan: str, entry: JsonObject) -> str:
@@ -251,7 +252,7 @@ def progress(plan: str, entry: JsonObject) -> str:
     part, state = current_part(plan, entry)
     if status_of(state) == NEVER_RUN:
         return f"plan {plan} was not started yet"
-    message = f" ({harmless(str(state['message']))})" if state.get("message") else ""
+    message = f" ({clean(str(state['message']))})" if state.get("message") else ""
     return f"{part} is {status_of(state)}{message}"
 
 

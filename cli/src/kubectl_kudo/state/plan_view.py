@@ -10,9 +10,8 @@ OperatorVersion.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubectl_kudo.core.cells import local_time
+from kubectl_kudo.core.cells import local_time, printable
 from kubectl_kudo.core.tree import Node
-from kubectl_kudo.core.wrapping import harmless
 from kubectl_kudo.state.runs import (
     NEVER_RUN,
     PENDING,
@@ -53,7 +52,7 @@ def label(instance: JsonObject) -> str:
 def instance_node(instance: JsonObject) -> Node:
     """Return the line of an Instance; below it its account and its pause, if it has them."""
     account = (instance.get("spec") or {}).get("serviceAccountName")
-    acting = f"acts as service account {harmless(str(account))}" if account else ""
+    acting = f"acts as service account {account}" if account else ""
     texts = filter(None, (acting, suspension(instance)))
     return Node(label(instance), [Node(capitalised(text)) for text in texts])
 
@@ -187,5 +186,5 @@ def _strategy(declared: JsonObject) -> str:
 
 def _state(part: JsonObject) -> str:
     # Pods and custom resources choose their messages, which become those of steps.
-    message = harmless(str(part.get("message") or ""))
+    message = printable(str(part.get("message") or ""))
     return f"[{status_of(part)}] ({message})" if message else f"[{status_of(part)}]"

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol, TextIO
 
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.redrawn import Redrawn, terminal_size
-from kubectl_kudo.core.wrapping import printable
+from kubectl_kudo.core.terminal import Redrawn, terminal_size, word
 from kubectl_kudo.state.limits_ahead import TimeLimits
 from kubectl_kudo.state.plan_view import shown_plan
 from kubectl_kudo.state.runs import NEVER_RUN, PENDING, TERMINAL, active, entries, parts, status_of
@@ -114,7 +114,7 @@ class Lines:
             for one in found:
                 self._write(f"{name}: {one.text}")
         if ahead := self._limits.ahead(self._running, now):
-            self._write(f"{printable(ahead.part)}: {ahead.text}")
+            self._write(f"{ahead.part}: {ahead.text}")
 
     def close(self, *, keep: bool = True) -> None:
         pass
@@ -141,7 +141,7 @@ class Lines:
         if ahead is None or (uid, ahead.part, ahead.limit) in self._told_limits:
             return
         self._told_limits.add((uid, ahead.part, ahead.limit))
-        self._write(f"{printable(ahead.part)}: {ahead.text}")
+        self._write(f"{ahead.part}: {ahead.text}")
 
     def _show_part(self, uid: str, name: str, part: JsonObject) -> None:
         status, message = status_of(part), str(part.get("message") or "")
@@ -153,7 +153,7 @@ class Lines:
 
     def _write(self, text: str) -> None:
         self._last = self._clock()
-        self._stream.write(f"{self._last - self._start:5.1f}s  {text}\n")
+        self._stream.write(f"{self._last - self._start:5.1f}s  {word(text)}\n")
         self._stream.flush()
 
 

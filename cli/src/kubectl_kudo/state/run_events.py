@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Iterable
 
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.wrapping import harmless
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS
 
@@ -65,7 +65,7 @@ def lines(events: Iterable[JsonObject], prefix: str, told: str = "") -> str:
         and event.get("reason") != _END
         and event.get("type") == "Warning"
     ]
-    texts = [harmless(_line(event, told)) for event in sorted(ours, key=_time)]
+    texts = [printable(_line(event, told)) for event in sorted(ours, key=_time)]
     return "\n  ".join(["Warning events of this run:", *texts]) if texts else ""
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import IntEnum
 
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.tree import Node
-from kubectl_kudo.core.wrapping import cut, printable, wrapped
+from kubectl_kudo.core.wrapping import cut, wrapped
 from kubectl_kudo.state.plan_view import (
     capitalised,
     headline,

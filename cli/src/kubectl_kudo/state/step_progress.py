@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from kubectl_kudo.core.cells import duration, seconds_since
+from kubectl_kudo.core.cells import duration, printable, seconds_since
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.wrapping import printable
 from kubectl_kudo.state.plan_view import is_pending, shown_plan
 from kubectl_kudo.state.runs import RUNNING, TERMINAL, entries, status_of
 from kubectl_kudo.state.screen import Explanation

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.core.terminal import continued
 from kubectl_kudo.state.explanations import Waiting, explanations, waiting_steps
 from kubectl_kudo.state.limits_ahead import TimeLimits
 from kubectl_kudo.state.next_commands import after_waiting
@@ -82,7 +83,7 @@ async def wait_for(
             ticker.cancel()
             explainer.cancel()
     except TimeoutError:
-        text = f"timed out waiting for the condition after {limit}s: {wait.outcome.text}"
+        text = f"timed out waiting for the condition after {limit}s: {continued(wait.outcome.text)}"
         raise TimedOut(
             _joined(text, await wait.explanation(session), wait.how_to_go_on())
         ) from None
@@ -92,7 +93,7 @@ async def wait_for(
     if wait.outcome.state is State.FAILED:
         told = wait.outcome.text
         warnings = await warnings_of(session, wait.instance, wait.target.uid, told=told)
-        text = _joined(wait.outcome.text, warnings, await wait.explanation(session))
+        text = _joined(continued(told), warnings, await wait.explanation(session))
         raise CliError(text, code=ExitCode.PLAN_FAILED)
     return End(wait.instance, wait.target.uid)
 

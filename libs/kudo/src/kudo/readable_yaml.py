@@ -1,10 +1,18 @@
-"""YAML for people: texts of several lines as blocks, no anchors, lines that do not wrap."""
+"""YAML for people: texts of several lines as blocks, no anchors, lines that do not wrap.
 
+Characters that a terminal or a reader would act on are escaped: PyYAML escapes most control
+characters, but not line ends of Unicode and those that change the direction of text.
+"""
+
+import re
 from typing import Any, Final
 
 import yaml
 
 WIDTH: Final = 2**20
+_ESCAPED: Final = re.compile(
+    "[\x85\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb]"
+)
 
 
 class ReadableDumper(yaml.SafeDumper):
@@ -12,6 +20,14 @@ class ReadableDumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
+
+    def analyze_scalar(self, scalar: str) -> Any:
+        """Have PyYAML write double quotes, which alone have escapes."""
+        found = super().analyze_scalar(scalar)
+        if _ESCAPED.search(scalar):
+            found.allow_flow_plain = found.allow_block_plain = False
+            found.allow_single_quoted = found.allow_block = False
+        return found
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
@@ -27,4 +43,4 @@ def dump(value: object, *, sort_keys: bool = False) -> str:
     text: str = yaml.dump(
         value, Dumper=ReadableDumper, sort_keys=sort_keys, allow_unicode=True, width=WIDTH
     )
-    return text
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", text)

@@ -300,7 +300,7 @@ def test_a_file_that_cannot_be_changed_is_left_with_a_hint(run: Cli, teapot: Pat
     (teapot / "params.yaml").write_text('{"parameters": []}\n')
     assert run("package", "add", "parameter", "TEA").code == 255
     ran = run("package", "add", "parameter", "TEA")
-    assert "add this by hand:\nparameters:\n  - name: TEA\n" in ran.err
+    assert "add this by hand:\n  parameters:\n    - name: TEA\n" in ran.err
     assert (teapot / "params.yaml").read_text() == '{"parameters": []}\n'
 
 

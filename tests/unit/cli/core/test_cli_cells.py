@@ -43,6 +43,6 @@ def test_the_time_since_a_timestamp_needs_one() -> None:
 
 
 def test_a_text_is_shown_on_one_line_and_cut() -> None:
-    assert printable(" a\n\tb\x07\u202e ") == "a b??"
+    assert printable(" a\n\tb\x07\u202e ") == "a b\\x07\\u202e"
     assert printable("abcdef", 4) == "abc…"
     assert printable("abcd", 4) == "abcd"

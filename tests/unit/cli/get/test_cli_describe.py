@@ -92,7 +92,7 @@ def test_the_head_tells_what_the_instance_is(kudo: Cli, shop: FakeApi) -> None:
         "Version": "0.3.0 (app version 2.1.0)",
         "Operator version": VERSION,
         "Parent": "<none>",
-        "Ready": "False (ResourceNotReady: no?pod)",
+        "Ready": "False (ResourceNotReady: no\\x1bpod)",
         "Scheduled plan": "<none>",
     }
 
@@ -259,7 +259,7 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
     out = kudo("describe", "instance", "tea").out
     assert kudo("describe", "--instance", "tea").out == out
     assert f"Operator version:   {VERSION} (missing)\n" in out
-    assert "no?pod), being deleted\n" in out
+    assert "no\\x1bpod), being deleted\n" in out
     assert [line.split()[-1] for line in section(out, "Parameters")[1:]] == ["set"] * 3
 
 

@@ -37,7 +37,7 @@ def test_the_newest_release_of_each_package_is_listed(search: Cli) -> None:
     assert rows(search("").out) == [
         ["Name", "Operator Version", "App Version", "Description"],
         ["kafka", "1.3.3", "", "(deprecated) A log"],
-        ["zk", "0.10.0", "1.0.0", "A tree of [31mnodes"],
+        ["zk", "0.10.0", "1.0.0", "A tree of \\x1b[31mnodes"],
     ]
 
 

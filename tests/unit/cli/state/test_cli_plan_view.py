@@ -148,4 +148,4 @@ def test_a_time_that_cannot_be_read_is_shown_as_it_is() -> None:
 def test_what_a_terminal_would_act_on_is_not_shown() -> None:
     obj = instance({}, deploy={"status": "FATAL_ERROR", "message": "no\x1b[2J\u202e\n  water"})
     for node in (plans_node(obj, PLANS), original_node(obj, PLANS)):
-        assert "[FATAL_ERROR] (no?[2J?\n  water)" in draw([node])
+        assert "[FATAL_ERROR] (no\\x1b[2J\\u202e water)" in draw([node])

@@ -146,5 +146,5 @@ def test_what_is_known_of_waited_objects_is_told_once() -> None:
         text = "Warning event of Pod tea-0: Failed: no\x1b[31m image"
         lines.explain({"deploy.main.app": [Explanation(text, age)]})
     assert stream.getvalue() == (
-        "  0.0s  deploy.main.app: Warning event of Pod tea-0: Failed: no?[31m image\n"
+        "  0.0s  deploy.main.app: Warning event of Pod tea-0: Failed: no\\x1b[31m image\n"
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.core.wrapping import cells, cut, printable, wrapped
+from kubectl_kudo.core.wrapping import cells, cut, wrapped
 from kubectl_kudo.state.screen import Explanation, fitted, rows_of
 
 JsonObject = dict[str, Any]
@@ -155,7 +155,3 @@ def test_text_is_cut_by_cells() -> None:
     assert cut("日本語", 6) == "日本語"
     assert cut("日本語", 5) == "日本…"
     assert cut("cafe\u0301s", 5) == "cafe\u0301s"
-
-
-def test_what_a_terminal_would_act_on_is_shown_as_a_question_mark() -> None:
-    assert printable("a\x1b[2Jb\n\tc\u202ed") == "a?[2Jb c?d"

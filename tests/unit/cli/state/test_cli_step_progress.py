@@ -44,7 +44,7 @@ def task(**more: Any) -> JsonObject:
     [
         (task(), "task pot for 3m12s"),
         (task(message="no water"), "task pot for 3m12s"),
-        (task(message="no\x1b cup"), "task pot for 3m12s: no? cup"),
+        (task(message="no\x1b cup"), "task pot for 3m12s: no\\x1b cup"),
         (task(failures=1), "task pot for 3m12s, failed once"),
         (
             task(failures=4, nextAttemptAt="2030-05-06T07:03:20Z", message="refused"),

@@ -304,5 +304,5 @@ def test_no_name_of_a_file_changes_the_colours_of_a_terminal(run: Cli, work: Pat
     (case / "00-a.yaml").write_text("a: [\n")
     ran = run("test", "e2e")
     assert ran.code == 5
-    assert "?[31mred/00-a.yaml:" in ran.err
+    assert "\\x1b[31mred/00-a.yaml:" in ran.err
     assert "\033" not in ran.err

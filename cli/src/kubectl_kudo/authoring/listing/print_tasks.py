@@ -4,6 +4,7 @@ from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import check_format, many
 from kubectl_kudo.core.table import table
+from kubectl_kudo.core.terminal import word
 from kudo.authoring.shown import task_data
 from kudo.packages.plans import PackageTask
 
@@ -21,7 +22,7 @@ def print_tasks(args: Args) -> None:
     elif not tasks:
         print("no tasks  found")
     else:
-        rows = [(task.name, task.kind, _resources(task)) for task in tasks]
+        rows = [(task.name, task.kind, word(_resources(task))) for task in tasks]
         print(table([("Name", "Kind", "Resources"), *rows]), end="")
 
 

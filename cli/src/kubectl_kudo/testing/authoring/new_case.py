@@ -7,6 +7,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.files import write_file
 from kubectl_kudo.core.output import say
+from kubectl_kudo.core.terminal import word
 from kudo.authoring.first_case import CASE, first_case
 from kudo.packages import read_package
 
@@ -39,7 +40,8 @@ def new_case(args: Args) -> None:
     for name in texts:
         say(f"written: {folder / name}")
     for name, value in case.values.items():
-        say(f"{name} has no default; is {value} a good value? It stands in 00-install.yaml")
+        asked = f"{name} has no default; is {value} a good value? It stands in 00-install.yaml"
+        say(word(asked))
     say(f"Run it with `kubectl kudo test {_shown(package)}`.")
 
 

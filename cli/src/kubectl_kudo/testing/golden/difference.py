@@ -6,7 +6,7 @@ from typing import Final
 
 import goyaml
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.wrapping import harmless
+from kubectl_kudo.core.terminal import clean
 from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.redaction.texts import redact_text
 from kubectl_kudo.testing.golden.rendering import Rendered
@@ -38,7 +38,7 @@ def differences(folder: str, golden: Mapping[str, str], rendered: Rendered) -> I
             yield f"{shown}: there is no such file yet"
         elif before != after:
             lines = "\n".join(_lines(shown, before, after))
-            yield harmless(redact_text(lines, redactor.known))
+            yield clean(redact_text(lines, redactor.known))
 
 
 def unsteady(shown: str) -> str:

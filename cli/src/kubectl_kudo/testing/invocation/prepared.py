@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import say, warn
-from kubectl_kudo.core.wrapping import harmless
+from kubectl_kudo.core.terminal import clean
 from kubectl_kudo.testing.checks.check_expressions import check_expressions
 from kubectl_kudo.testing.invocation.cluster_flags import plan_options
 from kubectl_kudo.testing.invocation.request import read_suite, suite_invalid
@@ -74,12 +74,12 @@ def tell(prepared: Prepared, *, again: bool = False) -> None:
         again: Whether the cluster is there already, so that nothing is said about it.
     """
     for finding in (*prepared.suite.warnings, *prepared.plan.warnings):
-        warn(harmless(str(finding)))
+        warn(clean(str(finding)))
     for path in prepared.unused:
         warn(f"{path} is not used; name it with --config to use it")
-    say(harmless(_headline(prepared.suite, prepared.file)))
+    say(clean(_headline(prepared.suite, prepared.file)))
     for line in () if again else plan_lines(prepared.plan):
-        say(harmless(line))
+        say(clean(line))
 
 
 def _headline(suite: Suite, file: Path | None) -> str:

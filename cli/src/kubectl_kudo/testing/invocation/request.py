@@ -9,7 +9,7 @@ import goyaml
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.session import check_names
-from kubectl_kudo.core.wrapping import harmless
+from kubectl_kudo.core.terminal import clean
 from kubectl_kudo.testing.invocation.archives import with_archives
 from kubectl_kudo.testing.invocation.case_namespaces import CaseNamespaces
 from kubectl_kudo.testing.invocation.overrides import overridden, words
@@ -43,7 +43,7 @@ def read_suite(args: Args, file: Path | None) -> Suite:
 def suite_invalid(error: SuiteInvalid) -> CliError:
     """Return the error that lists what is wrong with a suite."""
     # Names of files and texts in them are chosen by whoever wrote the suite.
-    lines = [f"  {line}" for line in harmless(str(error)).split("\n")]
+    lines = [f"  {line}" for line in clean(str(error)).split("\n")]
     text = "\n".join(["nothing was run, because the suite is not valid:", *lines])
     return CliError(text, code=ExitCode.INVALID)
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 
-from kubectl_kudo.core.redrawn import Redrawn, terminal_size
-from kubectl_kudo.core.wrapping import cut, harmless, printable
+from kubectl_kudo.core.cells import printable
+from kubectl_kudo.core.terminal import Redrawn, clean, terminal_size
+from kubectl_kudo.core.wrapping import cut
 from kubectl_kudo.testing.reporting.log import outcome
 from kudo_harness.report import CaseResult
 from kudo_harness.suite import Case, Step
@@ -62,7 +63,7 @@ class LiveLog:
         self._failed = 0
 
     def message(self, case: str, step: str, text: str) -> None:
-        lines = harmless(text).rstrip("\n").split("\n")
+        lines = clean(text).rstrip("\n").split("\n")
         # Cases of two folders may have the same name; messages have only that.
         row = next((row for (_, name), row in self._running.items() if name == case), None)
         if row is None:
@@ -89,7 +90,7 @@ class LiveLog:
         self._ended += 1
         self._failed += result.failed
         lines = [f"  {line}" for line in row.lines] if row and result.failed else []
-        self._tell([*lines, harmless(outcome(folder, result))])
+        self._tell([*lines, clean(outcome(folder, result))])
 
     def tick(self) -> None:
         """Update the times."""

@@ -1,0 +1,108 @@
+"""Whatever a package or an Instance contains, no command writes it to a terminal as it is.
+
+The command lines are made of the catalogue: each command, each of its flags, each format. A new
+command or flag is tested without a line here.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubectl_kudo.catalogue import ROOT
+from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.terminal import clean
+from tests.unit.cli import hostile
+from tests.unit.cli.conftest import Cli, Ran
+from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.test_cli_catalogue import modules
+
+_FORGED = (hostile.FORGED, hostile.SECOND)
+COMMANDS = {command.name: command for command, _, _ in modules(ROOT)}
+
+_PACKAGE = re.compile(r"folder|tgz")
+_NOTHING = {
+    "-i": "asks on stdin",
+    "--watch": "does not end",
+    "--start-control-plane": "starts programs",
+    "--start-kind": "starts programs",
+    "--start-kudo": "needs a cluster of its own",
+}
+"""Switches that are left out, and why."""
+_FORMATS = ("json", "yaml", "sarif", "table", "wide", "tree", "name")
+_NEEDED = (
+    "--instance=tea",
+    f"--name={hostile.PLAN}",
+    "--parameter=CUPS=3",
+    f"--parameter={hostile.REQUIRED}=x",
+    "--wait-time=1",
+    "--yes",
+)
+_FIXED = {
+    "get": (["instances"], ["operators"], ["operatorversions"], ["all"], ["objects"]),
+    "describe": (["instance", "tea"],),
+    "repo serve": ([hostile.GIVEN],),  # it would serve a folder that exists
+    "completion": (["bash"], [hostile.GIVEN]),
+}
+
+
+def positionals(command: Command, packages: list[str]) -> list[list[str]]:
+    """Return the arguments to try."""
+    if command.name in _FIXED:
+        return [*_FIXED[command.name]]
+    if _PACKAGE.search(command.arguments):
+        return [[package] for package in packages]
+    words = [word for word in command.arguments.split() if not word.startswith("-")]
+    return [[hostile.GIVEN for _ in words]]
+
+
+def flags_of(command: Command, *, all_of_them: bool) -> Iterator[list[str]]:
+    """Yield flags one by one: each with a hostile value, or in each of the formats."""
+    yield []
+    for flag in command.flags:
+        if flag.names[0] == "--output":
+            yield from ([f"{flag.names[0]}={text}"] for text in _FORMATS)
+        elif all_of_them and not _NOTHING.keys() & set(flag.names):
+            yield [f"{flag.names[0]}={hostile.GIVEN}"] if flag.value else [flag.names[0]]
+
+
+def needed(command: Command) -> list[str]:
+    """Return the flags of every line of the command."""
+    names = {name for flag in command.flags for name in flag.names}
+    return [line for line in _NEEDED if line.partition("=")[0] in names]
+
+
+def check(ran: Ran, *, lines: bool = True) -> None:
+    """Fail if something hostile was written."""
+    for text in (ran.out, ran.err):
+        assert clean(text) == text
+        if lines:
+            assert [one for one in text.split("\n") if one.startswith(_FORGED)] == [], text
+    assert "internal error" not in ran.err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_writes_what_a_terminal_would_act_on(
+    name: str, kudo: Cli, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = COMMANDS[name]
+    api.plan = hostile.PLAN
+    packages = [str(one) for one in hostile.packages(tmp_path / "packages")]
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for number, arguments in enumerate(positionals(command, packages)):
+        for flags in flags_of(command, all_of_them=number == 0):
+            hostile.instance(api)
+            api.script = [hostile.ended]
+            argv = [*name.split(), *needed(command), *flags, *arguments]
+            ran = kudo(*argv)
+            check(ran)
+            if "--output=json" in flags and ran.out:
+                json.loads(ran.out)
+            if "--output=yaml" in flags:
+                list(yaml.safe_load_all(ran.out.replace("...\n", "")))
+        hostile.instance(api)
+        check(kudo("-v", "9", *name.split(), *needed(command), *arguments), lines=False)
