@@ -26,6 +26,7 @@ COPY LICENSE ./
 COPY libs libs
 COPY services services
 COPY cli cli
+COPY examples examples
 RUN /build/bin/python -m pip wheel --quiet --no-index --no-deps --no-build-isolation \
     --wheel-dir /wheels ./libs/* ./services/* ./cli
 

@@ -32,6 +32,13 @@ def test_it_verifies_a_package(kubectl: Kubectl) -> None:
     assert said == "package is valid\n"
 
 
+def test_packages_come_with_it(kubectl: Kubectl) -> None:
+    _, said = timed(kubectl, "kudo", "search", "")
+    assert "first-operator" in said
+    _, said = timed(kubectl, "kudo", "package", "verify", "first-operator")
+    assert said == "package is valid\n"
+
+
 def test_it_tests_packages_without_a_cluster(kubectl: Kubectl) -> None:
     done = kubectl("kudo", "test", "--render-only", ROOT / "examples" / "first-operator")
     assert (done.returncode, done.stderr) == (0, "")

@@ -25,7 +25,7 @@ def dispatch(args: Args) -> None:
     if image and not (args.uninstall or args.crd_only):
         talk(meaning_of(image, options))
     if args.client_only:
-        say("nothing to do: packages come from `community` until you add repositories")
+        say("nothing to do: packages come with kubectl kudo until you add repositories")
         return
     if args.dry_run and not args.uninstall:
         _show(args, _objects(args, options))

@@ -22,7 +22,7 @@ from kudo.problems import InvalidInput, Problem
 
 if TYPE_CHECKING:
     # Packages at a path need no network, so this is imported where it is used.
-    from kubectl_kudo.repositories.repository import RepositoryClient
+    from kubectl_kudo.repositories.repository import Repositories
 
 _Answer = OperatorVersion | Located | InvalidInput
 
@@ -46,7 +46,7 @@ class _Search:
     """
 
     installed: Lookup
-    repository: "Callable[[], RepositoryClient]"
+    repository: "Callable[[], Repositories]"
     repository_first: bool
 
     async def find(self, requirement: Requirement) -> _Answer:

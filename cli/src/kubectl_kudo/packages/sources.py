@@ -20,7 +20,7 @@ from kudo.problems import InvalidInput, Problem
 
 if TYPE_CHECKING:
     # Packages at a path need no network, so these are imported where they are used.
-    from kubectl_kudo.repositories.repository import RepositoryClient
+    from kubectl_kudo.repositories.repository import Repositories
     from kudo.repositories import Entry
 
 
@@ -73,7 +73,7 @@ class IndexSource:
     """
 
     requirement: Requirement
-    repository: "Callable[[], RepositoryClient]"
+    repository: "Callable[[], Repositories]"
 
     async def choose(self) -> "Entry":
         """Return the entry of the version: of those that fit, the newest.
@@ -82,34 +82,45 @@ class IndexSource:
             InvalidInput: the index has none, or is not valid.
             CliError: there is no such repository, or its index cannot be downloaded.
         """
-        from kudo.repositories import choose
+        from kudo.repositories import BUILT_IN, choose
 
-        asked = self.requirement
-        return choose(
-            await self.repository().index(),
-            asked.package,
-            operator_version=asked.operator_version,
-            app_version=asked.app_version,
-        )
+        asked, repository = self.requirement, self.repository()
+        try:
+            return choose(
+                await repository.index(),
+                asked.package,
+                operator_version=asked.operator_version,
+                app_version=asked.app_version,
+            )
+        except InvalidInput as error:
+            if repository.name != BUILT_IN:
+                raise
+            raise InvalidInput([_elsewhere(one) for one in error.problems]) from error
 
     async def locate(self) -> Located:
         entry, client = await self.choose(), self.repository()
-        content, origin = await client.package(entry, DEFAULT_LIMITS.total_size)
-        located = locate_in_archive(content, origin)
+        located = await client.locate(entry)
         if entry.deprecated:
             talk(f"Warning: {entry.identity} is deprecated in repository {client.name}")
         operator = located.package.operator
         has = operator.name, operator.app_version, operator.operator_version
         if has != entry.identity:
+            origin = located.package.origin
             talk(f"Warning: {origin} is {'-'.join(filter(None, has))} and not {entry.identity}")
         return located
 
 
-def repository_of(args: Args) -> "Callable[[], RepositoryClient]":
-    """Return a function that returns the repository that the flags name, always the same."""
-    opened: list[RepositoryClient] = []
+def _elsewhere(problem: Problem) -> Problem:
+    text = f"{problem.message}; for others than the packages that come with kubectl kudo"
+    advice = "add a repository: kubectl kudo repo add <name> <url>"
+    return Problem(problem.reason, f"{text}, {advice}", problem.field)
 
-    def repository() -> "RepositoryClient":
+
+def repository_of(args: Args) -> "Callable[[], Repositories]":
+    """Return a function that returns the repository that the flags name, always the same."""
+    opened: list[Repositories] = []
+
+    def repository() -> "Repositories":
         from kubectl_kudo.repositories.repository import open_repository
 
         if not opened:

@@ -26,6 +26,7 @@ from kudo.repositories import (
     write_index,
 )
 from kudo.repositories.building import PackageFile, build, merge
+from kudo.repositories.settings import Repository
 
 _DEFAULT_URL = "http://localhost/"
 
@@ -110,11 +111,21 @@ def _url(args: Args) -> str:
 
 def _configured(args: Args, name: str) -> str:
     # KUDO 0.19 crashed on a name for --merge-repo that is not in the list.
-    for repository in load_settings(home_folder(args)).repositories:
+    for repository in load_settings(home_folder(args)).all():
         if repository.name == name:
-            return repository.url
+            return _url_of(repository)
     text = f"configuration for repositories does not contain {name}"
     raise CliError(text, code=ExitCode.NOT_FOUND)
+
+
+def _url_of(repository: Repository) -> str:
+    if repository.is_built_in:
+        raise CliError(f"repository {repository.name} has no URL: it comes with kubectl kudo")
+    if repository.is_abandoned:
+        from kubectl_kudo.repositories.repository import abandoned
+
+        raise CliError(abandoned(repository), code=ExitCode.DENIED)
+    return repository.url
 
 
 def _merged(args: Args) -> Index | None:

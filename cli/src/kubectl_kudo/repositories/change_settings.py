@@ -9,8 +9,9 @@ from kubectl_kudo.core.errors import CliError, describe
 from kubectl_kudo.core.output import check_format, one, say, talk
 from kubectl_kudo.core.table import table
 from kubectl_kudo.repositories.home import home_folder, load_settings, save_settings
-from kubectl_kudo.repositories.urls import fault_of, shown_url
+from kubectl_kudo.repositories.urls import fault_of, shown_place, shown_url
 from kudo.problems import InvalidInput
+from kudo.repositories.settings import BUILT_IN, Repository
 
 
 def add(args: Args, name: str, url: str) -> None:
@@ -43,6 +44,8 @@ def _fault(name: str, url: str) -> str:
     fault = fault_of(url)
     if fault:
         return fault
+    if Repository(name, url).is_abandoned:
+        return "it is the address of the former project, and nobody answers for who owns it now"
     if urlsplit(url).username is not None:
         return "the list is no place for credentials; set KUDO_REPO_USERNAME and KUDO_REPO_PASSWORD"
     return ""
@@ -57,24 +60,28 @@ def _read_index(args: Args, url: str) -> None:
 
 
 def show(args: Args) -> None:
-    """Print the repositories.
-
-    Raises:
-        CliError: there are none.
-    """
+    """Print the repositories; warn of one that is not used."""
     check_format(args.output)
     settings = load_settings(home_folder(args))
+    context = settings.context or BUILT_IN
     if args.output:
-        listed = [{"name": one.name, "url": shown_url(one.url)} for one in settings.repositories]
-        print(one({"context": settings.context, "repositories": listed}, args.output), end="")
-        return
-    if not settings.repositories:
-        raise CliError("no repositories to show")
-    rows = [
-        ("*" * (one.name == settings.context) + printable(one.name), shown_url(one.url))
-        for one in settings.repositories
-    ]
-    print(table([("NAME", "URL"), *rows]), end="")
+        listed = [{"name": one.name, "url": shown_url(one.url)} for one in settings.all()]
+        print(one({"context": context, "repositories": listed}, args.output), end="")
+    else:
+        rows = [
+            ("*" * (each.name == context) + printable(each.name), shown_place(each))
+            for each in settings.all()
+        ]
+        print(table([("NAME", "URL"), *rows]), end="")
+    for each in settings.repositories:
+        if each.is_abandoned:
+            talk(f"Warning: {_abandoned(each)}")
+
+
+def _abandoned(repository: Repository) -> str:
+    from kubectl_kudo.repositories.repository import abandoned
+
+    return abandoned(repository)
 
 
 def remove(args: Args, names: Sequence[str]) -> None:
@@ -90,13 +97,7 @@ def remove(args: Args, names: Sequence[str]) -> None:
         save_settings(home, settings)
         say(f'"{name}" has been removed from your repositories')
         if settings.context != before.context:
-            talk(_new_context(settings.context))
-
-
-def _new_context(name: str) -> str:
-    if name:
-        return f'"{name}" is now the repository that commands use by default'
-    return "no repository is left; add one: kubectl kudo repo add <name> <url>"
+            talk(f'"{BUILT_IN}" is now the repository that commands use by default')
 
 
 def set_context(args: Args, name: str) -> None:

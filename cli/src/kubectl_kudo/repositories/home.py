@@ -32,7 +32,7 @@ def settings_file(home: Path) -> Path:
 
 
 def load_settings(home: Path) -> Settings:
-    """Return the repositories of the user; those of KUDO 0.19 where there is no file.
+    """Return the repositories of the user; only the one that is built in where there is no file.
 
     Raises:
         CliError: the file cannot be read.

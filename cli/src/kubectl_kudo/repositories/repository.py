@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import talk
 from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
 from kubectl_kudo.repositories.credentials import Credentials
@@ -18,6 +19,10 @@ from kubectl_kudo.verbosity.levels import tracer_of
 from kudo.problems import InvalidInput, Problem
 from kudo.repositories.entry import Entry
 from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index
+from kudo.repositories.settings import BUILT_IN, Repository
+
+if TYPE_CHECKING:  # who only searches reads no package
+    from kudo.packages import Located
 
 _SHOWN = 3
 
@@ -92,7 +97,18 @@ class RepositoryClient:
         found = await self.downloader.get(url, limit=MAX_INDEX)
         return found.content or b""
 
-    async def package(self, entry: Entry, limit: int) -> tuple[bytes, str]:
+    async def locate(self, entry: Entry) -> "Located":
+        """Return the package of an entry of this repository's index.
+
+        Raises:
+            InvalidInput: no URL has it, or it cannot be read.
+        """
+        from kudo.packages.files import DEFAULT_LIMITS
+        from kudo.packages.location import locate_in_archive
+
+        return locate_in_archive(*await self._package(entry, DEFAULT_LIMITS.total_size))
+
+    async def _package(self, entry: Entry, limit: int) -> tuple[bytes, str]:
         """Return the `.tgz` file of an entry and where it is from, after checking its digest.
 
         The URLs are tried in their order.
@@ -147,25 +163,55 @@ class RepositoryClient:
         return f"repository {self.name}" if self.name else shown_url(self.url)
 
 
-def open_repository(args: Args, name: str = "") -> RepositoryClient:
+class Repositories(Protocol):
+    """What packages are searched for in, and read from."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def index(self) -> Index:
+        """Return the index."""
+
+    async def locate(self, entry: Entry) -> "Located":
+        """Return the package of an entry of the index."""
+
+
+def open_repository(args: Args, name: str = "") -> Repositories:
     """Return the client of a repository; with an empty name that of the context.
 
     Raises:
-        CliError: the user has none of that name.
+        CliError: the user has none of that name, or it is the bucket of KUDO 0.19.
     """
     try:
         settings = load_settings(home_folder(args))
         found = settings.find(name)
     except InvalidInput as error:
         raise CliError(f"could not build operator repository: {error}") from error
+    if found.is_abandoned:
+        if name:
+            raise CliError(abandoned(found), code=ExitCode.DENIED)
+        talk(f"Warning: {abandoned(found)}. Packages come from {BUILT_IN} instead")
+    if found.is_built_in or found.is_abandoned:
+        from kubectl_kudo.repositories.built_in import BuiltInRepository, examples
+
+        return BuiltInRepository(examples())
     client = client_of(args, found.url, name=found.name)
-    others = [one.name for one in settings.repositories if one.name != found.name]
+    others = [one.name for one in settings.all() if one.name != found.name]
     if others and not name:
         shown = ", ".join(map(printable, others[:_SHOWN]))
         client.hint = (
             f" (repository {printable(found.name)}; --repo names another, such as {shown})"
         )
     return client
+
+
+def abandoned(repository: Repository) -> str:
+    """Return why nothing is read from a repository of KUDO 0.19, and how to remove it."""
+    name = printable(repository.name)
+    return (
+        f"repository {name} is not used: its address is that of the former project, and whoever "
+        f"owns it now could serve any package. Remove it: kubectl kudo repo remove {name}"
+    )
 
 
 def client_of(args: Args, url: str, *, name: str = "") -> RepositoryClient:

@@ -3,6 +3,7 @@
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from kubectl_kudo.core.terminal import word
+from kudo.repositories.settings import Repository
 
 _PORTS = {"http": 80, "https": 443}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -45,6 +46,13 @@ def shown_url(url: str) -> str:
     host = parts.netloc.rpartition("@")[2]
     query = "..." if parts.query else ""
     return word(urlunsplit((parts.scheme, host, parts.path, query, "")))
+
+
+def shown_place(repository: Repository) -> str:
+    """Return where packages of a repository come from, for lists."""
+    if repository.is_built_in:
+        return "(packages that come with kubectl kudo)"
+    return shown_url(repository.url)
 
 
 def fault_of(url: str) -> str:

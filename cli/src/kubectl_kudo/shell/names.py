@@ -60,10 +60,10 @@ def _contexts(args: Args) -> list[Name]:
 def _repositories(args: Args) -> list[Name]:
     from kubectl_kudo.core.cells import printable
     from kubectl_kudo.repositories.home import home_folder, load_settings
-    from kubectl_kudo.repositories.urls import shown_url
+    from kubectl_kudo.repositories.urls import shown_place
 
     settings = load_settings(home_folder(args))
-    return [(printable(one.name), shown_url(one.url)) for one in settings.repositories]
+    return [(printable(one.name), shown_place(one)) for one in settings.all()]
 
 
 def _awaited(kind: Kind, args: Args, current: str) -> list[Name]:

@@ -95,7 +95,7 @@ def test_flags_that_do_not_fit_together_are_refused_in_the_words_of_the_original
 def test_client_only_has_nothing_to_do(run: Cli) -> None:
     assert (
         run("init", "--client-only").out
-        == "nothing to do: packages come from `community` until you add repositories\n"
+        == "nothing to do: packages come with kubectl kudo until you add repositories\n"
     )
 
 

@@ -258,7 +258,7 @@ def test_a_dependency_that_cannot_be_found_is_a_message(run: Cli, valid: Path) -
     ran = run("package", "verify", str(valid))
     assert (ran.code, ran.out) == (0, "package is valid\n")
     assert ran.err.startswith("Dependencies that are not at a path were not verified: ")
-    assert "unable to find repository" in ran.err
+    assert "no operator found for: kafka" in ran.err
 
 
 # Before an installation

@@ -15,8 +15,10 @@ USAGE = 2
 
 @pytest.fixture
 def empty(run: Cli, tmp_path: Path) -> Cli:
-    """Return a command line for a user whose list of repositories is empty."""
-    assert run("repo", "remove", "community").code == 0
+    """Return a command line for a user whose list is empty, and whose context is gone."""
+    listed = tmp_path / ".kudo" / "repository"
+    listed.mkdir(parents=True)
+    (listed / "repositories.yaml").write_text("context: gone\nrepositories: []\n")
     return run
 
 
@@ -53,9 +55,9 @@ def empty(run: Cli, tmp_path: Path) -> Cli:
         ("repo context none", 3, 'no repo named "none" found'),
         ("repo index . --merge-repo none", 3, "configuration for repositories does not contain no"),
         (
-            "repo add community https://example.org",
+            "repo add builtin https://example.org",
             255,
-            "repository name (community) already exists, please specify a different name",
+            "repository name (builtin) already exists, please specify a different name",
         ),
         (
             "repo add own http://127.0.0.1:1",
@@ -78,7 +80,7 @@ def test_the_text_is_that_of_kudo_0_19(
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("repo context own", "no repositories to set"),
+        ("repo context own", 'no repo named "own" found'),
         ("search a", "could not build operator repository: unable to find repository for "),
         ("install a", "failed to resolve operator package for: a could not build operator repos"),
     ],
@@ -89,9 +91,10 @@ def test_a_user_without_repositories_is_told(empty: Cli, line: str, text: str) -
     assert ran.err.startswith(f"Error: {text}")
 
 
-def test_an_empty_list_is_told(empty: Cli) -> None:
+def test_an_empty_list_has_what_comes_with_the_command_line(empty: Cli) -> None:
     ran = empty("repo", "list")
-    assert (ran.code, ran.out, ran.err) == (255, "", "Error: no repositories to show\n")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[1:] == ["builtin\t(packages that come with kubectl kudo)"]
 
 
 def test_a_folder_that_lacks_its_files_is_told(run: Cli, tmp_path: Path) -> None:

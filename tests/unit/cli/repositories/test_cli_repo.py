@@ -29,15 +29,18 @@ def settings(tmp_path: Path) -> str:
     return (tmp_path / ".kudo" / "repository" / "repositories.yaml").read_text()
 
 
+BUCKET = "https://kudo-repository.storage.googleapis.com/v1"
+
 # The list
 
 
-def test_without_a_file_the_repository_of_kudo_0_19_is_used(run: Cli) -> None:
+def test_without_a_file_the_packages_of_the_command_line_are_used(run: Cli) -> None:
     ran = run("repo", "list")
-    assert ran.out.splitlines()[1].rstrip() == (
-        "*community\thttps://kudo-repository.storage.googleapis.com/v1"
-    )
-    assert ran.out.startswith("NAME      \tURL ")
+    assert ran.out.splitlines()[1] == "*builtin\t(packages that come with kubectl kudo)"
+    assert ran.out.startswith("NAME    \tURL ")
+    removed = run("repo", "remove", "builtin")
+    assert (removed.code, removed.out) == (255, "")
+    assert "comes with kubectl kudo" in removed.err
 
 
 def test_repositories_are_added_chosen_and_removed(
@@ -50,16 +53,14 @@ def test_repositories_are_added_chosen_and_removed(
     by_default = "To use it by default: kubectl kudo repo context own; else add --repo own\n"
     assert added.err == by_default
     assert server.paths() == ["/v1/index.yaml"]
-    assert settings(tmp_path).startswith("context: community\nrepoVersion: v1\nrepositories:\n")
+    assert settings(tmp_path).startswith('context: ""\nrepoVersion: v1\nrepositories:\n')
     assert run("repo", "context", "own").out == ""
     data = json.loads(run("repo", "list", "-o", "json").out)
     assert (data["context"], data["repositories"][1]) == ("own", {"name": "own", "url": url})
     removed = run("repo", "rm", "own")
     assert removed.out == '"own" has been removed from your repositories\n'
-    assert removed.err == '"community" is now the repository that commands use by default\n'
-    run("repo", "remove", "community")
-    assert "no repositories to show" in run("repo", "list").err
-    assert "no repositories to set" in run("repo", "context", "own").err
+    assert removed.err == '"builtin" is now the repository that commands use by default\n'
+    assert 'no repo named "own" found' in run("repo", "context", "own").err
 
 
 def test_removal_stops_at_the_first_unknown_name(run: Cli, tmp_path: Path) -> None:
@@ -76,9 +77,11 @@ def test_removal_stops_at_the_first_unknown_name(run: Cli, tmp_path: Path) -> No
     ("argv", "text"),
     [
         (["add", "own"], "this command needs 2. name and url of the operator repository"),
-        (["add", "community", "https://a"], "repository name (community) already exists, please"),
+        (["add", "builtin", "https://a"], "repository name (builtin) already exists, please"),
         (["add", "a", "kafka"], 'looks like "kafka" is not a valid operator repository or cannot'),
         (["add", "a", "https://k:s3cret@host/"], "the list is no place for credentials"),
+        (["add", "-f", "a", BUCKET], "it is the address of the former project"),
+        (["index", ".", "--merge-repo", "builtin"], "repository builtin has no URL"),
         (["add", "-f", "a\nb", "https://host/"], "the name must be printable"),
         (["remove"], "need at least one argument, name of operator repository"),
         (["remove", "x"], 'no repo named "x" found'),

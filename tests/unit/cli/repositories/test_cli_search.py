@@ -68,11 +68,9 @@ def test_an_error_names_the_repository_that_is_used_by_default(
     assert run("repo", "context", "own").code == 0
     server.files.clear()
     failed = f"Error: failed to fetch {server.url}/index.yaml : 404 Not Found"
-    hint = " (repository own; --repo names another, such as community)"
+    hint = " (repository own; --repo names another, such as builtin)"
     assert run("search", "zk").err == f"{failed}{hint}\n"
     assert search("zk").err == f"{failed}\n"
-    assert run("repo", "remove", "community").code == 0
-    assert run("search", "zk").err == f"{failed}\n"
 
 
 def test_one_criterion_is_needed(run: Cli) -> None:

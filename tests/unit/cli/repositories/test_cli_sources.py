@@ -138,7 +138,7 @@ def test_what_the_repository_does_not_have_is_taken_from_the_namespace(
     )
     assert ran.err == (
         f"Warning: failed to fetch {secure.url}/v1/index.yaml : 404 Not Found (repository own; "
-        "--repo names another, such as community); using own-0.1.0, which is installed\n"
+        "--repo names another, such as builtin); using own-0.1.0, which is installed\n"
     )
 
 

@@ -178,9 +178,11 @@ def test_names_of_repositories_and_their_packages(
     url = f"file://{tmp_path}/dist"
     assert run("repo", "index", "dist", "--url", url).code == 0
     assert run("repo", "add", "own", url).code == 0
-    assert offered(run, "repo", "context", "") == (["own"], NO_FILES)
-    assert offered(run, "repo", "rm", "own", "") == ([], NO_FILES)
-    assert offered(run, "install", "--repo", "") == (["own"], NO_FILES)
+    assert "first-operator" in offered(run, "install", "")[0]
+    assert run("repo", "context", "own").code == 0
+    assert offered(run, "repo", "context", "") == (["builtin", "own"], NO_FILES)
+    assert offered(run, "repo", "rm", "own", "builtin", "") == ([], NO_FILES)
+    assert offered(run, "install", "--repo", "") == (["builtin", "own"], NO_FILES)
     assert offered(run, "install", "") == (["teapot"], 0)
     assert offered(run, "search", "te") == (["teapot"], NO_FILES)
     assert offered(run, "install", "teapot", "-p", "S") == (["SIZE="], NO_FILES | NO_SPACE)

@@ -4,6 +4,7 @@ import pytest
 
 from kudo.problems import InvalidInput
 from kudo.repositories import (
+    BUILT_IN,
     DEFAULT_SETTINGS,
     Repository,
     Settings,
@@ -51,19 +52,54 @@ def test_what_is_no_list_of_repositories_is_told(content: str, text: str) -> Non
 def test_a_repository_is_found_by_name_or_as_the_context() -> None:
     assert SETTINGS.find().name == "own"
     assert SETTINGS.find("other").url == "file:///srv/packages"
-    with pytest.raises(InvalidInput, match="unable to find repository for x; there are: own, othe"):
+    with pytest.raises(InvalidInput, match="repository for x; there are: builtin, own, othe"):
         SETTINGS.find("x")
     with pytest.raises(InvalidInput, match="repository for the context gone; choose another"):
         Settings("gone", ()).find()
-    with pytest.raises(InvalidInput, match="repository for the context; choose one"):
-        Settings("", ()).find()
 
 
-def test_removing_the_context_makes_another_one_the_context() -> None:
+def test_the_default_comes_with_the_command_line_and_has_no_address() -> None:
+    assert DEFAULT_SETTINGS.find() == Repository(BUILT_IN, "")
+    assert DEFAULT_SETTINGS.find().is_built_in
+    assert SETTINGS.find(BUILT_IN).is_built_in
+    assert [one.name for one in SETTINGS.all()] == [BUILT_IN, "own", "other"]
+    assert SETTINGS.with_context(BUILT_IN).find().is_built_in
+
+
+def test_one_of_that_name_in_the_file_counts() -> None:
+    own = Settings("", (Repository(BUILT_IN, "https://example.org"),))
+    assert own.find() == own.all()[0] == own.repositories[0]
+    assert own.without(BUILT_IN) == DEFAULT_SETTINGS
+
+
+def test_what_comes_with_the_command_line_cannot_be_removed_or_replaced() -> None:
+    with pytest.raises(InvalidInput, match="is in no list; to use another one by default: kubect"):
+        SETTINGS.without(BUILT_IN)
+    with pytest.raises(InvalidInput, match=r"^repository name \(builtin\) already exists"):
+        SETTINGS.with_repository(BUILT_IN, "https://example.org")
+
+
+@pytest.mark.parametrize(
+    ("url", "abandoned"),
+    [
+        ("https://kudo-repository.storage.googleapis.com/v1", True),
+        ("http://KUDO-repository.storage.googleapis.com.:443/0.10.0", True),
+        ("https://storage.googleapis.com/kudo-repository/v1", True),
+        ("https://storage.googleapis.com/kudo-repository-of-ours/v1", False),
+        ("https://storage.googleapis.com/ours", False),
+        ("https://example.org/kudo-repository.storage.googleapis.com", False),
+        ("file:///srv/kudo-repository", False),
+        ("", False),
+    ],
+)
+def test_the_bucket_of_the_former_project_is_recognised(url: str, *, abandoned: bool) -> None:
+    assert Repository("community", url).is_abandoned is abandoned
+
+
+def test_after_the_removal_of_the_context_the_default_is_used() -> None:
     # BTO-9: the context named a repository that was gone, which broke all commands.
     left = SETTINGS.without("own")
-    assert (left.context, left.find().name) == ("other", "other")
-    assert left.without("other").context == ""
+    assert (left.context, left.find().name) == ("", BUILT_IN)
     assert SETTINGS.without("other").context == "own"
 
 
@@ -74,11 +110,8 @@ def test_changes_that_cannot_be_made_are_told() -> None:
         SETTINGS.without("x")
     with pytest.raises(InvalidInput, match=r'^no repo named "x" found$'):
         SETTINGS.with_context("x")
-    with pytest.raises(InvalidInput, match=r"^no repositories to set$"):
-        Settings("", ()).with_context("x")
 
 
-def test_the_first_repository_becomes_the_context() -> None:
-    assert Settings("", ()).with_repository("a", "https://example.org").context == "a"
-    assert DEFAULT_SETTINGS.with_repository("a", "https://example.org").context == "community"
+def test_a_repository_becomes_the_context_only_if_it_is_chosen() -> None:
+    assert DEFAULT_SETTINGS.with_repository("a", "https://example.org").find().name == BUILT_IN
     assert SETTINGS.with_context("other").context == "other"

@@ -11,6 +11,7 @@ it reads packages: readers of an index would wait for the import of all that.
 from kudo.repositories.entry import Entry, Maintainer
 from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index, write_index
 from kudo.repositories.settings import (
+    BUILT_IN,
     DEFAULT_SETTINGS,
     Repository,
     Settings,
@@ -20,6 +21,7 @@ from kudo.repositories.settings import (
 from kudo.repositories.versions import choose, is_prerelease, newest_first
 
 __all__ = [
+    "BUILT_IN",
     "DEFAULT_SETTINGS",
     "INDEX_FILE",
     "MAX_INDEX",

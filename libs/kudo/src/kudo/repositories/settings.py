@@ -2,11 +2,16 @@
 
 from dataclasses import dataclass, field, replace
 from typing import Final
+from urllib.parse import urlsplit
 
 from goyaml import YamlError, dump, load
 from kudo.problems import InvalidInput, Problem
 from kudo.repositories.mappings import folded, unknown
 
+BUILT_IN: Final = "builtin"
+"""The repository of the packages that come with the command line: the default, in no file."""
+_FORMER_BUCKET: Final = "kudo-repository"
+_FORMER_HOST: Final = "storage.googleapis.com"
 _KNOWN: Final = ("context", "repoVersion", "repositories")
 _MOST: Final = 1000
 
@@ -18,13 +23,32 @@ class Repository:
     name: str
     url: str
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is the one that comes with the command line, which has no URL."""
+        return not self.url
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether it is the bucket that `kubectl kudo init` of KUDO 0.19 wrote into the list.
+
+        Nobody answers for who owns that name by now.
+        """
+        parts = urlsplit(self.url)
+        host = (parts.hostname or "").rstrip(".")
+        in_path = host == _FORMER_HOST and parts.path.split("/")[1:2] == [_FORMER_BUCKET]
+        return in_path or host == f"{_FORMER_BUCKET}.{_FORMER_HOST}"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The repositories of a user.
 
     Attributes:
-        context: Name of the repository that commands use unless they name another; empty for none.
+        context: Name of the repository that commands use unless they name another; empty for the
+            one that is built in.
+        repositories: Those of the file. One of them may have the name of the one that is built in,
+            and counts then.
         others: Fields that KUDO does not know.
     """
 
@@ -38,20 +62,22 @@ class Settings:
         Raises:
             InvalidInput: there is none.
         """
-        found = self._named(name or self.context)
+        found = self._named(name or self.context or BUILT_IN)
         if found is not None:
             return found
-        names = ", ".join(repository.name for repository in self.repositories)
         if name:
-            hint = f"; there are: {names}" if names else ""
-        elif self.context:
-            hint = f"the context {self.context}; choose another: kubectl kudo repo context <name>"
+            hint = f"; there are: {', '.join(one.name for one in self.all())}"
         else:
-            hint = "the context; choose one: kubectl kudo repo context <name>"
+            hint = f"the context {self.context}; choose another: kubectl kudo repo context <name>"
         raise _failure("RepositoryUnknown", f"unable to find repository for {name}{hint}")
 
+    def all(self) -> tuple[Repository, ...]:
+        """Return the repositories of the file, and before them the one that is built in."""
+        stored = any(one.name == BUILT_IN for one in self.repositories)
+        return self.repositories if stored else (Repository(BUILT_IN, ""), *self.repositories)
+
     def with_repository(self, name: str, url: str) -> "Settings":
-        """Return the settings with one repository more, the context if there was none.
+        """Return the settings with one repository more; the context stays.
 
         Raises:
             InvalidInput: there is one of that name.
@@ -60,22 +86,25 @@ class Settings:
             text = f"repository name ({name}) already exists, please specify a different name"
             raise _failure("RepositoryExists", text)
         added = (*self.repositories, Repository(name, url))
-        return replace(self, context=self.context or name, repositories=added)
+        return replace(self, repositories=added)
 
     def without(self, name: str) -> "Settings":
         """Return the settings without a repository.
 
-        The first of the others becomes the context, if it was the context, so that commands which
-        name none still work.
+        If it was the context, the one that is built in becomes it, so that commands which name none
+        still work.
 
         Raises:
-            InvalidInput: there is none of that name.
+            InvalidInput: there is none of that name, or it is the one that is built in.
         """
-        self._existing(name)
+        if self._existing(name).is_built_in:
+            raise _failure(
+                "RepositoryBuiltIn",
+                f"{BUILT_IN} comes with kubectl kudo and is in no list; to use another one by "
+                "default: kubectl kudo repo context <name>",
+            )
         kept = tuple(one for one in self.repositories if one.name != name)
-        context = self.context
-        if context == name:
-            context = kept[0].name if kept else ""
+        context = "" if self.context == name else self.context
         return replace(self, context=context, repositories=kept)
 
     def with_context(self, name: str) -> "Settings":
@@ -84,10 +113,8 @@ class Settings:
         Raises:
             InvalidInput: there is no repository of that name.
         """
-        if not self.repositories:
-            raise _failure("RepositoryUnknown", "no repositories to set")
-        self._existing(name)
-        return replace(self, context=name)
+        context = "" if self._existing(name).is_built_in else name
+        return replace(self, context=context)
 
     def _existing(self, name: str) -> Repository:
         found = self._named(name)
@@ -96,14 +123,11 @@ class Settings:
         return found
 
     def _named(self, name: str) -> Repository | None:
-        return next((one for one in self.repositories if one.name == name), None)
+        return next((one for one in self.all() if one.name == name), None)
 
 
-DEFAULT_SETTINGS: Final = Settings(
-    "community",
-    (Repository("community", "https://kudo-repository.storage.googleapis.com/v1"),),
-)
-"""What KUDO 0.19 uses where no file says something else."""
+DEFAULT_SETTINGS: Final = Settings("", ())
+"""What holds where no file says something else."""
 
 
 def read_settings(content: bytes) -> Settings:
